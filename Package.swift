@@ -1,0 +1,49 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Arrows point from a room to the rooms it may look into; the compiler keeps them.
+let package = Package(
+    name: "storage-rpc",
+    products: [.executable(name: "storage-rpc", targets: ["storage-rpc"])],
+    targets: [
+        .executableTarget(
+            name: "storage-rpc",
+            dependencies: ["Methods", "Backends", "Transfers", "Storage", "JSONRPC", "EventLoop", "CSystem"]),
+        .target(name: "Methods", dependencies: ["JSONRPC", "Transfers", "Storage", "EventLoop", "Contract"]),
+        .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
+        .target(name: "Backends", dependencies: ["Storage", "Database", "Checksums", "EventLoop", "CSystem"]),
+        .target(name: "Storage", dependencies: ["MediaTypes"]),
+        .target(name: "JSONRPC", dependencies: ["EventLoop", "CSystem"]),
+        .target(name: "Database", dependencies: ["CSQLite"]),
+        .target(name: "EventLoop", dependencies: ["CSystem"]),
+
+        .target(name: "Contract", path: "protocol", exclude: ["README.md"], sources: ["contract.c"]),
+        .target(name: "Checksums"),
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CSystem"),
+        .target(name: "MediaTypes", exclude: ["media-types.txt"]),
+
+        .target(
+            name: "TestSupport", dependencies: ["Storage", "Transfers", "JSONRPC", "EventLoop"],
+            path: "Tests/TestSupport"),
+        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "TestSupport"]),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "TestSupport"]),
+        .testTarget(name: "TransfersTests", dependencies: ["Transfers", "TestSupport"]),
+        .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
+        .testTarget(name: "BackendsTests", dependencies: ["Backends", "TestSupport"]),
+        .testTarget(name: "ContractTests", dependencies: ["Methods", "Contract", "TestSupport"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .c2x
+)
+
+let cTargets: Set = ["Contract", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
+for target in package.targets where !cTargets.contains(target.name) {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .treatAllWarnings(as: .error),
+    ]
+}
