@@ -1,0 +1,46 @@
+import Checksums
+import Testing
+
+@Suite struct CRC32CTests {
+    @Test func `The check value, and nothing`() {
+        #expect(checksums_crc32c(0, "123456789", 9) == 0xE306_9283)
+        #expect(checksums_crc32c_portable(0, "123456789", 9) == 0xE306_9283)
+        #expect(checksums_crc32c(0, nil, 0) == 0)
+        #expect(checksums_crc32c(0xE306_9283, nil, 0) == 0xE306_9283)
+    }
+
+    @Test(
+        arguments: [
+            ([UInt8](repeating: 0, count: 32), 0x8A91_36AA),
+            ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
+            ([UInt8](0..<32), 0x46DD_794E),
+        ] as [([UInt8], UInt32)])
+    func `RFC 3720's own examples`(bytes: [UInt8], crc: UInt32) {
+        #expect(checksums_crc32c(0, bytes, bytes.count) == crc)
+    }
+
+    @Test func `Pieces give the same as the whole`() {
+        var random = SystemRandomNumberGenerator()
+        for count in 0...300 {
+            let bytes = randomBytes(count, using: &random)
+            let pieces = randomPieces(of: bytes, using: &random)
+            let chained = pieces.reduce(0) { checksums_crc32c($0, $1, $1.count) }
+            #expect(chained == checksums_crc32c(0, bytes, bytes.count))
+        }
+    }
+
+    @Test func `Both ways agree, at any length and address`() {
+        var random = SystemRandomNumberGenerator()
+        let bytes = randomBytes(20_000, using: &random)
+        let lengths = Array(0...300) + (0..<100).map { _ in Int.random(in: 300...19_000, using: &random) }
+        bytes.withUnsafeBytes { buffer in
+            for length in lengths + [3071, 3072, 3073, 6144, 9223] {
+                let start = Int.random(in: 0..<16, using: &random)
+                let part = UnsafeRawBufferPointer(rebasing: buffer[start..<start + length])
+                let seed = UInt32.random(in: 0 ... .max, using: &random)
+                let fast = checksums_crc32c(seed, part.baseAddress, length)
+                #expect(fast == checksums_crc32c_portable(seed, part.baseAddress, length), "\(length) from \(start)")
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Checksums
+import Testing
+
+@Suite struct MD5Tests {
+    @Test(arguments: [
+        ("", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("a", "0cc175b9c0f1b6a831c399e269772661"),
+        ("abc", "900150983cd24fb0d6963f7d28e17f72"),
+        ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+        ("abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b"),
+        ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f"),
+        (String(repeating: "1234567890", count: 8), "57edf4a22be3c955ac49da2e2107b67a"),
+    ])
+    func `RFC 1321's own examples`(text: String, digest: String) {
+        let hex = md5([Array(text.utf8)]).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }
+        #expect(hex.joined() == digest)
+    }
+
+    @Test func `Pieces give the same digest as the whole`() {
+        var random = SystemRandomNumberGenerator()
+        for count in 0...300 {
+            let bytes = randomBytes(count, using: &random)
+            #expect(md5(randomPieces(of: bytes, using: &random)) == md5([bytes]))
+        }
+    }
+
+    @Test func `Asking for the digest does not disturb the hashing`() {
+        let bytes = [UInt8](0..<200)
+        var hash = checksums_md5()
+        checksums_md5_init(&hash)
+        for (index, byte) in bytes.enumerated() {
+            #expect(digest(of: &hash) == md5([Array(bytes[..<index])]))
+            withUnsafeBytes(of: byte) { checksums_md5_update(&hash, $0.baseAddress, 1) }
+        }
+        #expect(digest(of: &hash) == md5([bytes]))
+    }
+
+    @Test func `Nothing is a piece too`() {
+        var hash = checksums_md5()
+        checksums_md5_init(&hash)
+        checksums_md5_update(&hash, nil, 0)
+        #expect(digest(of: &hash) == md5([]))
+    }
+
+    private func md5(_ pieces: [[UInt8]]) -> [UInt8] {
+        var hash = checksums_md5()
+        checksums_md5_init(&hash)
+        for piece in pieces { checksums_md5_update(&hash, piece, piece.count) }
+        return digest(of: &hash)
+    }
+
+    private func digest(of hash: inout checksums_md5) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 16)
+        checksums_md5_digest(&hash, &digest)
+        return digest
+    }
+}
+
+func randomBytes(_ count: Int, using random: inout some RandomNumberGenerator) -> [UInt8] {
+    (0..<count).map { _ in .random(in: 0...255, using: &random) }
+}
+
+func randomPieces(of bytes: [UInt8], using random: inout some RandomNumberGenerator) -> [[UInt8]] {
+    var rest = bytes[...]
+    var pieces: [[UInt8]] = []
+    while !rest.isEmpty {
+        let piece = rest.prefix(.random(in: 0...130, using: &random))
+        pieces.append(Array(piece))
+        rest = rest.dropFirst(piece.count)
+    }
+    return pieces
+}
