@@ -1,1 +1,124 @@
 #include "csqlite.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+
+typedef csqlite_connection connection;
+typedef csqlite_statement statement;
+
+// Result, name, parameters; the interface has kept them since SQLite 3.20 and earlier.
+#define FUNCTIONS(_)                                                                      \
+    _(int, open_v2, (const char *, connection **, int, const char *))                     \
+    _(int, close_v2, (connection *))                                                      \
+    _(int, extended_result_codes, (connection *, int))                                    \
+    _(int, busy_timeout, (connection *, int))                                             \
+    _(int, exec, (connection *, const char *, void *, void *, char **))                   \
+    _(int, get_autocommit, (connection *))                                                \
+    _(int, db_readonly, (connection *, const char *))                                     \
+    _(int, changes, (connection *))                                                       \
+    _(int64_t, last_insert_rowid, (connection *))                                         \
+    _(int, extended_errcode, (connection *))                                              \
+    _(int, system_errno, (connection *))                                                  \
+    _(const char *, errmsg, (connection *))                                               \
+    _(const char *, errstr, (int))                                                        \
+    _(int, prepare_v3, (connection *, const char *, int, unsigned, statement **, const char **)) \
+    _(int, step, (statement *))                                                           \
+    _(int, reset, (statement *))                                                          \
+    _(int, clear_bindings, (statement *))                                                 \
+    _(int, finalize, (statement *))                                                       \
+    _(int, bind_parameter_count, (statement *))                                           \
+    _(int, bind_null, (statement *, int))                                                 \
+    _(int, bind_int64, (statement *, int, int64_t))                                       \
+    _(int, bind_double, (statement *, int, double))                                       \
+    _(int, bind_text64, (statement *, int, const char *, uint64_t, void (*)(void *), unsigned char)) \
+    _(int, bind_blob64, (statement *, int, const void *, uint64_t, void (*)(void *)))     \
+    _(int, column_count, (statement *))                                                   \
+    _(int, column_type, (statement *, int))                                               \
+    _(int64_t, column_int64, (statement *, int))                                          \
+    _(double, column_double, (statement *, int))                                          \
+    _(const unsigned char *, column_text, (statement *, int))                             \
+    _(const void *, column_blob, (statement *, int))                                      \
+    _(int, column_bytes, (statement *, int))
+
+#define POINTER(result, name, parameters) result(*name) parameters;
+static struct {
+    FUNCTIONS(POINTER)
+} sqlite;
+
+#ifdef __APPLE__
+#define LIBRARY "libsqlite3.dylib"
+#else
+#define LIBRARY "libsqlite3.so.0"
+#endif
+
+static const char *failure;
+
+static void load(void) {
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        failure = LIBRARY " cannot be loaded";
+        return;
+    }
+#define FIND(result, name, parameters) \
+    if ((*(void **)&sqlite.name = dlsym(library, "sqlite3_" #name)) == NULL) failure = LIBRARY " lacks sqlite3_" #name;
+    FUNCTIONS(FIND)
+}
+
+const char *csqlite_load(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return failure;
+}
+
+enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, PREPARE_PERSISTENT = 1, UTF8 = 1 };
+#define STATIC ((void (*)(void *))0)
+#define TRANSIENT ((void (*)(void *))-1)
+
+int csqlite_open(const char *path, connection **out) {
+    const int code = sqlite.open_v2(path, out, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX, NULL);
+    return code != CSQLITE_OK ? code : sqlite.extended_result_codes(*out, 1);
+}
+
+int csqlite_close(connection *c) { return sqlite.close_v2(c); }
+int csqlite_busy_timeout(connection *c, int milliseconds) { return sqlite.busy_timeout(c, milliseconds); }
+int csqlite_exec(connection *c, const char *sql) { return sqlite.exec(c, sql, NULL, NULL, NULL); }
+int csqlite_get_autocommit(connection *c) { return sqlite.get_autocommit(c); }
+int csqlite_db_readonly(connection *c) { return sqlite.db_readonly(c, "main"); }
+int csqlite_changes(connection *c) { return sqlite.changes(c); }
+int64_t csqlite_last_insert_rowid(connection *c) { return sqlite.last_insert_rowid(c); }
+
+int csqlite_extended_errcode(connection *c) { return sqlite.extended_errcode(c); }
+int csqlite_system_errno(connection *c) { return sqlite.system_errno(c); }
+const char *csqlite_errmsg(connection *c) { return sqlite.errmsg(c); }
+const char *csqlite_errstr(int code) { return sqlite.errstr(code); }
+
+int csqlite_prepare(connection *c, const char *sql, int count, statement **out, const char **tail) {
+    return sqlite.prepare_v3(c, sql, count, PREPARE_PERSISTENT, out, tail);
+}
+
+int csqlite_step(statement *s) { return sqlite.step(s); }
+int csqlite_reset(statement *s) { return sqlite.reset(s); }
+int csqlite_clear_bindings(statement *s) { return sqlite.clear_bindings(s); }
+int csqlite_finalize(statement *s) { return sqlite.finalize(s); }
+
+int csqlite_bind_parameter_count(statement *s) { return sqlite.bind_parameter_count(s); }
+int csqlite_bind_null(statement *s, int i) { return sqlite.bind_null(s, i); }
+int csqlite_bind_int64(statement *s, int i, int64_t value) { return sqlite.bind_int64(s, i, value); }
+int csqlite_bind_double(statement *s, int i, double value) { return sqlite.bind_double(s, i, value); }
+
+int csqlite_bind_text(statement *s, int i, const char *utf8, uint64_t count) {
+    return sqlite.bind_text64(s, i, utf8 ? utf8 : "", count, TRANSIENT, UTF8);
+}
+
+int csqlite_bind_blob(statement *s, int i, const void *bytes, uint64_t count) {
+    return sqlite.bind_blob64(s, i, bytes ? bytes : "", count, STATIC);
+}
+
+int csqlite_column_count(statement *s) { return sqlite.column_count(s); }
+int csqlite_column_type(statement *s, int i) { return sqlite.column_type(s, i); }
+int64_t csqlite_column_int64(statement *s, int i) { return sqlite.column_int64(s, i); }
+double csqlite_column_double(statement *s, int i) { return sqlite.column_double(s, i); }
+const unsigned char *csqlite_column_text(statement *s, int i) { return sqlite.column_text(s, i); }
+const void *csqlite_column_blob(statement *s, int i) { return sqlite.column_blob(s, i); }
+int csqlite_column_bytes(statement *s, int i) { return sqlite.column_bytes(s, i); }
