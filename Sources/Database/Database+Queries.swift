@@ -1,0 +1,53 @@
+// Every statement is compiled once and kept under its text: values belong into `?`s, never into the text.
+extension Database {
+    /// Runs one statement to its end, without looking at its rows.
+    ///
+    /// - Returns: how many rows an INSERT, UPDATE or DELETE has changed.
+    @discardableResult
+    public func run(_ sql: String, _ values: Value...) throws(DatabaseError) -> Int {
+        let statement = try statement(sql)
+        try statement.use(values) { () throws(DatabaseError) in
+            while try statement.step() {}
+        }
+        return changes
+    }
+
+    /// Hands over the rows one by one.
+    public func rows(_ sql: String, _ values: Value..., each: (borrowing Row) throws -> Void) throws {
+        try walk(sql, values) { row in
+            try each(row)
+            return true
+        }
+    }
+
+    /// Hands over the rows one by one, until `body` returns false.
+    public func scan(_ sql: String, _ values: Value..., while body: (borrowing Row) throws -> Bool) throws {
+        try walk(sql, values, while: body)
+    }
+
+    /// What `map` makes of the first row; nil if there is none.
+    public func first<T>(_ sql: String, _ values: Value..., map: (borrowing Row) throws -> T) throws -> T? {
+        var first: T?
+        try walk(sql, values) { row in
+            first = try map(row)
+            return false
+        }
+        return first
+    }
+
+    /// The one number that `sql` answers with.
+    func number(_ sql: String) throws(DatabaseError) -> Int64 {
+        let statement = try statement(sql)
+        return try statement.use([]) { () throws(DatabaseError) in
+            try statement.step() ? statement.row.integer(0) : 0
+        }
+    }
+
+    private func walk(_ sql: String, _ values: [Value], while body: (borrowing Row) throws -> Bool) throws {
+        let statement = try statement(sql)
+        let outcome = try statement.use(values) { () throws(DatabaseError) -> Result<Void, any Error> in
+            Result { while try statement.step(), try body(statement.row) {} }
+        }
+        try outcome.get()
+    }
+}

@@ -1,0 +1,112 @@
+import CSQLite
+
+/// A compiled statement, kept for its next use.
+final class Statement {
+    let handle: OpaquePointer
+    let connection: OpaquePointer
+    let path: String
+    let parameters: Int
+    var isBusy = false
+
+    /// Compiles `sql`, which has to be exactly one statement.
+    init(_ sql: String, connection: OpaquePointer, path: String) throws(DatabaseError) {
+        var compiled: OpaquePointer?
+        var isAlone = false
+        var sql = sql
+        let result = sql.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                var tail: UnsafePointer<CChar>?
+                let result = csqlite_prepare(connection, text.baseAddress, Int32(text.count), &compiled, &tail)
+                let used = tail.flatMap { tail in text.baseAddress.map { tail - $0 } } ?? 0
+                isAlone = bytes[used...].allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+                return result
+            }
+        }
+        guard result == CSQLITE_OK.code else {
+            throw DatabaseError(result: result, connection: connection, path: path)
+        }
+        guard let compiled, isAlone else {
+            csqlite_finalize(compiled)
+            throw DatabaseError(CSQLITE_MISUSE, "not exactly one statement: \(sql)", path: path)
+        }
+        handle = compiled
+        self.connection = connection
+        self.path = path
+        parameters = Int(csqlite_bind_parameter_count(compiled))
+    }
+
+    // Its result repeats the last step's, which has been looked at.
+    deinit { csqlite_finalize(handle) }
+
+    /// Binds all values, runs `body` while their bytes stay where they are, and leaves the statement as new.
+    func use<R>(_ values: [Value], _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+        guard values.count == parameters else {
+            throw DatabaseError(CSQLITE_RANGE, "\(values.count) values for \(parameters) parameters", path: path)
+        }
+        isBusy = true
+        defer {
+            csqlite_clear_bindings(handle)
+            isBusy = false
+        }
+        let result: R
+        do {
+            result = try bind(values[...], body)
+        } catch {
+            csqlite_reset(handle)
+            throw error
+        }
+        // A writing statement that was left before its last row commits here.
+        try check(csqlite_reset(handle))
+        return result
+    }
+
+    /// True if there is a row, false after the last one.
+    func step() throws(DatabaseError) -> Bool {
+        let result = csqlite_step(handle)
+        if result == CSQLITE_ROW.code { return true }
+        guard result == CSQLITE_DONE.code else {
+            throw DatabaseError(result: result, connection: connection, path: path)
+        }
+        return false
+    }
+
+    /// The row that the last step has come to; a change of the schema may have changed its columns.
+    var row: Row { Row(statement: handle, columns: Int(csqlite_column_count(handle)), path: path) }
+
+    // Goes one closure deeper for each array, because an array's bytes stay in place only within one.
+    private func bind<R>(
+        _ values: ArraySlice<Value>, _ body: () throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        for index in values.indices {
+            let place = Int32(index + 1)
+            switch values[index] {
+            case .null: try check(csqlite_bind_null(handle, place))
+            case .integer(let value): try check(csqlite_bind_int64(handle, place, value))
+            case .real(let value): try check(csqlite_bind_double(handle, place, value))
+            case .text(let text): try check(bind(text, at: place))
+            case .bytes(let bytes): try check(csqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count)))
+            case .blob(let array):
+                return try array.withUnsafeBufferPointer { (bytes) throws(DatabaseError) in
+                    try check(csqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count)))
+                    return try bind(values[(index + 1)...], body)
+                }
+            }
+        }
+        return try body()
+    }
+
+    private func bind(_ text: String, at place: Int32) -> Int32 {
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                csqlite_bind_text(handle, place, $0.baseAddress, UInt64($0.count))
+            }
+        }
+    }
+
+    private func check(_ result: Int32) throws(DatabaseError) {
+        guard result == CSQLITE_OK.code else {
+            throw DatabaseError(result: result, connection: connection, path: path)
+        }
+    }
+}

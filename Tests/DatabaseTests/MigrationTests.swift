@@ -1,0 +1,82 @@
+import Database
+import Testing
+
+@Suite struct MigrationTests {
+    let scratch: Scratch
+    let one = Migration(version: 1, sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+    let two = Migration(version: 2, sql: "ALTER TABLE t ADD COLUMN b")
+    let three = Migration(version: 5, sql: "INSERT INTO t VALUES (2, 'x')")
+
+    init() throws { scratch = try Scratch() }
+
+    private func number(_ database: Database, _ sql: String) throws -> Int64? {
+        try database.first(sql) { try $0.integer(0) }
+    }
+
+    @Test func `Step by step, over several lives`() throws {
+        let lives: [([Migration], Int64)] = [
+            ([], 0), ([one], 1), ([one], 1), ([one, two], 2), ([one, two, three], 5),
+        ]
+        for (known, version) in lives {
+            let database = try scratch.open()
+            try database.migrate(known)
+            #expect(try number(database, "PRAGMA user_version") == version)
+            try database.close()
+        }
+        #expect(try number(scratch.open(), "SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func `A step that fails leaves the one before`() throws {
+        let database = try scratch.open()
+        let broken = Migration(version: 2, sql: "INSERT INTO t VALUES (7); INSERT INTO nowhere VALUES (1)")
+        _ = try databaseError { try database.migrate([one, broken]) }
+        #expect(try number(database, "PRAGMA user_version") == 1)
+        #expect(try number(database, "SELECT count(*) FROM t") == 1)
+        try database.migrate([one, two, three])
+    }
+
+    @Test func `Two connections do not take a step twice`() throws {
+        let first = try scratch.open()
+        let second = try scratch.open()
+        try first.migrate([one])
+        try second.migrate([one])
+        #expect(try number(second, "SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `Steps must go upwards from 1`() throws {
+        let database = try scratch.open()
+        for steps in [[two, one], [one, one], [Migration(version: 0, sql: "")]] {
+            _ = try databaseError { try database.migrate(steps) }
+        }
+    }
+
+    @Test func `A newer file is refused`() throws {
+        try scratch.open().migrate([one, two])
+        let error = try databaseError { try scratch.open().migrate([one]) }
+        #expect(error.finding == .newer)
+        #expect(error.description.hasSuffix("/a: made by a newer version: its schema is 2, known here is up to 1"))
+    }
+
+    @Test func `A foreign file is refused and stays as it is`() throws {
+        let foreign = try Database(path: scratch.path, applicationID: 99)
+        try foreign.execute("PRAGMA journal_mode = DELETE; CREATE TABLE theirs (a)")
+        try foreign.close()
+        for mark in [99, 0] {
+            if mark == 0 {
+                let again = try Database(path: scratch.path, applicationID: 99)
+                try again.execute("PRAGMA application_id = 0; PRAGMA journal_mode = DELETE")
+                try again.close()
+            }
+            let before = try scratch.read()
+            let error = try databaseError { _ = try scratch.open() }
+            #expect(error.finding == .foreign && !error.isCorrupt && error.path == scratch.path)
+            #expect(try scratch.read() == before)
+        }
+    }
+
+    @Test func `An empty file is as good as none`() throws {
+        try scratch.write([])
+        try scratch.open().migrate([one])
+        #expect(try number(scratch.open(), "PRAGMA application_id") == 0x7465_7374)
+    }
+}

@@ -1,0 +1,107 @@
+import Database
+import Testing
+
+@Suite struct StatementTests {
+    let scratch: Scratch
+    let database: Database
+
+    init() throws {
+        scratch = try Scratch()
+        database = try scratch.open()
+        try database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL)")
+    }
+
+    private func names() throws -> [String] {
+        var names: [String] = []
+        try database.rows("SELECT name FROM t ORDER BY id") { names.append(try $0.text(0)) }
+        return names
+    }
+
+    @Test func `A statement works again after a constraint error`() throws {
+        let insert = "INSERT INTO t (name) VALUES (?)"
+        try database.run(insert, .text("a"))
+        #expect(try databaseError { try database.run(insert, .text("a")) }.isConstraint)
+        #expect(try databaseError { try database.run(insert, .null) }.isConstraint)
+        try database.run(insert, .text("b"))
+        #expect(database.lastInsertedRowID == 2)
+        #expect(try names() == ["a", "b"])
+    }
+
+    @Test func `Changed rows are counted`() throws {
+        try database.execute("INSERT INTO t (name) VALUES ('a'), ('b'), ('c')")
+        #expect(try database.run("UPDATE t SET name = name || '!' WHERE id > ?", .integer(1)) == 2)
+        #expect(try database.run("DELETE FROM t WHERE id = ?", .integer(9)) == 0)
+    }
+
+    @Test func `Values must be as many as parameters`() throws {
+        _ = try databaseError { try database.run("INSERT INTO t (name) VALUES (?)") }
+        _ = try databaseError { try database.run("INSERT INTO t (name) VALUES (?)", .text("a"), .null) }
+        #expect(try names() == [])
+    }
+
+    @Test(arguments: ["", " ", "-- nothing", "SELECT 1; SELECT 2", "SELECT 1; nonsense", "SELECT 1\0", "SELEC"])
+    func `Exactly one statement at a time`(sql: String) throws {
+        let error = try databaseError { try database.run(sql) }
+        #expect(error.path == scratch.path)
+    }
+
+    @Test func `One may be run within its own rows`() throws {
+        try database.execute("INSERT INTO t (name) VALUES ('a'), ('b')")
+        var seen: [String] = []
+        let select = "SELECT name FROM t ORDER BY id"
+        try database.rows(select) { outer in
+            let name = try outer.text(0)
+            try database.rows(select) { seen.append(name + (try $0.text(0))) }
+        }
+        #expect(seen == ["aa", "ab", "ba", "bb"])
+    }
+
+    @Test func `Reading stops when it is told to, or when the reader throws`() throws {
+        struct Enough: Error {}
+        try database.execute("INSERT INTO t (name) VALUES ('a'), ('b'), ('c')")
+        var seen = 0
+        try database.scan("SELECT name FROM t") { _ in
+            seen += 1
+            return seen < 2
+        }
+        #expect(throws: Enough.self) { try database.rows("SELECT name FROM t") { _ in throw Enough() } }
+        #expect(seen == 2)
+        try database.execute("DROP TABLE t")
+    }
+
+    @Test func `A write that is left at its first row is kept`() throws {
+        let id = try database.first("INSERT INTO t (name) VALUES ('a'), ('b') RETURNING id") { try $0.integer(0) }
+        #expect(id == 1)
+        let other = try scratch.open()
+        #expect(try other.first("SELECT count(*) FROM t") { try $0.integer(0) } == 2)
+    }
+
+    @Test func `More statements than are kept`() throws {
+        for number in 0..<300 {
+            #expect(try database.first("SELECT \(number)") { try $0.integer(0) } == Int64(number))
+        }
+    }
+
+    @Test func `A kept statement follows a change of the schema`() throws {
+        let select = "SELECT * FROM t"
+        try database.run("INSERT INTO t (name) VALUES ('a')")
+        #expect(try database.first(select) { try $0.text(1) } == "a")
+        try database.execute("ALTER TABLE t ADD COLUMN size INTEGER DEFAULT 5")
+        #expect(try database.first(select) { try $0.integer(2) } == 5)
+        try database.execute("DROP TABLE t; CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1)")
+        _ = try databaseError { _ = try database.first(select) { try $0.text(1) } }
+    }
+
+    @Test func `After closing everything throws`() throws {
+        try database.run("INSERT INTO t (name) VALUES ('a')")
+        try database.rows("SELECT name FROM t") { row in
+            try database.close()
+            let name = try row.text(0)
+            #expect(name == "a")
+        }
+        try database.close()
+        _ = try databaseError { try database.run("SELECT 1") }
+        _ = try databaseError { try database.execute("SELECT 1") }
+        _ = try databaseError { try database.transaction {} }
+    }
+}

@@ -1,0 +1,104 @@
+import Database
+import Testing
+
+@Suite struct TransactionTests {
+    struct Refusal: Error {}
+
+    let scratch: Scratch
+    let database: Database
+
+    init() throws {
+        scratch = try Scratch()
+        database = try scratch.open()
+        try database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    }
+
+    private func count(_ database: Database) throws -> Int64? {
+        try database.first("SELECT count(*) FROM t") { try $0.integer(0) }
+    }
+
+    @Test func `All is kept, for others to see`() throws {
+        let other = try scratch.open()
+        let answer = try database.transaction {
+            try database.run("INSERT INTO t VALUES (1)")
+            try database.run("INSERT INTO t VALUES (2)")
+            let seen = try count(other)
+            #expect(seen == 0)
+            return 42
+        }
+        #expect(try answer == 42 && count(other) == 2)
+    }
+
+    @Test func `Nothing is kept after an error`() throws {
+        #expect(throws: Refusal.self) {
+            try database.transaction {
+                try database.run("INSERT INTO t VALUES (1)")
+                throw Refusal()
+            }
+        }
+        #expect(try count(database) == 0)
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        #expect(try count(database) == 1)
+    }
+
+    @Test func `An error that has undone everything itself is passed on`() throws {
+        try database.run("INSERT INTO t VALUES (1)")
+        let error = try databaseError {
+            try database.transaction {
+                try database.run("INSERT INTO t VALUES (2)")
+                try database.run("INSERT OR ROLLBACK INTO t VALUES (1)")
+            }
+        }
+        #expect(error.isConstraint)
+        #expect(try count(database) == 1)
+    }
+
+    @Test func `An undone transaction cannot be taken for a kept one`() throws {
+        try database.run("INSERT INTO t VALUES (1)")
+        _ = try databaseError {
+            try database.transaction {
+                _ = try databaseError { try database.run("INSERT OR ROLLBACK INTO t VALUES (1)") }
+            }
+        }
+    }
+
+    @Test func `An inner transaction throws and spoils the outer only if that lets it`() throws {
+        try database.transaction {
+            try database.run("INSERT INTO t VALUES (1)")
+            _ = try databaseError { try database.transaction {} }
+        }
+        #expect(try count(database) == 1)
+    }
+
+    @Test func `A second writer is told that the file is busy`() throws {
+        let other = try Database(path: scratch.path, applicationID: 0x7465_7374, busyTimeout: 1)
+        try database.transaction {
+            let error = try databaseError { try other.transaction {} }
+            #expect(error.isBusy)
+        }
+        try other.transaction { try other.run("INSERT INTO t VALUES (1)") }
+    }
+
+    @Test func `A full file is told apart, and used again`() throws {
+        try database.execute("PRAGMA max_page_count = 4")
+        let error = try databaseError {
+            try database.transaction {
+                try database.execute("CREATE TABLE big (bytes BLOB)")
+                try database.run("INSERT INTO big VALUES (zeroblob(100000))")
+            }
+        }
+        #expect(error.isFull)
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        #expect(try count(database) == 1)
+    }
+
+    @Test func `Closing within a transaction undoes it`() throws {
+        _ = try databaseError {
+            try database.transaction {
+                try database.run("INSERT INTO t VALUES (1)")
+                try database.close()
+            }
+        }
+        #expect(try count(scratch.open()) == 0)
+    }
+}
