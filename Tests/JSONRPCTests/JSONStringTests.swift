@@ -1,0 +1,68 @@
+import JSONRPC
+import Testing
+
+struct JSONStringTests {
+    @Test(arguments: [
+        (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
+        (#""\u0041\u00e9\u20AC\uD83D\uDE00""#, "Aé€😀"),
+        (#""\u0000""#, "\0"), (#""é€😀""#, "é€😀"), (#""/\u007f""#, "/\u{7F}"),
+    ])
+    func readsEscapes(text: String, expected: String) throws {
+        #expect(try parse(text) == .string(expected))
+    }
+
+    @Test(arguments: [
+        #"\uD800"#, #"\uD800x"#, #"\uDC00"#, #"\uD800\n"#, #"\uD800\uD800"#, #"\uD800A"#, #"\uDE00\uD83D"#,
+    ])
+    func refusesLoneSurrogates(escape: String) {
+        #expect(throws: JSONSyntaxError.self) { try parse("\"\(escape)\"") }
+    }
+
+    @Test(
+        arguments: [
+            [0x80], [0xC3], [0xC0, 0xAF], [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF8],
+            [0xFF],
+            [0xE2, 0x82], [0xC3, 0x5C, 0x6E, 0xA9],
+        ] as [[UInt8]])
+    func refusesInvalidUTF8WhereverItStands(invalid: [UInt8]) {
+        for padding in 0..<20 {
+            let front = [UInt8](repeating: 0x61, count: padding)
+            let error = JSONSyntaxError(offset: 1 + padding, reason: "invalid UTF-8")
+            #expect(throws: error) { try parse([0x22] + front + invalid + [0x22]) }
+            let escaped = JSONSyntaxError(offset: 3 + padding, reason: "invalid UTF-8")
+            #expect(throws: escaped) { try parse([0x22, 0x5C, 0x6E] + front + invalid + [0x22]) }
+        }
+    }
+
+    @Test func writesWhatMustBeEscapedAndNothingElse() {
+        let text = "\"\\/\u{8}\u{C}\n\r\t\0\u{1F}\u{7F}é😀"
+        #expect(JSON.string(text).text == #""\"\\/\b\f\n\r\t\u0000\u001f\#u{7F}é😀""#)
+        var buffer = Array("> ".utf8)
+        JSON.write("a\nb", to: &buffer)
+        #expect(String(decoding: buffer, as: UTF8.self) == #"> "a\nb""#)
+    }
+
+    /// Every byte at every place of a word, with all lengths of what follows: the search looks at 16, 8 and fewer at a time.
+    @Test func findsWhatEndsARunAtEveryPlace() throws {
+        for byte in UInt8(0)..<0x80 {
+            for before in 0..<18 {
+                for after in [0, 1, 7, 17] {
+                    let text =
+                        String(repeating: "x", count: before) + String(Unicode.Scalar(byte))
+                        + String(repeating: "y", count: after)
+                    guard try parse(written(.string(text))) != .string(text) else { continue }
+                    Issue.record("byte \(byte) after \(before) and before \(after)")
+                }
+            }
+        }
+    }
+
+    @Test func piecesOfEverySizeReachTheOutputInOrder() throws {
+        let sizes = [0, 1, 15, 16, 500, 510, 511, 512, 513, 1024, 100_000]
+        let json = JSON.array(
+            sizes.map { .string(String(repeating: "é\n", count: $0)) } + [nil, true, 1.5, [], .object([])])
+        let text = json.text
+        #expect(try parse(text) == json)
+        #expect(text.hasSuffix(",null,true,1.5,[],{}]"))
+    }
+}
