@@ -1,0 +1,71 @@
+/// Bytes that came in and were not taken yet, with a mark up to where they were searched, so that none is searched twice.
+struct ByteQueue: Sendable {
+    private var storage: [UInt8] = []
+    /// Where the first byte stands that was not taken.
+    private var head = 0
+    /// How many bytes after `head` are known to hold no LF.
+    private var searched = 0
+
+    var count: Int { storage.count - head }
+
+    var first: UInt8? { head < storage.count ? storage[head] : nil }
+
+    /// The byte `offset` places after the first; nil past the last.
+    subscript(offset: Int) -> UInt8? {
+        offset < count ? storage[head + offset] : nil
+    }
+
+    /// Memory held, in bytes.
+    var capacity: Int { storage.capacity }
+
+    /// `limit` is how many bytes the queue is expected to hold at most before this; memory keeps to that plus `bytes`.
+    mutating func append(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+        compact()
+        if storage.count + bytes.count > storage.capacity { grow(for: bytes.count, limit: limit) }
+        storage.append(contentsOf: bytes)
+    }
+
+    private mutating func grow(for added: Int, limit: Int) {
+        let needed = count + added
+        let slack = added + HeaderBlock.maxBytes
+        let isExpected = needed - slack <= limit
+        // In large steps, for each copies everything; but no further than the message can reach.
+        let roomy = isExpected ? min(storage.capacity * 4 - slack, limit) + slack : needed * 2
+        var grown: [UInt8] = []
+        grown.reserveCapacity(max(needed, roomy))
+        grown.append(contentsOf: storage[head...])
+        storage = grown
+        head = 0
+    }
+
+    /// Takes `count` bytes, or all where there are fewer; says where in the storage they are until the next change.
+    @discardableResult
+    mutating func take(_ count: Int) -> Range<Int> {
+        let taken = head..<head + min(count, self.count)
+        head = taken.upperBound
+        searched = 0
+        return taken
+    }
+
+    /// How many bytes stand before the next LF; nil where none has come yet.
+    mutating func distanceToLineFeed() -> Int? {
+        let found = storage.withUnsafeBytes { ByteScan.firstIndex(of: 0x0A, in: $0, from: head + searched) }
+        searched = (found ?? storage.count) - head
+        return found.map { $0 - head }
+    }
+
+    func withBytes<T>(_ range: Range<Int>, _ read: (UnsafeRawBufferPointer) -> T) -> T {
+        storage.withUnsafeBytes { read(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// Moves what is left to the front once that is cheaper than what was taken, and gives back memory worth giving.
+    mutating func compact() {
+        guard head > 0, count <= head else { return }
+        if storage.capacity > 1 << 20, count <= storage.capacity / 4 {
+            storage = Array(storage[head...])
+        } else {
+            storage.removeSubrange(..<head)
+        }
+        head = 0
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import JSONRPC
+
+/// What `input` is cut into when it arrives `piece` bytes at a time and the caller drains after each piece.
+func frames(of input: [UInt8], piece: Int, max: Int = 20, finishing: Bool = true) -> [Frame<String>] {
+    var framing = Framing(maxMessageBytes: max)
+    var found: [Frame<String>] = []
+    for start in stride(from: 0, to: input.count, by: piece) {
+        input[start..<min(start + piece, input.count)].withUnsafeBytes { framing.append($0) }
+        found += drain(&framing)
+    }
+    if finishing { framing.finish() }
+    return found + drain(&framing)
+}
+
+func drain(_ framing: inout Framing) -> [Frame<String>] {
+    var found: [Frame<String>] = []
+    while let frame = framing.next({ String(decoding: $0, as: UTF8.self) }) { found.append(frame) }
+    return found
+}
+
+extension Framing {
+    mutating func append(_ text: String) {
+        Array(text.utf8).withUnsafeBytes { append($0) }
+    }
+}
+
+/// A stream of bytes and what it has to be cut into, whatever the size of the pieces (messages up to 20 bytes).
+struct Cutting: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let input: String
+    let expected: [Frame<String>]
+
+    init(_ name: String, _ input: String, _ expected: [Frame<String>]) {
+        testDescription = name
+        self.input = input
+        self.expected = expected
+    }
+
+    func check() {
+        let bytes = Array(input.utf8)
+        for piece in 1...max(bytes.count, 1) {
+            #expect(frames(of: bytes, piece: piece) == expected, "in pieces of \(piece)")
+        }
+    }
+}
+
+private let tooLongLine = Frame<String>.tooLong(bytes: nil, limit: 20)
+private let twenty = "[\(String(repeating: "1", count: 18))]"
+
+struct LineFramingTests {
+    static let cuttings = [
+        Cutting("nothing", "", []),
+        Cutting("blank", " \r\n\t\n", []),
+        Cutting("two lines", "{\"a\":1}\n[2]\n", [.message("{\"a\":1}"), .message("[2]")]),
+        Cutting("CR LF", "{}\r\n[]\r\n", [.message("{}"), .message("[]")]),
+        Cutting("a CR within", "{\r}\r\r\n", [.message("{\r}\r")]),
+        Cutting("blank lines anywhere", "\n \r\n{}\n\n \t\r\n\r\n[]\n\n", [.message("{}"), .message("[]")]),
+        Cutting("unterminated last line", "{}\n[1]", [.message("{}"), .message("[1]")]),
+        Cutting("unterminated last line with a CR", "{}\n[1]\r", [.message("{}"), .message("[1]")]),
+        Cutting(
+            "headers later are no headers", "{}\nContent-Length: 2\n", [.message("{}"), .message("Content-Length: 2")]),
+        Cutting("garbage first", "GET / HTTP/1.1\n{}\n", [.message("GET / HTTP/1.1"), .message("{}")]),
+        Cutting("a word first", "null\n{}\n", [.message("null"), .message("{}")]),
+        Cutting("a word and no more", "null", [.message("null")]),
+        Cutting("a string first", "\"a\":1\n", [.message("\"a\":1")]),
+        Cutting("a byte order mark first", "\u{FEFF}{}\n", [.message("\u{FEFF}{}")]),
+        Cutting("a colon first", ": 1\n", [.message(": 1")]),
+        Cutting("a blank before the colon", "Token : 1\n{}\n", [.message("Token : 1"), .message("{}")]),
+        Cutting(
+            "the longest", "\(twenty)\n\(twenty)\r\n\(twenty)", [.message(twenty), .message(twenty), .message(twenty)]),
+        Cutting("one too long", "\(twenty)1\n{}\n", [tooLongLine, .message("{}")]),
+        Cutting("one too long with a CR", "\(twenty)1\r\n{}\n", [tooLongLine, .message("{}")]),
+        Cutting("two too long", "\(twenty)\(twenty)\n\(twenty)1\n{}\n", [tooLongLine, tooLongLine, .message("{}")]),
+        Cutting("too long at the end", "{}\n\(twenty)1", [.message("{}"), tooLongLine]),
+        Cutting(
+            "blanks too long", "{}\n\(String(repeating: " ", count: 21))\n[]\n",
+            [.message("{}"), tooLongLine, .message("[]")]),
+        Cutting(
+            "name too long to be one", "\(String(repeating: "x", count: 257)): 1\n{}\n", [tooLongLine, .message("{}")]),
+    ]
+
+    @Test(arguments: cuttings)
+    func linesAreTheSameHoweverTheyArrive(cutting: Cutting) {
+        cutting.check()
+    }
+
+    @Test func anUnterminatedLineWaits() {
+        #expect(frames(of: Array("{}\n[1]".utf8), piece: 1, finishing: false) == [.message("{}")])
+    }
+}
+
+struct HeaderFramingTests {
+    static let cuttings = [
+        Cutting(
+            "two messages", "Content-Length: 2\r\n\r\n{}Content-Length: 3\r\n\r\n[1]",
+            [.message("{}"), .message("[1]")]),
+        Cutting("bare LF", "Content-Length: 2\n\n{}Content-Length:3\n\n[1]", [.message("{}"), .message("[1]")]),
+        Cutting("any case", "cOnTeNt-lEnGtH:\t2 \t\r\n\r\n{}", [.message("{}")]),
+        Cutting(
+            "others are ignored", "X-A: b:c\r\nContent-Length: 2\r\nContent-Type: x\r\nE:\r\n\r\n{}", [.message("{}")]),
+        Cutting("agreeing twice", "Content-Length: 2\r\nContent-Length: 02\r\n\r\n{}", [.message("{}")]),
+        Cutting("line ends within", "Content-Length: 4\r\n\r\n{\n\n}", [.message("{\n\n}")]),
+        Cutting("empty", "Content-Length: 0\r\n\r\nContent-Length: 2\r\n\r\n{}", [.message(""), .message("{}")]),
+        Cutting(
+            "blank lines between", "\r\n Content-Length: 2\n\n{}\r\n\nContent-Length: 2\n\n[]\n",
+            [.message("{}"), .message("[]")]),
+        Cutting(
+            "the longest name", "\(String(repeating: "x", count: 256)): 1\nContent-Length: 2\n\n{}", [.message("{}")]),
+        Cutting("the longest", "Content-Length: 20\r\n\r\n\(twenty)", [.message(twenty)]),
+        Cutting(
+            "one too long", "Content-Length: 23\r\n\r\n\(twenty)\n\n\nContent-Length: 2\r\n\r\n{}",
+            [.tooLong(bytes: 23, limit: 20), .message("{}")]),
+        Cutting("too long and cut short", "Content-Length: 23\r\n\r\n\(twenty)", [.tooLong(bytes: 23, limit: 20)]),
+        Cutting(
+            "body cut short", "Content-Length: 2\n\n{}Content-Length: 3\n\n[1",
+            [.message("{}"), .unreadable(reason: "the input ended within a message of 3 bytes")]),
+        Cutting(
+            "headers cut short", "Content-Length: 2\n",
+            [.unreadable(reason: "the input ended within the headers")]),
+        Cutting("a header cut short", "Content-Length:", [.unreadable(reason: "the input ended within the headers")]),
+    ]
+
+    @Test(arguments: cuttings)
+    func messagesAreTheSameHoweverTheyArrive(cutting: Cutting) {
+        cutting.check()
+    }
+
+    static let notANumber = "Content-Length is not a decimal number in range"
+    static let notAHeader = "a header line is not `Name: value`"
+
+    @Test(arguments: [
+        ("Content-Type: x\r\n\r\n{}", "Content-Length is missing"),
+        ("Content-Length:\r\n\r\n", notANumber),
+        ("Content-Length: -1\r\n\r\n", notANumber),
+        ("Content-Length: +1\r\n\r\n", notANumber),
+        ("Content-Length: 1.0\r\n\r\n", notANumber),
+        ("Content-Length: 0x2\r\n\r\n", notANumber),
+        ("Content-Length: 2, 2\r\n\r\n", notANumber),
+        ("Content-Length: two\r\n\r\n", notANumber),
+        ("Content-Length: 9223372036854775808\r\n\r\n", notANumber),
+        ("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "Content-Length is given twice and differs"),
+        ("Content-Length: 2\r\nnonsense\r\n\r\n{}", notAHeader),
+        ("Content-Length: 2\r\nContent-Length : 2\r\n\r\n{}", notAHeader),
+        ("Content-Length: 2\r\n{\"a\":1}\r\n\r\n", notAHeader),
+        (
+            "X: \(String(repeating: "x", count: 16 << 10))\nContent-Length: 2\n\n{}",
+            "the headers are longer than 16384 bytes"
+        ),
+        (String(repeating: "X: y\n", count: 4 << 10), "the headers are longer than 16384 bytes"),
+    ])
+    func whatCannotBeReadEndsTheConnection(input: String, reason: String) {
+        let bytes = Array((input + "Content-Length: 2\r\n\r\n{}").utf8)
+        for piece in [1, 2, 3, 7, 100, bytes.count] {
+            #expect(frames(of: bytes, piece: piece) == [.unreadable(reason: reason)], "in pieces of \(piece)")
+        }
+    }
+
+    @Test func theGreatestLengthIsSkippedNotAddedUp() {
+        let input = Array("Content-Length: \(Int.max)\r\n\r\n{}{}".utf8)
+        #expect(frames(of: input, piece: 3) == [.tooLong(bytes: Int.max, limit: 20)])
+        #expect(frames(of: input, piece: 3, max: .max, finishing: false) == [])
+    }
+}
