@@ -1,1 +1,75 @@
+#define _GNU_SOURCE
 #include "csystem.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static uint32_t epoll_bits(uint32_t interest) {
+    return (interest & CSYSTEM_READABLE ? EPOLLIN : 0) | (interest & CSYSTEM_WRITABLE ? EPOLLOUT : 0);
+}
+
+static uint32_t readiness(uint32_t bits) {
+    uint32_t ready = 0;
+    if (bits & (EPOLLIN | EPOLLRDHUP)) ready |= CSYSTEM_READABLE;
+    if (bits & EPOLLOUT) ready |= CSYSTEM_WRITABLE;
+    if (bits & (EPOLLERR | EPOLLHUP)) ready |= CSYSTEM_HUNG_UP;
+    return ready;
+}
+
+int csystem_poller(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+static int control(int poller, int operation, int fd, uint32_t interest, uint64_t tag) {
+    struct epoll_event event = {.events = epoll_bits(interest), .data.u64 = tag};
+    return epoll_ctl(poller, operation, fd, &event);
+}
+
+int csystem_poller_add(int poller, int fd, uint32_t interest, uint64_t tag) {
+    return control(poller, EPOLL_CTL_ADD, fd, interest, tag);
+}
+
+int csystem_poller_change(int poller, int fd, uint32_t interest, uint64_t tag) {
+    return control(poller, EPOLL_CTL_MOD, fd, interest, tag);
+}
+
+int csystem_poller_remove(int poller, int fd) { return control(poller, EPOLL_CTL_DEL, fd, 0, 0); }
+
+int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int timeout) {
+    struct epoll_event events[64];
+    if (capacity > 64) capacity = 64;
+    int count = epoll_wait(poller, events, capacity, timeout);
+    for (int i = 0; i < count; i++)
+        ready[i] = (csystem_ready){.tag = events[i].data.u64, .readiness = readiness(events[i].events)};
+    return count;
+}
+
+int csystem_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int csystem_termination_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0) return -1;
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int csystem_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
+
+bool csystem_peer_is_same_user(int socket) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+int csystem_start_writeback(int fd, int64_t offset, int64_t length) {
+    return sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
+int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }

@@ -1,1 +1,35 @@
 #pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// The system calls Swift cannot import. Each returns what the system call returns; errno says why it failed.
+
+enum {
+    CSYSTEM_READABLE = 1,
+    CSYSTEM_WRITABLE = 2,
+    /// The other end is gone in both directions, or the descriptor is broken.
+    CSYSTEM_HUNG_UP = 4,
+};
+
+typedef struct {
+    uint64_t tag;
+    uint32_t readiness;
+} csystem_ready;
+
+int csystem_poller(void);
+int csystem_poller_add(int poller, int fd, uint32_t interest, uint64_t tag);
+int csystem_poller_change(int poller, int fd, uint32_t interest, uint64_t tag);
+int csystem_poller_remove(int poller, int fd);
+/// Waits `timeout` milliseconds (-1: for ever); at most 64 at a time.
+int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int timeout);
+
+int csystem_eventfd(void);
+/// Blocks SIGTERM, SIGINT and SIGHUP in the calling thread and those it starts; the descriptor tells of them.
+int csystem_termination_signals(void);
+int csystem_accept(int listener);
+bool csystem_peer_is_same_user(int socket);
+/// Starts writing back dirty pages of a range, so that a later sync has little left to do.
+int csystem_start_writeback(int fd, int64_t offset, int64_t length);
+int csystem_thread_name(const char *name);

@@ -1,0 +1,20 @@
+/// The one thread on which everything that a client can see happens: connections, tasks, observers.
+///
+/// A job may never block here; blocking work has threads of its own. One endless job polls the
+/// descriptors and then steps behind the jobs that came in meanwhile: descriptors and Swift tasks
+/// take turns, requests start in the order they came, and nothing needs a lock.
+@globalActor
+public actor Loop {
+    public static let shared = Loop()
+
+    nonisolated let executor = LoopExecutor()
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private init() { executor.start() }
+
+    /// Runs once, after the jobs of this turn and before the loop waits again: the place to write a batch of answers.
+    @Loop public static func atEndOfTurn(_ work: @escaping @Loop () -> Void) {
+        Turns.shared.endOfTurn.append(work)
+    }
+}

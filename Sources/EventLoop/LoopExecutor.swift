@@ -1,0 +1,86 @@
+import CSystem
+import Glibc
+import Synchronization
+
+/// Runs the loop's jobs one after the other on a thread of its own, which sleeps in the poller and nowhere else.
+final class LoopExecutor: SerialExecutor {
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        var asleep = false
+    }
+
+    let poller = csystem_poller()
+    private let wakeUp = csystem_eventfd()
+    private let inbox = Mutex(Inbox())
+    /// Touched by the loop's thread alone.
+    private nonisolated(unsafe) var queue: [UnownedJob] = []
+    private nonisolated(unsafe) var next = 0
+    private nonisolated(unsafe) var thread = pthread_t()
+
+    func start() {
+        csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
+        startThread("loop", stackSize: 2 << 20) { [self] in
+            thread = pthread_self()
+            Task { @Loop in await Turns.shared.takeForEver() }
+            while true { run() }
+        }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if isCurrent { return queue.append(job) }
+        let wake = inbox.withLock { inbox in
+            inbox.jobs.append(job)
+            defer { inbox.asleep = false }
+            return inbox.asleep
+        }
+        if wake { ring() }
+    }
+
+    func checkIsolated() { precondition(isCurrent, "not on the loop") }
+
+    /// Waits for descriptors, but only while there is no job to run.
+    func poll(into ready: inout [csystem_ready]) -> Int {
+        let mayWait = inbox.withLock { inbox in
+            inbox.asleep = inbox.jobs.isEmpty && next == queue.count
+            return inbox.asleep
+        }
+        let count = csystem_poller_wait(poller, &ready, Int32(ready.count), mayWait ? -1 : 0)
+        if mayWait { inbox.withLock { $0.asleep = false } }
+        return max(0, Int(count))
+    }
+
+    func silence() {
+        var count: UInt64 = 0
+        _ = read(wakeUp, &count, 8)
+    }
+
+    private var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+
+    private func ring() {
+        var one: UInt64 = 1
+        _ = write(wakeUp, &one, 8)
+    }
+
+    private func run() {
+        collect()
+        while next < queue.count {
+            let job = queue[next]
+            next += 1
+            job.runSynchronously(on: asUnownedSerialExecutor())
+            if next == queue.count { collect() }
+        }
+    }
+
+    private func collect() {
+        if next == queue.count {
+            queue.removeAll(keepingCapacity: queue.capacity < 4096)
+            next = 0
+        }
+        inbox.withLock { inbox in
+            if inbox.jobs.isEmpty { return }
+            queue += inbox.jobs
+            inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity < 4096)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import CSystem
+
+/// The loop's turns: finish the last one, wait for descriptors, tell their watches, let the jobs run.
+@Loop
+final class Turns {
+    static let shared = Turns()
+
+    var endOfTurn: [@Loop () -> Void] = []
+    private var watches: [UInt64: Watch] = [:]
+    private var lastTag: UInt64 = 0
+    private var ready = [csystem_ready](repeating: csystem_ready(), count: 64)
+
+    func add(_ watch: Watch) -> UInt64 {
+        lastTag += 1
+        watches[lastTag] = watch
+        return lastTag
+    }
+
+    func remove(_ tag: UInt64) { watches[tag] = nil }
+
+    func takeForEver() async {
+        while true {
+            finish()
+            let count = Loop.shared.executor.poll(into: &ready)
+            for news in ready.prefix(count) { tell(news) }
+            await Task.yield()
+        }
+    }
+
+    private func finish() {
+        while !endOfTurn.isEmpty {
+            let work = endOfTurn
+            endOfTurn.removeAll(keepingCapacity: true)
+            for step in work { step() }
+        }
+    }
+
+    private func tell(_ news: csystem_ready) {
+        if news.tag == 0 { return Loop.shared.executor.silence() }
+        watches[news.tag]?.handler(Readiness(rawValue: news.readiness))
+    }
+}

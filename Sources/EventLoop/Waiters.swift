@@ -1,0 +1,29 @@
+/// Those who wait on the loop for something to have happened. Each can be cancelled on its own.
+@Loop
+public final class Waiters {
+    private var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+    private var lastNumber = 0
+
+    public init() {}
+
+    public var isEmpty: Bool { waiting.isEmpty }
+
+    /// Returns when `wakeAll` is called next. Throws `CancellationError` when the waiting task is cancelled before.
+    public func wait() async throws {
+        lastNumber += 1
+        let number = lastNumber
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiting[number] = $0 }
+        } onCancel: {
+            Task { @Loop in self.waiting.removeValue(forKey: number)?.resume(throwing: CancellationError()) }
+        }
+    }
+
+    /// In the order in which they began to wait.
+    public func wakeAll() {
+        guard !waiting.isEmpty else { return }
+        let woken = waiting.sorted { $0.key < $1.key }
+        waiting.removeAll()
+        for (_, waiter) in woken { waiter.resume() }
+    }
+}
