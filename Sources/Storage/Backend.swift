@@ -1,0 +1,97 @@
+/// A place that objects live in.
+public protocol Backend: Sendable {
+    /// How many uploads may move bytes at the same time; those that fit one request do not count.
+    var uploadsAtOnce: Int { get }
+    /// Objects up to this size, in bytes, are uploaded in one request.
+    var oneRequestLimit: Int64 { get }
+    /// In bytes, where nobody set a fixed size: the first chunk, and the largest that it may grow to.
+    var chunkSizes: ChunkSizes { get }
+
+    /// Looks at a local file that is to be uploaded. Throws `unknown` that names path and reason.
+    func inspect(file path: String) async throws(StorageError) -> FileIdentity
+    func beginUpload(_ upload: Upload) -> any UploadSession
+
+    /// Throws `objectNotFound`, or why the engine could not tell.
+    func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata
+    func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws(StorageError) -> ObjectMetadata
+}
+
+/// One upload's line to its engine. At most one step is in flight, ever.
+public protocol UploadSession: Sendable {
+    /// Never throws: how the step ended is an event for the machine.
+    func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer
+    /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
+    func abort()
+    /// What was stored so far is not wanted any more.
+    func discard()
+}
+
+/// What is uploaded, and where to.
+public struct Upload: Sendable {
+    public var reference: Reference
+    public var source: UploadSource
+    public var metadata: SettableMetadata
+    /// The base64 MD5 that the bytes must have.
+    public var expectedMD5: String?
+
+    public init(reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil) {
+        self.reference = reference
+        self.source = source
+        self.metadata = metadata
+        self.expectedMD5 = expectedMD5
+    }
+}
+
+public enum UploadSource: Sendable {
+    case data([UInt8])
+    case file(path: String, FileIdentity)
+
+    /// In bytes.
+    public var size: Int64 {
+        switch self {
+        case .data(let bytes): Int64(bytes.count)
+        case .file(_, let identity): identity.size
+        }
+    }
+}
+
+/// What must stay the same about a file while it is uploaded.
+public struct FileIdentity: Equatable, Sendable {
+    /// In bytes.
+    public var size: Int64
+    /// When its bytes last changed, as the file system tells it: seconds since 1970 and nanoseconds.
+    public var modifiedSeconds: Int64
+    public var modifiedNanoseconds: Int64
+    public var inode: UInt64
+    public var device: UInt64
+
+    public init(size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64, inode: UInt64, device: UInt64) {
+        self.size = size
+        self.modifiedSeconds = modifiedSeconds
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.inode = inode
+        self.device = device
+    }
+}
+
+/// Sizes of chunks in bytes: each accepted chunk doubles the next one, a failure starts anew.
+public struct ChunkSizes: Equatable, Sendable {
+    public var first: Int64
+    public var largest: Int64
+
+    /// Every chunk but the last is a multiple of this, as the services demand.
+    public static let granularity: Int64 = 256 << 10
+
+    public init(first: Int64 = granularity, largest: Int64) {
+        self.first = first
+        self.largest = largest
+    }
+
+    /// Rounded up to the granularity.
+    public static func fixed(_ size: Int64) -> ChunkSizes {
+        let rounded =
+            size > .max - granularity
+            ? .max / granularity * granularity : (max(size, 1) + granularity - 1) / granularity * granularity
+        return ChunkSizes(first: rounded, largest: rounded)
+    }
+}

@@ -1,0 +1,78 @@
+/// The properties of an object that its owner may set, besides custom metadata.
+public enum ContentProperty: String, CaseIterable, Sendable {
+    case cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
+}
+
+/// What an owner may say about an object. What is not set is absent.
+public struct SettableMetadata: Equatable, Sendable {
+    public var content: [ContentProperty: String] = [:]
+    public var custom: [String: String] = [:]
+
+    /// Keys and values together, in bytes of UTF-8: the service's own limit.
+    public static let maxCustomBytes = 8192
+
+    public init() {}
+
+    /// Throws `invalidArgument` where the custom metadata would grow too large.
+    public mutating func apply(_ change: MetadataChange) throws(StorageError) {
+        for (property, value) in change.content { content[property] = value }
+        switch change.custom {
+        case .keep: return
+        case .removeAll: custom = [:]
+        case .merge(let entries): for (key, value) in entries { custom[key] = value }
+        }
+        let bytes = custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard bytes <= Self.maxCustomBytes else {
+            throw .invalidArgument(
+                "metadata.customMetadata",
+                "Custom metadata has \(bytes) bytes, but at most \(Self.maxCustomBytes) may be stored.")
+        }
+    }
+}
+
+/// A write to metadata: what is absent stays, what is nil goes, the rest is set.
+public struct MetadataChange: Equatable, Sendable {
+    public enum Custom: Equatable, Sendable {
+        case keep
+        case removeAll
+        case merge([String: String?])
+    }
+
+    public var content: [ContentProperty: String?] = [:]
+    public var custom = Custom.keep
+    /// The base64 MD5 that the uploaded bytes must have; checked on upload, ignored on update.
+    public var md5Hash: String?
+
+    public init() {}
+}
+
+/// What an engine knows about an object that it stores.
+public struct ObjectMetadata: Equatable, Sendable {
+    public var reference: Reference
+    /// Changes with every upload to the same reference, and only grows.
+    public var generation: Int64
+    /// 1 at upload, one more with each change of metadata.
+    public var metageneration: Int64
+    /// In bytes.
+    public var size: Int64
+    public var timeCreated: Timestamp
+    public var updated: Timestamp
+    public var md5: [UInt8]
+    public var crc32c: UInt32
+    public var settable: SettableMetadata
+
+    public init(
+        reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,
+        updated: Timestamp, md5: [UInt8], crc32c: UInt32, settable: SettableMetadata
+    ) {
+        self.reference = reference
+        self.generation = generation
+        self.metageneration = metageneration
+        self.size = size
+        self.timeCreated = timeCreated
+        self.updated = updated
+        self.md5 = md5
+        self.crc32c = crc32c
+        self.settable = settable
+    }
+}

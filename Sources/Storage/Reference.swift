@@ -1,0 +1,105 @@
+/// A pointer to a place in a bucket: an object, or a folder on the way to one. A value; nothing need be there.
+///
+/// Paths are normalised as the SDK does it: leading, trailing and doubled slashes go, nothing else changes.
+public struct Reference: Sendable {
+    public let bucket: String
+    /// Empty at the root of the bucket.
+    public let fullPath: String
+
+    public static let maxPathBytes = 1024
+
+    /// Throws `invalidArgument` for a path that no object may have.
+    public init(bucket: String, path: String) throws(StorageError) {
+        self.bucket = try Self.checked(bucket: bucket)
+        self.fullPath = try Self.normalised(path)
+    }
+
+    private init(bucket: String, normalised path: String) {
+        self.bucket = bucket
+        self.fullPath = path
+    }
+
+    /// The last segment of the path; empty at the root.
+    public var name: String { segments.last ?? "" }
+
+    public var isRoot: Bool { fullPath.isEmpty }
+
+    /// Never percent-encoded.
+    public var url: String { "gs://\(bucket)/\(fullPath)" }
+
+    public var root: Reference { Reference(bucket: bucket, normalised: "") }
+
+    /// Nil at the root.
+    public var parent: Reference? {
+        isRoot ? nil : Reference(bucket: bucket, normalised: segments.dropLast().joined(separator: "/"))
+    }
+
+    public func child(_ path: String) throws(StorageError) -> Reference {
+        Reference(bucket: bucket, normalised: try Self.normalised("\(fullPath)/\(path)"))
+    }
+
+    /// One sentence for each character that other tools cannot cope with.
+    public var warnings: [String] {
+        ["#", "[", "]", "*", "?"].filter { fullPath.unicodeScalars.contains($0) }.map {
+            "fullPath contains \"\($0)\", which does not work well with tools such as gsutil or the Realtime Database"
+        }
+    }
+
+    /// Itself, unless it is the root, which is no object: then `invalidArgument`.
+    public func checkedAsObject(_ complaint: String) throws(StorageError) -> Reference {
+        if isRoot {
+            throw .invalidArgument("reference", "The root of bucket \(bucket) \(complaint); name an object in it.")
+        }
+        return self
+    }
+
+    /// Throws `bucketMismatch` unless this is a reference into the bucket.
+    public func check(bucket expected: String) throws(StorageError) {
+        guard bucket.utf8.elementsEqual(expected.utf8) else {
+            throw StorageError(.bucketMismatch, "\(url) is in bucket \(bucket), not in \(expected).").about(self)
+        }
+    }
+
+    private var segments: [String] { Self.segments(of: fullPath) }
+}
+
+extension Reference: Hashable {
+    /// By bytes: Swift takes strings for equal that are only canonically equivalent, but they name two objects.
+    public static func == (a: Reference, b: Reference) -> Bool {
+        a.bucket.utf8.elementsEqual(b.bucket.utf8) && a.fullPath.utf8.elementsEqual(b.fullPath.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in fullPath.utf8 { hasher.combine(byte) }
+    }
+}
+
+extension Reference {
+    /// By bytes too: a slash before a combining mark is still a slash.
+    static func segments(of path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func normalised(_ path: String) throws(StorageError) -> String {
+        let normal = segments(of: path).joined(separator: "/")
+        guard normal.utf8.count <= maxPathBytes else {
+            throw .invalidArgument(
+                "path",
+                "The path is \(normal.utf8.count) bytes long; a full path has at most \(maxPathBytes) bytes of UTF-8.")
+        }
+        guard !normal.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else {
+            throw .invalidArgument("path", "A path may have neither carriage return nor line feed.")
+        }
+        return normal
+    }
+
+    private static func checked(bucket: String) throws(StorageError) -> String {
+        guard (1...222).contains(bucket.utf8.count) else {
+            throw .invalidArgument("bucket", "A bucket's name has 1 to 222 bytes, this one \(bucket.utf8.count).")
+        }
+        guard !bucket.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }) else {
+            throw .invalidArgument("bucket", "A bucket's name has no slash, space or control character.")
+        }
+        return bucket
+    }
+}

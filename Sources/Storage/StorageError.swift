@@ -1,0 +1,75 @@
+/// Why an operation on storage failed, in the codes of the SDK's `StorageErrorCode`.
+public struct StorageError: Error, Equatable, Sendable {
+    public enum Code: Int, CaseIterable, Sendable {
+        case unknown = -13000
+        case objectNotFound = -13010
+        case bucketNotFound = -13011
+        case projectNotFound = -13012
+        case quotaExceeded = -13013
+        case unauthenticated = -13020
+        case unauthorized = -13021
+        case retryLimitExceeded = -13030
+        case nonMatchingChecksum = -13031
+        case downloadSizeExceeded = -13032
+        case cancelled = -13040
+        case invalidArgument = -13050
+        case bucketMismatch = -13051
+        case internalError = -13052
+        case pathError = -13053
+    }
+
+    public var code: Code
+    /// A sentence for a person: what failed and why.
+    public var message: String
+    public var bucket: String?
+    public var object: String?
+    /// The local file that was at fault.
+    public var file: String?
+    /// The argument that was at fault.
+    public var param: String?
+    public var httpStatus: Int?
+    public var serverResponse: String?
+    /// The same call may succeed later without any change to it.
+    public var retryable = false
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public func about(_ reference: Reference) -> StorageError {
+        var error = self
+        error.bucket = reference.bucket
+        error.object = reference.fullPath
+        return error
+    }
+}
+
+extension StorageError {
+    public static func objectNotFound(_ reference: Reference) -> StorageError {
+        StorageError(.objectNotFound, "Object \(reference.fullPath) does not exist.").about(reference)
+    }
+
+    public static func cancelled(_ reference: Reference) -> StorageError {
+        StorageError(.cancelled, "User cancelled the upload of \(reference.url).").about(reference)
+    }
+
+    public static func invalidArgument(_ param: String, _ message: String) -> StorageError {
+        var error = StorageError(.invalidArgument, message)
+        error.param = param
+        return error
+    }
+
+    public static func notAStorageURL(_ url: String, _ why: String) -> StorageError {
+        var error = StorageError(.pathError, "\(url) is not a storage URL: \(why).")
+        error.param = "url"
+        return error
+    }
+
+    /// A local file that cannot be read or does not stay as it was.
+    public static func file(_ path: String, _ why: String) -> StorageError {
+        var error = StorageError(.unknown, "File \(path) \(why).")
+        error.file = path
+        return error
+    }
+}
