@@ -1,1 +1,146 @@
-// Transfers
+import EventLoop
+import Storage
+
+/// All tasks of the service: those under way, and the newest of those that have ended.
+@Loop
+public final class Transfers {
+    public static let finishedTasksKept = 1000
+    /// In bytes: what uploads from memory may hold before the next one has to wait.
+    public static let memoryLimit = 64 << 20
+
+    public var settings = Settings()
+    private let backend: any Backend
+    private let clock: any Clock<Duration>
+    private let released = Waiters()
+    private let small: Places
+    private let large: Places
+    private var tasks: [String: UploadTask] = [:]
+    private var finished: [String] = []
+    private var lastNumber = 0
+    private var lastHandle = 0
+
+    public init(backend: any Backend, clock: any Clock<Duration> = ContinuousClock()) {
+        self.backend = backend
+        self.clock = clock
+        small = Places(limit: 256) { [released] in released.wakeAll() }
+        large = Places(limit: backend.uploadsAtOnce) { [released] in released.wakeAll() }
+    }
+
+    /// In the order of their creation.
+    public var all: [UploadTask] { tasks.values.sorted { $0.number < $1.number } }
+
+    /// Throws `invalidArgument` for an id that is unknown, or was known too long ago.
+    public func task(_ id: String) throws(StorageError) -> UploadTask {
+        guard let task = tasks[id] else {
+            throw .invalidArgument("task", "There is no upload task \"\(id)\", or it ended long ago.")
+        }
+        return task
+    }
+
+    public func newHandle() -> String {
+        lastHandle += 1
+        return "observer-\(lastHandle)"
+    }
+
+    /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
+    public func upload(_ data: [UInt8], to reference: Reference, _ change: MetadataChange) async throws -> UploadTask {
+        while small.bytes + large.bytes > Self.memoryLimit { try await released.wait() }
+        return try create(.data(data), reference, change, contentTypeFrom: [reference.name])
+    }
+
+    /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
+    public func upload(file path: String, to reference: Reference, _ change: MetadataChange) async throws -> UploadTask
+    {
+        let source: UploadSource, failure: StorageError?
+        do throws(StorageError) {
+            (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)
+        } catch {
+            (source, failure) = (.data([]), error)
+        }
+        try Task.checkCancellation()
+        return try create(source, reference, change, contentTypeFrom: [path, reference.name], failing: failure)
+    }
+
+    public func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata {
+        try await backend.metadata(of: reference.checkedAsObject("has no metadata"))
+    }
+
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await backend.updateMetadata(of: reference.checkedAsObject("has no metadata"), change)
+    }
+
+    /// Returns when no task runs or waits for a place: what is left is paused or has ended.
+    public func restsOnly() async throws {
+        while tasks.values.contains(where: { $0.state == .running || $0.state == .queued }) {
+            try await released.wait()
+        }
+    }
+
+    /// Pauses all that run, as far as they still can be paused.
+    public func suspend() async throws {
+        for task in all { _ = try await task.pause() }
+    }
+
+    private func create(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, contentTypeFrom names: [String],
+        failing error: StorageError? = nil
+    ) throws(StorageError) -> UploadTask {
+        let reference = try reference.checkedAsObject("cannot be written")
+        var metadata = SettableMetadata()
+        metadata.content[.contentType] =
+            names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
+        try metadata.apply(change.withoutRemovals)
+        let upload = Upload(reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash)
+        return register(upload, error.map { FailedSession(error: $0) } ?? backend.beginUpload(upload))
+    }
+
+    private func register(_ upload: Upload, _ session: any UploadSession) -> UploadTask {
+        let size = upload.source.size
+        let oneRequest = size <= backend.oneRequestLimit && size <= settings.uploadChunkSizeBytes ?? .max
+        let machine = UploadMachine(
+            size: size, oneRequest: oneRequest,
+            chunks: settings.uploadChunkSizeBytes.map(ChunkSizes.fixed) ?? backend.chunkSizes,
+            patience: .seconds(settings.maxUploadRetryTime))
+        lastNumber += 1
+        let task = UploadTask(
+            number: lastNumber, upload: upload, machine: machine, session: session, places: oneRequest ? small : large,
+            clock: clock,
+            ended: { [weak self] in self?.finish($0) })
+        tasks[task.id] = task
+        return task
+    }
+
+    private func finish(_ task: UploadTask) {
+        finished.append(task.id)
+        if finished.count > Self.finishedTasksKept { tasks[finished.removeFirst()] = nil }
+    }
+}
+
+/// Stands in for an upload whose source could not even be opened.
+private struct FailedSession: UploadSession {
+    let error: StorageError
+
+    func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer { .failed(error) }
+    func abort() {}
+    func discard() {}
+}
+
+extension UploadSource {
+    var bytesInMemory: Int {
+        switch self {
+        case .data(let bytes): bytes.count
+        case .file: 0
+        }
+    }
+}
+
+extension MetadataChange {
+    /// An upload begins with nothing: there a nil is the same as nothing said.
+    fileprivate var withoutRemovals: MetadataChange {
+        var change = self
+        change.content = content.filter { $0.value != nil }
+        return change
+    }
+}

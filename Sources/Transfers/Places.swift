@@ -1,0 +1,42 @@
+import EventLoop
+import Storage
+
+/// A number of places to move bytes from, given out in the order of asking.
+@Loop
+final class Places {
+    private let limit: Int
+    private var taken: Set<String> = []
+    private var line: [UploadTask] = []
+    /// What those with a place and those in line hold in memory.
+    private(set) var bytes = 0
+    private let released: @Loop () -> Void
+
+    init(limit: Int, released: @escaping @Loop () -> Void) {
+        self.limit = limit
+        self.released = released
+    }
+
+    func acquire(_ task: UploadTask) {
+        bytes += task.upload.source.bytesInMemory
+        line.append(task)
+        admit()
+    }
+
+    /// Gives the place back, or leaves the line.
+    func release(_ task: UploadTask) {
+        let wasInLine = line.firstIndex { $0 === task }
+        if let wasInLine { line.remove(at: wasInLine) }
+        guard taken.remove(task.id) != nil || wasInLine != nil else { return }
+        bytes -= task.upload.source.bytesInMemory
+        admit()
+        released()
+    }
+
+    private func admit() {
+        while taken.count < limit, !line.isEmpty {
+            let task = line.removeFirst()
+            taken.insert(task.id)
+            task.post(.admitted)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Storage
+
+/// What a client may tune. It holds for tasks and calls that begin afterwards.
+public struct Settings: Equatable, Sendable {
+    /// In seconds, like the two below: how long failures may be retried.
+    public private(set) var maxUploadRetryTime = 600.0
+    public private(set) var maxDownloadRetryTime = 600.0
+    public private(set) var maxOperationRetryTime = 120.0
+    /// In bytes, a multiple of 256 KiB; nil lets the chunks grow with the upload.
+    public private(set) var uploadChunkSizeBytes: Int64?
+
+    public enum RetryTime: String, CaseIterable, Sendable {
+        case maxUploadRetryTime, maxDownloadRetryTime, maxOperationRetryTime
+    }
+
+    public init() {}
+
+    /// Throws `invalidArgument` unless the seconds are at least 0 and at most a year.
+    public mutating func set(_ time: RetryTime, to seconds: Double) throws(StorageError) {
+        guard (0...31_536_000).contains(seconds) else {
+            throw .invalidArgument(
+                time.rawValue, "\(time.rawValue) must be between 0 seconds and a year, not \(seconds).")
+        }
+        switch time {
+        case .maxUploadRetryTime: maxUploadRetryTime = seconds
+        case .maxDownloadRetryTime: maxDownloadRetryTime = seconds
+        case .maxOperationRetryTime: maxOperationRetryTime = seconds
+        }
+    }
+
+    /// Rounded up to 256 KiB. Throws `invalidArgument` unless it is positive.
+    public mutating func setUploadChunkSize(_ bytes: Int64) throws(StorageError) {
+        guard bytes > 0 else {
+            throw .invalidArgument("uploadChunkSizeBytes", "uploadChunkSizeBytes must be positive, not \(bytes).")
+        }
+        uploadChunkSizeBytes = ChunkSizes.fixed(bytes).first
+    }
+}
