@@ -1,0 +1,138 @@
+import EventLoop
+
+/// One who can be told news.
+@Loop
+public protocol Peer: AnyObject, Sendable {
+    func notify(_ method: String, _ params: JSON, _ kind: NewsKind)
+}
+
+/// How much a piece of news is worth to one who reads slowly.
+public enum NewsKind: Sendable {
+    /// Never dropped, and never overtaken by news about the same subject.
+    case fact(about: String)
+    /// Only the newest of a key counts while older bytes wait.
+    case sample(key: String, of: String)
+}
+
+/// One peer: reads its messages, answers its requests, tells it the news.
+///
+/// The life of a request, all of it on the loop:
+///
+///     readable ─▶ take bytes ─▶ cut messages while the gate is open ─▶ receive ─▶ one item, or a batch
+///         item ─▶ Incoming ─▶ call from the table ─▶ a Swift task runs it, in the order of arrival
+///         task ─▶ settle: reply into the outbox, then what had to wait for it (`didReply`)
+///     end of turn ─▶ flush: one write for all replies of the turn
+///
+/// It ends when the peer is gone, or when its input has ended and nothing is left to answer.
+@Loop
+public final class Connection<Context: MethodContext>: Peer {
+    /// What happens between the end of the input and the end of the connection. It may wait.
+    public typealias Linger = @Loop (Connection<Context>) async -> Void
+
+    let table: MethodTable<Context>
+    var framing: Framing
+    var outbox = Outbox()
+    var gate = Gate()
+    var stream: ByteStream?
+    var context: Context?
+    var underWay: [Int: UnderWay] = [:]
+    var lastNumber = 0
+    /// The peer sends nothing more.
+    var hasEnd = false
+    /// And all that it sent has been begun.
+    var inputIsOver = false
+    var isEnding = false
+    var isTurnNoted = false
+    let answered = Waiters()
+    private let closed = Waiters()
+    private let linger: Linger?
+    private let ended: @Loop (Connection<Context>) -> Void
+
+    /// A request that has not been answered, or a notification that is still being handled.
+    struct UnderWay {
+        var id: RequestID?
+        var bytes: Int
+        var holdsPlace = true
+        var task: Task<Void, Never>?
+    }
+
+    public init(
+        input: Descriptor, output: Descriptor, table: MethodTable<Context>, maxMessageBytes: Int,
+        linger: Linger? = nil, ended: @escaping @Loop (Connection<Context>) -> Void
+    ) {
+        self.table = table
+        framing = Framing(maxMessageBytes: maxMessageBytes)
+        self.linger = linger
+        self.ended = ended
+        stream = ByteStream(input: input, output: output) { [weak self] in self?.hear($0) }
+    }
+
+    /// Begins to read. The context is what methods will run in.
+    public func serve(_ context: Context) {
+        self.context = context
+        adjust()
+    }
+
+    /// Returns when nothing is under way any more but requests that only wait for others.
+    public func workIsDone() async {
+        while underWay.contains(where: { $0.value.holdsPlace }) {
+            do { try await answered.wait() } catch { return }
+        }
+    }
+
+    /// Takes nothing more, answers what waits with a cancellation, and returns when the peer has taken it all.
+    public func finish() async {
+        hasEnd = true
+        inputIsOver = true
+        cancelAll()
+        await answerAll()
+        while stream != nil {
+            do { try await closed.wait() } catch { return }
+        }
+    }
+
+    /// Ends the connection now: what is not answered never will be.
+    public func close() {
+        guard let stream else { return }
+        stream.close()
+        self.stream = nil
+        isEnding = true
+        cancelAll()
+        ended(self)
+        context = nil
+        closed.wakeAll()
+    }
+
+    private func hear(_ news: ByteStream.News) {
+        switch news {
+        case .readable: read()
+        case .writable: flush()
+        case .hungUp: close()
+        }
+    }
+
+    /// Once the input is over: lets the linger finish, answers what is left, writes everything, closes.
+    func endInput() {
+        guard !inputIsOver else { return }
+        inputIsOver = true
+        Task {
+            if let linger {
+                await linger(self)
+                cancelAll()
+            }
+            await answerAll()
+        }
+    }
+
+    private func answerAll() async {
+        while !underWay.isEmpty {
+            do { try await answered.wait() } catch { break }
+        }
+        isEnding = true
+        flush()
+    }
+
+    private func cancelAll() {
+        for request in underWay.values { request.task?.cancel() }
+    }
+}

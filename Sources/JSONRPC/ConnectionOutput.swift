@@ -1,0 +1,117 @@
+import EventLoop
+
+extension Connection {
+    typealias Outcome = Result<JSON, RPCError>
+
+    public func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {
+        guard stream != nil else { return }
+        let message: JSON = ["jsonrpc": "2.0", "method": .string(method), "params": params]
+        var bytes: [UInt8] = []
+        style.wrap(into: &bytes) { message.write(to: &$0) }
+        switch kind {
+        case .fact(let subject): outbox.put(bytes, factAbout: subject)
+        case .sample(let key, let subject): outbox.put(bytes, sample: key, of: subject)
+        }
+        noteTurn()
+    }
+
+    /// A request has run to its end.
+    func finish(
+        _ number: Int, _ outcome: Outcome, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
+    ) {
+        guard let request = underWay.removeValue(forKey: number) else { return }
+        if request.holdsPlace { gate.leave(bytes: request.bytes) }
+        settle(request.id, outcome, afterwards, in: batch)
+        answered.wakeAll()
+        noteTurn()
+    }
+
+    /// Exactly one reply for what has an id; then what had to wait for it. A batch replies when all of it is done.
+    func settle(
+        _ id: RequestID?, _ outcome: Outcome?, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
+    ) {
+        guard let batch else {
+            if let id, let outcome { reply(id, outcome) }
+            return afterwards()
+        }
+        if let id, let outcome { batch.add { Self.write(id, outcome, to: &$0) } }
+        batch.afterwards.append(afterwards)
+        guard batch.isComplete() else { return }
+        if let replies = batch.replies { put { $0 += replies } }
+        for step in batch.afterwards { step() }
+    }
+
+    func reply(_ id: RequestID, _ outcome: Outcome) {
+        put { Self.write(id, outcome, to: &$0) }
+    }
+
+    private func put(_ payload: (inout [UInt8]) -> Void) {
+        guard stream != nil else { return }
+        let style = style
+        outbox.put { style.wrap(into: &$0, payload: payload) }
+        noteTurn()
+    }
+
+    /// Peers are answered in kind; one that has not said a word yet hears lines.
+    private var style: Framing.Style { framing.style ?? .lines }
+
+    private static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
+        buffer += "{\"jsonrpc\":\"2.0\",\"id\":".utf8
+        buffer += id.text.utf8
+        switch outcome {
+        case .success(let result):
+            buffer += ",\"result\":".utf8
+            result.write(to: &buffer)
+        case .failure(let error):
+            buffer += ",\"error\":".utf8
+            error.json.write(to: &buffer)
+        }
+        buffer.append(UInt8(ascii: "}"))
+    }
+
+    /// All that happened in one turn of the loop goes out in one write, and what was held up is let in.
+    func noteTurn() {
+        guard !isTurnNoted else { return }
+        isTurnNoted = true
+        Loop.atEndOfTurn { [self] in
+            isTurnNoted = false
+            receive()
+            flush()
+        }
+    }
+
+    func flush() {
+        guard let stream else { return }
+        do {
+            try outbox.flush { bytes throws(ByteStream.Broken) in try stream.write(bytes) }
+        } catch {
+            return close()
+        }
+        if isEnding, outbox.unsent == 0 { return close() }
+        adjust()
+    }
+}
+
+/// The replies of a batch, until all its members are done.
+@Loop
+final class Batch {
+    private var remaining: Int
+    private var bytes: [UInt8] = []
+    var afterwards: [@Loop @Sendable () -> Void] = []
+
+    init(count: Int) { remaining = count }
+
+    /// Nil where there is nothing to answer.
+    var replies: [UInt8]? { bytes.isEmpty ? nil : bytes + [UInt8(ascii: "]")] }
+
+    func add(_ write: (inout [UInt8]) -> Void) {
+        bytes.append(UInt8(ascii: bytes.isEmpty ? "[" : ","))
+        write(&bytes)
+    }
+
+    /// Counts one member down; true for the last.
+    func isComplete() -> Bool {
+        remaining -= 1
+        return remaining == 0
+    }
+}

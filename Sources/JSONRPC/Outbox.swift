@@ -1,0 +1,67 @@
+/// What waits to be written to one peer, kept small when the peer reads slowly.
+///
+/// Replies and facts are kept in order and never dropped. A *sample* is worth only its newest value:
+/// while older bytes wait, each key has at most one sample waiting. A fact about a subject first lets
+/// the waiting samples of that subject go ahead, so neither ever overtakes the other.
+struct Outbox: Sendable {
+    private struct Sample {
+        var key: String
+        var subject: String
+        var bytes: [UInt8]
+    }
+
+    private var bytes: [UInt8] = []
+    private var sent = 0
+    private var samples: [Sample] = []
+    /// The peer has not taken all that was offered to it.
+    private(set) var isBlocked = false
+
+    /// Bytes that the peer has not taken yet.
+    var unsent: Int { bytes.count - sent }
+
+    mutating func put(_ write: (inout [UInt8]) -> Void) { write(&bytes) }
+
+    mutating func put(_ message: [UInt8], factAbout subject: String) {
+        release { $0.subject == subject }
+        bytes += message
+    }
+
+    mutating func put(_ message: [UInt8], sample key: String, of subject: String) {
+        guard isBlocked else { return bytes += message }
+        let sample = Sample(key: key, subject: subject, bytes: message)
+        if let index = samples.firstIndex(where: { $0.key == key }) {
+            samples[index] = sample
+        } else {
+            samples.append(sample)
+        }
+    }
+
+    /// Offers all that waits to `write`, which says how many bytes it took: 0 when the peer has no room now.
+    mutating func flush(_ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
+        isBlocked = false
+        while true {
+            if unsent == 0 { release { _ in true } }
+            guard unsent > 0 else { break }
+            let count = try bytes.withUnsafeBytes { try write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            if count == 0 { isBlocked = true; break }
+            sent += count
+            tidy()
+        }
+    }
+
+    private mutating func release(where matches: (Sample) -> Bool) {
+        for sample in samples where matches(sample) { bytes += sample.bytes }
+        samples.removeAll(where: matches)
+    }
+
+    /// Moves the rest to the front when that is cheaper than what was sent, and gives back what a burst took.
+    private mutating func tidy() {
+        if sent == bytes.count {
+            bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
+            sent = 0
+        } else if sent > bytes.count / 2, sent > 64 << 10 {
+            bytes.removeFirst(sent)
+            sent = 0
+        }
+    }
+}

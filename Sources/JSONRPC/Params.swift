@@ -1,0 +1,106 @@
+/// The params of one request, or one object within them: taken by name, each with its type, nothing left over.
+public struct Params: Sendable {
+    private var members: [JSON.Member]
+    private let path: String
+
+    init(_ members: [JSON.Member], path: String = "") {
+        self.members = members
+        self.path = path
+    }
+
+    /// Takes a param out; nil where it is missing. A null counts as missing: clients write both.
+    public mutating func take(_ name: String) -> JSON? {
+        guard let value = takeOrNull(name), !value.isNull else { return nil }
+        return value
+    }
+
+    /// Takes a param out, telling a null from a missing one.
+    public mutating func takeOrNull(_ name: String) -> JSON? {
+        guard let index = members.lastIndex(where: { $0.key == name }) else { return nil }
+        let value = members[index].value
+        members.removeAll { $0.key == name }
+        return value
+    }
+
+    public mutating func require(_ name: String) throws(RPCError) -> JSON {
+        guard let value = takeOrNull(name) else { throw .invalidParam(path + name, "is missing") }
+        return value
+    }
+
+    /// Takes all that is left, such as the entries of a map.
+    public mutating func takeRest() -> [JSON.Member] {
+        defer { members = [] }
+        return members
+    }
+
+    /// Throws `invalidParam` for whatever nobody took.
+    public func finish() throws(RPCError) {
+        if let stranger = members.first { throw .invalidParam(path + stranger.key, "is unknown") }
+    }
+
+    public func fullName(_ name: String) -> String { path + name }
+}
+
+// MARK: - Typed
+
+extension Params {
+    public mutating func string(_ name: String) throws(RPCError) -> String {
+        try string(name, in: require(name))
+    }
+
+    public mutating func optionalString(_ name: String) throws(RPCError) -> String? {
+        guard let value = take(name) else { return nil }
+        return try string(name, in: value)
+    }
+
+    public mutating func optionalBool(_ name: String) throws(RPCError) -> Bool? {
+        guard let value = take(name) else { return nil }
+        guard let bool = value.bool else { throw mistyped(name, "true or false", value) }
+        return bool
+    }
+
+    /// A whole number; `1.0` and `1e3` are none.
+    public mutating func optionalInteger(_ name: String) throws(RPCError) -> Int64? {
+        guard let value = take(name) else { return nil }
+        guard let integer = value.number?.int64 else { throw mistyped(name, "a whole number", value) }
+        return integer
+    }
+
+    public mutating func optionalNumber(_ name: String) throws(RPCError) -> Double? {
+        guard let value = take(name) else { return nil }
+        guard let number = value.number?.double, number.isFinite else { throw mistyped(name, "a number", value) }
+        return number
+    }
+
+    public mutating func optionalObject(_ name: String) throws(RPCError) -> Params? {
+        guard let value = take(name) else { return nil }
+        return try object(name, in: value)
+    }
+
+    public func object(_ name: String, in value: JSON) throws(RPCError) -> Params {
+        guard let members = value.object else { throw mistyped(name, "an object", value) }
+        return Params(members, path: path + name + ".")
+    }
+
+    public func mistyped(_ name: String, _ expected: String, _ value: JSON) -> RPCError {
+        .invalidParam(path + name, "must be \(expected), not \(value.kind)")
+    }
+
+    private func string(_ name: String, in value: JSON) throws(RPCError) -> String {
+        guard let string = value.string else { throw mistyped(name, "a string", value) }
+        return string
+    }
+}
+
+extension JSON {
+    fileprivate var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number(let number): "the number \(number.literal.prefix(20))"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}

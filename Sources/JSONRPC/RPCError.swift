@@ -1,0 +1,43 @@
+/// The error object of a reply.
+public struct RPCError: Error, Equatable, Sendable {
+    public var code: Int
+    public var message: String
+    public var data: JSON?
+
+    public init(code: Int, message: String, data: JSON? = nil) {
+        self.code = code
+        self.message = message
+        self.data = data
+    }
+
+    static let invalidParamsCode = -32602
+
+    public static let cancelled = RPCError(code: -32800, message: "The request was cancelled.")
+
+    public static func parseError(_ why: String) -> Self {
+        .init(code: -32700, message: "The message is not JSON: \(why).")
+    }
+    public static func invalidRequest(_ why: String) -> Self { .init(code: -32600, message: why) }
+    public static func methodNotFound(_ name: String) -> Self {
+        .init(code: -32601, message: "There is no method \"\(name)\".")
+    }
+    public static func internalError(_ why: String) -> Self { .init(code: -32603, message: why) }
+
+    /// `param` is the path of the param at fault, such as `metadata.contentType`.
+    public static func invalidParam(_ param: String, _ why: String) -> Self {
+        .init(code: invalidParamsCode, message: "Param \"\(param)\" \(why).", data: ["param": .string(param)])
+    }
+
+    public var json: JSON {
+        var members: [JSON.Member] = [
+            .init(key: "code", value: JSON(Int64(code))), .init(key: "message", value: .string(message)),
+        ]
+        if let data { members.append(.init(key: "data", value: data)) }
+        return .object(members)
+    }
+}
+
+/// An error that knows how it looks on the wire; all others become `internalError`.
+public protocol RPCErrorConvertible: Error {
+    var rpcError: RPCError { get }
+}

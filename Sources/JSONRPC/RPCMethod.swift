@@ -1,0 +1,65 @@
+import EventLoop
+
+/// One method a peer may call. The stored properties are its params, `run` is its behaviour.
+public protocol RPCMethod<Context>: Sendable {
+    associatedtype Context: MethodContext
+    associatedtype Result: JSONConvertible = JSON
+
+    static var name: String { get }
+
+    /// Takes its params one by one; what it does not take is refused as unknown.
+    init(_ params: inout Params) throws(RPCError)
+
+    /// Runs on the loop up to its first wait, in the order in which the requests came in.
+    @Loop func run(in request: Request<Context>) async throws -> Result
+
+    /// Called once the reply is in the outbox. What is set going here can only be heard of after the reply.
+    @Loop func didReply(_ result: Result, in context: Context)
+}
+
+extension RPCMethod {
+    public func didReply(_ result: Result, in context: Context) {}
+}
+
+/// A result that knows how it looks on the wire.
+public protocol JSONConvertible: Sendable {
+    var json: JSON { get }
+}
+
+extension JSON: JSONConvertible {
+    public var json: JSON { self }
+}
+
+/// A method without params.
+public protocol ParameterlessMethod: RPCMethod {
+    init()
+}
+
+extension ParameterlessMethod {
+    public init(_ params: inout Params) throws(RPCError) { self.init() }
+}
+
+/// One request that is being answered.
+@Loop
+public final class Request<Context: MethodContext> {
+    public let context: Context
+    private var leaveGate: (@Loop () -> Void)?
+
+    init(context: Context, leaveGate: (@Loop () -> Void)? = nil) {
+        self.context = context
+        self.leaveGate = leaveGate
+    }
+
+    /// Says that from here on the request only waits for others, so that it does not hold up those behind it.
+    public func stepAside() {
+        leaveGate?()
+        leaveGate = nil
+    }
+}
+
+/// What the methods of one connection run in.
+@Loop
+public protocol MethodContext: AnyObject, Sendable {
+    /// Throws where the method is not to be taken now.
+    func admit(_ method: String) throws(RPCError)
+}

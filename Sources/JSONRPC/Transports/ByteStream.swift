@@ -1,0 +1,82 @@
+import EventLoop
+
+/// Two directions of bytes, watched on the loop; never blocks.
+@Loop
+final class ByteStream {
+    enum News { case readable, writable, hungUp }
+
+    private let input: Descriptor
+    private let output: Descriptor
+    private let hear: @Loop (News) -> Void
+    private var inputWatch: Watch?
+    private var outputWatch: Watch?
+    private var wantsInput = false
+    private var wantsRoom = false
+    private var isOpen = true
+
+    /// Input and output may be one and the same socket.
+    init(input: Descriptor, output: Descriptor, _ hear: @escaping @Loop (News) -> Void) {
+        self.input = input
+        self.output = output
+        self.hear = hear
+        inputWatch = Watch(input.raw, for: []) { [weak self] in self?.tell($0, about: input) }
+        if output !== input {
+            outputWatch = Watch(output.raw, for: []) { [weak self] in self?.tell($0, about: output) }
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome { input.read(into: buffer) }
+
+    /// Zero bytes taken means that there is no room now: `writable` follows when there is.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(Broken) -> Int {
+        if output.kind == .blocking, !output.hasRoom { return 0 }
+        switch output.write(bytes) {
+        case .bytes(let count): return count
+        case .notNow, .end: return 0
+        case .broken(let code): throw Broken(code: code)
+        }
+    }
+
+    struct Broken: Error { var code: Int32 }
+
+    func want(input: Bool, room: Bool) {
+        guard isOpen, input != wantsInput || room != wantsRoom else { return }
+        (wantsInput, wantsRoom) = (input, room)
+        let reading: Readiness = input ? .readable : [], writing: Readiness = room ? .writable : []
+        if output === self.input {
+            inputWatch?.change(to: reading.union(writing))
+        } else {
+            inputWatch?.change(to: reading)
+            outputWatch?.change(to: writing)
+        }
+        if input, inputWatch == nil { readWithoutWatch() }
+    }
+
+    func close() {
+        isOpen = false
+        inputWatch?.cancel()
+        outputWatch?.cancel()
+        (inputWatch, outputWatch) = (nil, nil)
+    }
+
+    private func tell(_ readiness: Readiness, about descriptor: Descriptor) {
+        if readiness.contains(.writable), wantsRoom, descriptor === output { hear(.writable) }
+        // What a peer wrote before it hung up is still read; its end shows there.
+        let reads = descriptor === input && wantsInput
+        if reads, !readiness.isDisjoint(with: [.readable, .hungUp]) {
+            hear(.readable)
+        } else if readiness.contains(.hungUp) {
+            descriptor === output ? hear(.hungUp) : inputWatch?.change(to: [])
+        }
+    }
+
+    /// A regular file cannot be watched, and need not be: it always has its next bytes, or its end.
+    private func readWithoutWatch() {
+        Task {
+            while isOpen, wantsInput {
+                hear(.readable)
+                await Task.yield()
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CSystem
+import EventLoop
+import Glibc
+
+/// A Unix stream socket that only its owner may connect to.
+@Loop
+public final class UnixListener {
+    public struct Unusable: Error { public var message: String }
+
+    private let path: String
+    private let descriptor: Descriptor
+    private let inode: ino_t
+    private var watch: Watch?
+
+    /// Listens at once. A stale socket file is replaced; a live one, or a file that is no socket, is an error.
+    public init(_ path: String, _ accepted: @escaping @Loop (Descriptor) -> Void) throws(Unusable) {
+        self.path = path
+        var address = try Self.address(path)
+        // Held while looking and binding, so that of two that start together one finds the other listening.
+        let directory = Self.parent(of: path)
+        let lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard lock >= 0 else { throw Self.unusable(path, errno) }
+        defer { Glibc.close(lock) }
+        flock(lock, LOCK_EX)
+
+        try Self.clear(path, &address)
+        let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        guard raw >= 0 else { throw Self.unusable(path, errno) }
+        descriptor = Descriptor(owning: raw)
+        let mask = umask(0o177)
+        let bound = Self.withSocketAddress(&address) { bind(raw, $0, $1) }
+        let failure = errno
+        umask(mask)
+        guard bound == 0 else { throw Self.unusable(path, failure) }
+        guard listen(raw, 128) == 0 else { throw Self.unusable(path, errno) }
+        var status = stat()
+        lstat(path, &status)
+        inode = status.st_ino
+        watch = Watch(raw, for: .readable) { [weak self] _ in self?.accept(accepted) }
+    }
+
+    /// Listens no more, and takes its file away.
+    public func close() {
+        watch?.cancel()
+        watch = nil
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_ino == inode { unlink(path) }
+    }
+
+    private func accept(_ accepted: @Loop (Descriptor) -> Void) {
+        while true {
+            let raw = csystem_accept(descriptor.raw)
+            if raw < 0, errno == EMFILE || errno == ENFILE { return rest() }
+            guard raw >= 0 else { return }
+            let peer = Descriptor(owning: raw)
+            if csystem_peer_is_same_user(raw) { accepted(peer) }
+        }
+    }
+
+    /// Out of descriptors: those who knock wait in the backlog until some may have been closed.
+    private func rest() {
+        watch?.change(to: [])
+        Task {
+            do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
+            watch?.change(to: .readable)
+        }
+    }
+
+    /// Removes a socket file that nobody listens on.
+    private static func clear(_ path: String, _ address: inout sockaddr_un) throws(Unusable) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw Unusable(message: "\(path) cannot be listened on: there is a file that is no socket.")
+        }
+        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard probe >= 0 else { throw unusable(path, errno) }
+        defer { Glibc.close(probe) }
+        let answer = withSocketAddress(&address) { connect(probe, $0, $1) }
+        guard answer != 0, errno == ECONNREFUSED || errno == ENOENT else {
+            throw Unusable(message: "\(path) cannot be listened on: another process listens there.")
+        }
+        unlink(path)
+    }
+
+    private static func address(_ path: String) throws(Unusable) -> sockaddr_un {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard !path.isEmpty, path.utf8.count < capacity else {
+            throw Unusable(message: "\(path) cannot be listened on: a socket's path has 1 to \(capacity - 1) bytes.")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return address
+    }
+
+    private static func withSocketAddress(
+        _ address: inout sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func unusable(_ path: String, _ error: Int32) -> Unusable {
+        Unusable(message: "\(path) cannot be listened on: \(String(cString: strerror(error))).")
+    }
+}
