@@ -1,0 +1,73 @@
+import Database
+import EventLoop
+import Glibc
+import Storage
+
+/// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
+public final class EmbeddedBackend: Backend {
+    public let uploadsAtOnce = 4
+    /// Up to here an object's bytes are a row: one commit stores it.
+    public let oneRequestLimit: Int64 = 64 << 10
+    public let chunkSizes = ChunkSizes(largest: 8 << 20)
+
+    let root: Root
+    let store: ObjectStore
+    /// Read, write and sync files. One more than uploads at once, so that a look at a file finds a thread.
+    let files = WorkerThreads("files", limit: 5)
+    let hashing = WorkerThreads("md5", limit: 4)
+
+    public init(_ root: Root) {
+        self.root = root
+        store = ObjectStore(root)
+    }
+
+    /// Must be called before anything else. Throws a sentence that names the file at fault.
+    public func open() async throws(StorageError) { try await store.open() }
+
+    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+        try await files.run { Result { () throws(StorageError) in try SourceFile.inspect(path) } }.get()
+    }
+
+    public func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
+
+    public func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata {
+        try await store.read { try $0.metadata(of: reference) }
+    }
+
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await store.write { try $0.update(reference, change) }
+    }
+
+    /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last moment.
+    func commit(
+        _ object: NewObject, if mayCommit: @escaping @Sendable () -> Bool
+    ) async throws(StorageError) -> ObjectMetadata? {
+        let outcome = try await store.write { mayCommit() ? try $0.put(object) : nil }
+        if let garbage = outcome?.garbage { remove(garbage) }
+        return outcome?.stored
+    }
+
+    /// A file for an upload: its row is on the disk before the file is made.
+    func newFile() async throws(StorageError) -> Int64 {
+        try await store.write { database in
+            try database.run("INSERT INTO files (state) VALUES (?)", Schema.FileState.beingWritten.value)
+            return database.lastInsertedRowID
+        }
+    }
+
+    /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.
+    func remove(_ file: Int64) {
+        files.submit { [root, store] in
+            guard unlink(root.object(file)) == 0 || errno == ENOENT else { return }
+            Task {
+                do {
+                    try await store.write { _ = try $0.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+                } catch {
+                    // The row stays, and with it the reminder.
+                }
+            }
+        }
+    }
+}

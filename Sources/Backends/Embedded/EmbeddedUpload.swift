@@ -1,0 +1,159 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Storage
+import Synchronization
+
+/// One upload into the embedded engine. Small ones go whole into a row; larger ones chunk by chunk into a file.
+final class EmbeddedUpload: UploadSession {
+    private let upload: Upload
+    private let backend: EmbeddedBackend
+    /// Steps may be abandoned but never overlap: the next one waits here for the thread of the one before.
+    private let queue: SerialQueue
+    private let current = Mutex<Attempt?>(nil)
+    /// Touched on the queue alone.
+    private nonisolated(unsafe) var staging: Staging?
+
+    init(_ upload: Upload, _ backend: EmbeddedBackend) {
+        self.upload = upload
+        self.backend = backend
+        queue = SerialQueue(on: backend.files)
+    }
+
+    func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
+        await withCheckedContinuation { waiter in
+            let attempt = Attempt(waiter)
+            current.withLock { $0 = attempt }
+            switch step {
+            case .sendWhole: sendWhole(attempt)
+            case .open: open(attempt)
+            case .query: work(attempt) { .received(upTo: $0.offset) }
+            case .send(let range): send(range, attempt)
+            }
+        }
+    }
+
+    func abort() {
+        current.withLock { $0 }?.abort()
+        queue.submit { self.staging?.park() }
+    }
+
+    func discard() {
+        queue.submit { [self] in
+            guard let staging else { return }
+            self.staging = nil
+            backend.remove(staging.file)
+        }
+    }
+}
+
+// MARK: - In one request
+
+extension EmbeddedUpload {
+    private func sendWhole(_ attempt: Attempt) {
+        switch upload.source {
+        case .data(let bytes):
+            Task { await self.commit(bytes, attempt) }
+        case .file(let path, let identity):
+            queue.submit { [self] in
+                do throws(StorageError) {
+                    let bytes = try Self.read(path, identity)
+                    Task { await self.commit(bytes, attempt) }
+                } catch {
+                    attempt.answer(.failed(error))
+                }
+            }
+        }
+    }
+
+    private static func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
+        let source = try SourceFile(path, identity)
+        let bytes = try source.readWhole()
+        try source.checkUnchanged()
+        return bytes
+    }
+
+    @concurrent
+    private func commit(_ bytes: [UInt8], _ attempt: Attempt) async {
+        let checksum = Checksum(of: bytes)
+        await commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
+    }
+}
+
+// MARK: - Chunk by chunk
+
+extension EmbeddedUpload {
+    private func open(_ attempt: Attempt) {
+        Task {
+            do throws(StorageError) {
+                let file = try await backend.newFile()
+                queue.submit { [self] in
+                    staging = Staging(
+                        file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
+                    attempt.answer(.opened)
+                }
+            } catch {
+                attempt.answer(.failed(error))
+            }
+        }
+    }
+
+    private func send(_ range: Range<Int64>, _ attempt: Attempt) {
+        guard range.upperBound == upload.source.size else {
+            return work(attempt) { staging throws(StorageError) in
+                try staging.copy(range, while: { !attempt.isAborted })
+                return .received(upTo: staging.offset)
+            }
+        }
+        work(attempt) { [self] staging throws(StorageError) in
+            try staging.copy(range, while: { !attempt.isAborted })
+            if attempt.isAborted { return .aborted }
+            let md5 = try staging.finish(in: backend.root.objects)
+            let (file, crc32c) = (staging.file, staging.crc32c)
+            Task { await self.commit(.file(file), size: range.upperBound, md5: md5, crc32c: crc32c, attempt) }
+            return nil
+        }
+    }
+
+    /// Runs on a thread that may block. No answer means that it is given later.
+    private func work(
+        _ attempt: Attempt, _ body: @escaping @Sendable (Staging) throws(StorageError) -> UploadMachine.Answer?
+    ) {
+        queue.submit { [self] in
+            guard let staging else {
+                return attempt.answer(.failed(StorageError(.internalError, "The upload was never opened.")))
+            }
+            do throws(StorageError) {
+                if let answer = try body(staging) { attempt.answer(answer) }
+            } catch {
+                attempt.answer(.failed(error))
+            }
+        }
+    }
+}
+
+// MARK: - Committing
+
+extension EmbeddedUpload {
+    private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: Attempt) async {
+        do throws(StorageError) {
+            try check(md5)
+            let object = NewObject(
+                reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body
+            )
+            guard let stored = try await backend.commit(object, if: attempt.mayCommit) else {
+                return attempt.answer(.aborted)
+            }
+            attempt.answer(.completed(stored))
+        } catch {
+            attempt.answer(.failed(error))
+        }
+    }
+
+    private func check(_ md5: [UInt8]) throws(StorageError) {
+        let actual = Data(md5).base64EncodedString()
+        guard let expected = upload.expectedMD5, expected != actual else { return }
+        throw StorageError(
+            .nonMatchingChecksum, "The uploaded bytes have the MD5 \(actual), but metadata.md5Hash says \(expected).")
+    }
+}

@@ -1,0 +1,148 @@
+import Database
+import FoundationEssentials
+import Glibc
+import Storage
+
+/// An object that is about to be committed: its bytes are in memory, or in a file that is synced already.
+struct NewObject: Sendable {
+    enum Body: Sendable {
+        case bytes([UInt8])
+        case file(Int64)
+    }
+
+    var reference: Reference
+    var metadata: SettableMetadata
+    var size: Int64
+    var md5: [UInt8]
+    var crc32c: UInt32
+    var body: Body
+}
+
+// Objects as rows. Everything here runs within a transaction.
+extension Database {
+    /// Puts an object in the place of what was there. Returns its metadata, and the file that nobody needs any more.
+    func put(_ object: NewObject) throws -> (stored: ObjectMetadata, garbage: Int64?) {
+        let bucket = try bucket(object.reference.bucket)
+        let garbage = try removeBody(bucket, object.reference)
+        let now = Timestamp.now
+        let generation = try nextGeneration(now)
+        let stored = ObjectMetadata(
+            reference: object.reference, generation: generation, metageneration: 1, size: object.size,
+            timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: object.metadata)
+        var file = Value.null
+        switch object.body {
+        case .bytes(let bytes): try run("INSERT INTO bodies VALUES (?, ?)", .integer(generation), .blob(bytes))
+        case .file(let id):
+            file = .integer(id)
+            try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.stored.value, file)
+        }
+        try insert(stored, bucket, file)
+        return (stored, garbage)
+    }
+
+    func metadata(of reference: Reference) throws -> ObjectMetadata {
+        let found = try first(Self.select, .text(reference.bucket), .name(reference)) { row in
+            var settable = SettableMetadata()
+            for (index, property) in ContentProperty.allCases.enumerated() {
+                settable.content[property] = try row.textOrNil(7 + index)
+            }
+            return ObjectMetadata(
+                reference: reference, generation: try row.integer(0), metageneration: try row.integer(1),
+                size: try row.integer(2), timeCreated: Timestamp(microseconds: try row.integer(3)),
+                updated: Timestamp(microseconds: try row.integer(4)), md5: try row.blob(5),
+                crc32c: UInt32(truncatingIfNeeded: try row.integer(6)), settable: settable)
+        }
+        guard var metadata = found else { throw StorageError.objectNotFound(reference) }
+        try rows("SELECT key, value FROM customMetadata WHERE generation = ?", .integer(metadata.generation)) { row in
+            metadata.settable.custom[try row.text(0)] = try row.text(1)
+        }
+        return metadata
+    }
+
+    func update(_ reference: Reference, _ change: MetadataChange) throws -> ObjectMetadata {
+        var metadata = try metadata(of: reference)
+        try metadata.settable.apply(change)
+        metadata.metageneration += 1
+        metadata.updated = max(.now, metadata.updated)
+        let content = ContentProperty.allCases.map { Value(metadata.settable.content[$0]) }
+        try run(
+            """
+            UPDATE objects SET metageneration = ?, updated = ?, cacheControl = ?, contentDisposition = ?,
+            contentEncoding = ?, contentLanguage = ?, contentType = ? WHERE bucket = ? AND name = ?
+            """,
+            .integer(metadata.metageneration), .integer(metadata.updated.microseconds), content[0], content[1],
+            content[2], content[3], content[4], .integer(try bucket(reference.bucket)), .name(reference))
+        try run("DELETE FROM customMetadata WHERE generation = ?", .integer(metadata.generation))
+        try insertCustom(metadata)
+        return metadata
+    }
+
+    private static let select = """
+        SELECT generation, metageneration, size, timeCreated, updated, md5, crc32c,
+        cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
+        FROM objects WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
+        """
+
+    private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value) throws {
+        let content = ContentProperty.allCases.map { Value(object.settable.content[$0]) }
+        try run(
+            "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            .integer(bucket), .name(object.reference), .integer(object.generation), .integer(object.metageneration),
+            .integer(object.size), .integer(object.timeCreated.microseconds), .integer(object.updated.microseconds),
+            .blob(object.md5), .integer(Int64(object.crc32c)), content[0], content[1], content[2], content[3],
+            content[4], .text(UUID().uuidString.lowercased()), file)
+        try insertCustom(object)
+    }
+
+    private func insertCustom(_ object: ObjectMetadata) throws {
+        for (key, value) in object.settable.custom {
+            try run(
+                "INSERT INTO customMetadata VALUES (?, ?, ?)", .integer(object.generation), .text(key), .text(value))
+        }
+    }
+
+    private func bucket(_ name: String) throws -> Int64 {
+        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(name)) { try $0.integer(0) }
+        if let found { return found }
+        try run("INSERT INTO buckets (name) VALUES (?)", .text(name))
+        return lastInsertedRowID
+    }
+
+    /// What belongs to the generation that goes. Its file stays until the transaction is on the disk.
+    private func removeBody(_ bucket: Int64, _ reference: Reference) throws -> Int64? {
+        let old = try first(
+            "SELECT generation, file FROM objects WHERE bucket = ? AND name = ?", .integer(bucket), .name(reference)
+        ) { (try $0.integer(0), try $0.integerOrNil(1)) }
+        guard let (generation, file) = old else { return nil }
+        try run("DELETE FROM customMetadata WHERE generation = ?", .integer(generation))
+        guard let file else {
+            try run("DELETE FROM bodies WHERE generation = ?", .integer(generation))
+            return nil
+        }
+        try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.garbage.value, .integer(file))
+        return file
+    }
+
+    /// The time in microseconds where the clock allows it; always more than ever before.
+    private func nextGeneration(_ now: Timestamp) throws -> Int64 {
+        let last = try first("SELECT generation FROM counters") { try $0.integer(0) } ?? 0
+        let next = max(now.microseconds, last + 1)
+        try run("UPDATE counters SET generation = ?", .integer(next))
+        return next
+    }
+}
+
+extension Value {
+    /// As bytes, so that nothing but their order and equality counts.
+    static func name(_ reference: Reference) -> Value { .blob(Array(reference.fullPath.utf8)) }
+
+    fileprivate init(_ text: String?) { self = text.map(Value.text) ?? .null }
+}
+
+extension Timestamp {
+    static var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

@@ -1,0 +1,43 @@
+import Database
+import Storage
+
+/// The embedded engine's tables.
+///
+/// A large object's bytes are a file whose row is there before the file is: whatever its state, no file is
+/// without a row, so what a crash leaves behind is known at the next start without looking at the disk.
+enum Schema {
+    /// "sRPC"
+    static let applicationID: Int32 = 0x7352_5043
+
+    static let migrations = [
+        Migration(
+            version: 1,
+            sql: """
+                CREATE TABLE counters (generation INTEGER NOT NULL);
+                INSERT INTO counters VALUES (0);
+                CREATE TABLE buckets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+                CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL);
+                CREATE INDEX unwanted ON files (state) WHERE state <> 1;
+                CREATE TABLE objects (
+                    bucket INTEGER NOT NULL, name BLOB NOT NULL,
+                    generation INTEGER NOT NULL, metageneration INTEGER NOT NULL, size INTEGER NOT NULL,
+                    timeCreated INTEGER NOT NULL, updated INTEGER NOT NULL, md5 BLOB NOT NULL, crc32c INTEGER NOT NULL,
+                    cacheControl TEXT, contentDisposition TEXT, contentEncoding TEXT, contentLanguage TEXT,
+                    contentType TEXT, downloadTokens TEXT NOT NULL, file INTEGER,
+                    PRIMARY KEY (bucket, name)) WITHOUT ROWID;
+                CREATE TABLE customMetadata (
+                    generation INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+                    PRIMARY KEY (generation, key)) WITHOUT ROWID;
+                CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+                """)
+    ]
+
+    /// What a file in `objects` is to the database.
+    enum FileState: Int64 {
+        case beingWritten = 0
+        case stored = 1
+        case garbage = 2
+
+        var value: Value { .integer(rawValue) }
+    }
+}

@@ -1,0 +1,102 @@
+import CSystem
+import EventLoop
+import Glibc
+import Storage
+
+/// The file that an upload is written to before it is an object, and the checksums of what is in it so far.
+///
+/// One thread reads, writes and computes the CRC; another computes the MD5, the slowest of them, a few blocks
+/// behind. The system is told early to write back, so that the sync at the end finds little to do.
+final class Staging {
+    private static let blockSize = 512 << 10
+    private static let writebackSize: Int64 = 8 << 20
+
+    let file: Int64
+    /// All bytes before it are in the file and on their way into the MD5.
+    private(set) var offset: Int64 = 0
+    var crc32c: UInt32 { checksum.crc32c }
+
+    private let path: String
+    private let source: UploadSource
+    private let md5: MD5Line
+    private var checksum = Checksum()
+    private var writtenBack: Int64 = 0
+    private var target: OpenFile?
+    private var input: SourceFile?
+    private var blocks: BlockRing?
+
+    init(file: Int64, path: String, _ source: UploadSource, hashing: WorkerThreads) {
+        self.file = file
+        self.path = path
+        self.source = source
+        md5 = MD5Line(on: hashing)
+    }
+
+    /// Goes on to the end of the range, or until it may not any more: `offset` tells.
+    func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
+        let target = try openTarget()
+        let blocks = blocks ?? BlockRing(count: 8, size: Self.blockSize)
+        self.blocks = blocks
+        while offset < range.upperBound, mayGoOn(), let block = blocks.take() {
+            let bytes = UnsafeMutableRawBufferPointer(
+                rebasing: block.bytes[..<min(Self.blockSize, Int(range.upperBound - offset))])
+            try read(into: bytes)
+            try storing { () throws(SystemError) in try target.write(UnsafeRawBufferPointer(bytes), at: offset) }
+            checksum.updateCRC(UnsafeRawBufferPointer(bytes))
+            md5.update(block, count: bytes.count)
+            offset += Int64(bytes.count)
+            if offset - writtenBack >= Self.writebackSize {
+                csystem_start_writeback(target.raw, writtenBack, offset - writtenBack)
+                writtenBack = offset
+            }
+        }
+    }
+
+    /// Returns the MD5 once every byte is on the disk and the source is known to have stayed as it was.
+    func finish(in directory: String) throws(StorageError) -> [UInt8] {
+        let target = try openTarget()
+        try storing { () throws(SystemError) in
+            try target.sync()
+            let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
+            guard fsync(directory.raw) == 0 else { throw .last }
+        }
+        let digest = md5.digest()
+        try input?.checkUnchanged()
+        park()
+        return digest
+    }
+
+    /// Holds neither descriptors nor memory while it does not move.
+    func park() {
+        target = nil
+        input = nil
+        blocks = nil
+    }
+
+    private func openTarget() throws(StorageError) -> OpenFile {
+        if let target { return target }
+        if case .file(let path, let identity) = source { input = try SourceFile(path, identity) }
+        let flags = O_RDWR | (offset == 0 ? O_CREAT : 0)
+        let opened = try storing { () throws(SystemError) in try OpenFile(path, flags) }
+        target = opened
+        return opened
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer) throws(StorageError) {
+        switch source {
+        case .data(let bytes):
+            bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[Int(offset)...].prefix(buffer.count))) }
+        case .file: try input?.read(into: buffer, at: offset)
+        }
+    }
+
+    private func storing<Result>(_ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
+        do throws(SystemError) {
+            return try body()
+        } catch  where error.code == ENOSPC || error.code == EDQUOT {
+            throw StorageError(.quotaExceeded, "There is no room left to store the upload: \(path): \(error.reason).")
+        } catch {
+            throw StorageError(.unknown, "The upload cannot be stored: \(path): \(error.reason).")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Storage
+
+/// A local file that is being uploaded. It must stay as it was when the upload was asked for.
+struct SourceFile {
+    private let path: String
+    private let identity: FileIdentity
+    private let file: OpenFile
+
+    /// Throws `unknown` that names path and reason where the file cannot be read, or is not the one it was.
+    init(_ path: String, _ identity: FileIdentity) throws(StorageError) {
+        self.path = path
+        self.identity = identity
+        file = try Self.open(path)
+        posix_fadvise(file.raw, 0, 0, POSIX_FADV_SEQUENTIAL)
+        try checkUnchanged()
+    }
+
+    /// What the file is now. Throws like `init`.
+    static func inspect(_ path: String) throws(StorageError) -> FileIdentity {
+        try identity(of: open(path), path)
+    }
+
+    /// Fills the buffer. A file that ends early has changed.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
+        let count: Int
+        do throws(SystemError) {
+            count = try file.read(into: buffer, at: offset)
+        } catch {
+            throw .file(path, "cannot be read: \(error.reason)")
+        }
+        guard count == buffer.count else { throw changed("it became shorter") }
+    }
+
+    /// For files that are small enough to be held in memory.
+    func readWhole() throws(StorageError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(identity.size))
+        let outcome = bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(StorageError) in try read(into: buffer, at: 0) }
+        }
+        try outcome.get()
+        return bytes
+    }
+
+    /// Looks at what was opened, and at what the path leads to now.
+    func checkUnchanged() throws(StorageError) {
+        try compare(Self.identity(of: file, path))
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw changed("it was removed") }
+        try compare(FileIdentity(status))
+    }
+
+    private func compare(_ now: FileIdentity) throws(StorageError) {
+        guard now.inode == identity.inode, now.device == identity.device else {
+            throw changed("another file took its place")
+        }
+        guard now.size == identity.size else {
+            throw changed("its size went from \(identity.size) to \(now.size) bytes")
+        }
+        guard now == identity else { throw changed("it was written to") }
+    }
+
+    private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
+
+    /// Not even a pipe without a writer holds this up.
+    private static func open(_ path: String) throws(StorageError) -> OpenFile {
+        do throws(SystemError) {
+            return try OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        } catch {
+            throw .file(path, error.code == ENOENT ? "does not exist" : "cannot be opened: \(error.reason)")
+        }
+    }
+
+    private static func identity(of file: OpenFile, _ path: String) throws(StorageError) -> FileIdentity {
+        let status: stat
+        do throws(SystemError) {
+            status = try file.status()
+        } catch {
+            throw .file(path, "cannot be inspected: \(error.reason)")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .file(path, "is not a regular file but \(kind(of: status.st_mode))")
+        }
+        return FileIdentity(status)
+    }
+
+    private static func kind(of mode: mode_t) -> String {
+        switch mode & S_IFMT {
+        case S_IFDIR: "a directory"
+        case S_IFIFO: "a pipe"
+        case S_IFSOCK: "a socket"
+        case S_IFCHR, S_IFBLK: "a device"
+        default: "something else"
+        }
+    }
+}
+
+extension FileIdentity {
+    fileprivate init(_ status: stat) {
+        self.init(
+            size: Int64(status.st_size), modifiedSeconds: Int64(status.st_mtim.tv_sec),
+            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino),
+            device: UInt64(status.st_dev))
+    }
+}
