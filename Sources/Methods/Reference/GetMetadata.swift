@@ -1,0 +1,16 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/getMetadata`: what the engine knows about an object.
+struct GetMetadata: RPCMethod {
+    static let name = "reference/getMetadata"
+
+    let reference: Reference
+
+    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        try await request.context.transfers.metadata(of: reference).json
+    }
+}

@@ -1,0 +1,36 @@
+import FoundationEssentials
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/putData`: uploads bytes from memory.
+struct PutData: RPCMethod {
+    static let name = "reference/putData"
+
+    let data: [UInt8]
+    let put: PutOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        data = try Self.bytes(data: params.optionalString("data"), text: params.optionalString("text"))
+        put = try PutOptions(&params)
+    }
+
+    func run(in request: Request<Session>) async throws -> Started {
+        try put.check()
+        let task = try await request.context.transfers.upload(data, to: put.reference, put.metadata)
+        return try await put.start(task, in: request)
+    }
+
+    func didReply(_ started: Started, in session: Session) { started.didReply(in: session) }
+
+    private static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
+        switch (data, text) {
+        case (let data?, nil):
+            guard let bytes = Data(base64Encoded: data) else { throw .invalidParam("data", "is not base64") }
+            return [UInt8](bytes)
+        case (nil, let text?): return [UInt8](text.utf8)
+        case (nil, nil): throw .invalidParam("data", "is missing, and so is \"text\"")
+        case (_?, _?): throw .invalidParam("text", "must not go with \"data\"")
+        }
+    }
+}

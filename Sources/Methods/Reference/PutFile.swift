@@ -1,0 +1,24 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/putFile`: uploads a local file.
+struct PutFile: RPCMethod {
+    static let name = "reference/putFile"
+
+    let file: String
+    let put: PutOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        file = try params.localFile("file")
+        put = try PutOptions(&params)
+    }
+
+    func run(in request: Request<Session>) async throws -> Started {
+        try put.check()
+        let task = try await request.context.transfers.upload(file: file, to: put.reference, put.metadata)
+        return try await put.start(task, in: request)
+    }
+
+    func didReply(_ started: Started, in session: Session) { started.didReply(in: session) }
+}

@@ -1,0 +1,20 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/updateMetadata`: keeps what is absent, removes what is null, sets the rest.
+struct UpdateMetadata: RPCMethod {
+    static let name = "reference/updateMetadata"
+
+    let reference: Reference
+    let change: MetadataChange
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        change = try MetadataChange(params.object("metadata", in: params.require("metadata")))
+    }
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        try await request.context.transfers.updateMetadata(of: reference, change).json
+    }
+}

@@ -1,0 +1,70 @@
+import EventLoop
+import JSONRPC
+import Transfers
+
+/// What all connections share: the tasks, and what the process was started with.
+@Loop
+public final class Service {
+    public nonisolated static let version = "0.1.0"
+
+    public struct Configuration: Sendable {
+        public var engine: String
+        public var defaultBucket: String
+        /// In bytes.
+        public var maxMessageBytes: Int
+        public var processID: Int32
+
+        public init(engine: String, defaultBucket: String, maxMessageBytes: Int, processID: Int32) {
+            self.engine = engine
+            self.defaultBucket = defaultBucket
+            self.maxMessageBytes = maxMessageBytes
+            self.processID = processID
+        }
+    }
+
+    public let configuration: Configuration
+    public let transfers: Transfers
+    let started = ContinuousClock.now
+    var connections = 0
+    private let end: @Loop (_ status: Int32) -> Void
+
+    /// `end` is called when a client asks the process to end, with the status it is to end with.
+    public init(_ configuration: Configuration, transfers: Transfers, end: @escaping @Loop (_ status: Int32) -> Void) {
+        self.configuration = configuration
+        self.transfers = transfers
+        self.end = end
+    }
+
+    func exit(_ status: Int32) { end(status) }
+}
+
+/// One connection's view of the service: what methods run in.
+@Loop
+public final class Session: MethodContext {
+    let service: Service
+    let listener: Listener
+    var isShutDown = false
+
+    public init(_ service: Service, peer: some Peer) {
+        self.service = service
+        listener = Listener { [weak peer] handle, snapshot in
+            peer?.notify(
+                "uploadTask/event", UploadEvent(handle: handle, snapshot: snapshot).json, snapshot.newsKind(for: handle)
+            )
+        }
+        service.connections += 1
+    }
+
+    var transfers: Transfers { service.transfers }
+
+    /// The connection is gone: its observers go with it, its tasks go on.
+    public func leave() {
+        listener.leave()
+        service.connections -= 1
+    }
+
+    public func admit(_ method: String) throws(RPCError) {
+        guard isShutDown, method != Exit.name else { return }
+        throw .invalidRequest("The service was shut down; only \"exit\" is taken now.")
+    }
+}

@@ -1,0 +1,11 @@
+import Contract
+import JSONRPC
+
+/// `rpc.discover`: the contract itself, as it lies in `protocol/openrpc.json`.
+struct Discover: ParameterlessMethod {
+    static let name = "rpc.discover"
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        try JSON(parsing: UnsafeRawBufferPointer(start: contract_bytes(), count: Int(contract_length())))
+    }
+}

@@ -1,0 +1,25 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// `service/status`: how the process is doing.
+struct ServiceStatus: ParameterlessMethod {
+    static let name = "service/status"
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        let service = request.context.service
+        let uptime = service.started.duration(to: .now)
+        let states = service.transfers.all.map(\.state)
+        return [
+            "version": .string(Service.version),
+            "pid": JSON(Int64(service.configuration.processID)),
+            "uptime": JSON((uptime / .milliseconds(1)).rounded() / 1000),
+            "engine": .string(service.configuration.engine),
+            "connections": JSON(Int64(service.connections)),
+            "tasks": .object(
+                TaskState.allCases.map { state in
+                    .init(key: state.rawValue, value: JSON(Int64(states.count { $0 == state })))
+                }),
+        ]
+    }
+}

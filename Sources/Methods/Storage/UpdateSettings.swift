@@ -1,0 +1,27 @@
+import JSONRPC
+import Transfers
+
+/// `storage/updateSettings`: changes what is named, for the tasks and calls that begin afterwards.
+struct UpdateSettings: RPCMethod {
+    static let name = "storage/updateSettings"
+
+    let retryTimes: [(Settings.RetryTime, Double)]
+    let uploadChunkSizeBytes: Int64?
+
+    init(_ params: inout Params) throws(RPCError) {
+        var times: [(Settings.RetryTime, Double)] = []
+        for time in Settings.RetryTime.allCases {
+            if let seconds = try params.optionalNumber(time.rawValue) { times.append((time, seconds)) }
+        }
+        retryTimes = times
+        uploadChunkSizeBytes = try params.optionalInteger("uploadChunkSizeBytes")
+    }
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        var settings = request.context.transfers.settings
+        for (time, seconds) in retryTimes { try settings.set(time, to: seconds) }
+        if let uploadChunkSizeBytes { try settings.setUploadChunkSize(uploadChunkSizeBytes) }
+        request.context.transfers.settings = settings
+        return settings.json
+    }
+}

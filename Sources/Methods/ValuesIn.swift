@@ -1,0 +1,119 @@
+import FoundationEssentials
+import JSONRPC
+import Storage
+import Transfers
+
+// The field's values as params.
+
+extension Params {
+    /// An object of which only bucket and fullPath are read, a `gs://` URL, or a download URL.
+    mutating func reference(_ name: String) throws(RPCError) -> Reference {
+        let value = try require(name)
+        do {
+            if let url = value.string { return try Reference(url: url) }
+            guard value.object != nil else { throw mistyped(name, "a reference or a URL", value) }
+            var object = try object(name, in: value)
+            return try Reference(bucket: object.string("bucket"), path: object.string("fullPath"))
+        } catch let error as StorageError {
+            throw error.naming(fullName(name)).rpcError
+        } catch let error as RPCError {
+            throw error
+        } catch {
+            throw .internalError("\(error)")
+        }
+    }
+
+    /// An absolute path, or a `file://` URL of this machine.
+    mutating func localFile(_ name: String) throws(RPCError) -> String {
+        let text = try string(name)
+        let path = text.hasPrefix("file:") ? Self.path(ofFileURL: text) : text
+        guard let path, path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw StorageError.invalidArgument(
+                fullName(name), "\"\(text)\" is neither an absolute path nor a file:// URL of this machine."
+            ).rpcError
+        }
+        return path
+    }
+
+    mutating func statuses(_ name: String) throws(RPCError) -> [Status] {
+        guard let value = take(name) else { return [] }
+        if let all = value.bool { return all ? Status.allCases : [] }
+        guard let elements = value.array else { throw mistyped(name, "true or an array of statuses", value) }
+        var statuses: [Status] = []
+        for (index, element) in elements.enumerated() {
+            let status = try status("\(name)[\(index)]", in: element)
+            if !statuses.contains(status) { statuses.append(status) }
+        }
+        return statuses
+    }
+
+    func status(_ name: String, in value: JSON) throws(RPCError) -> Status {
+        guard let text = value.string else { throw mistyped(name, "a status", value) }
+        guard let status = Status(rawValue: text) else {
+            let known = Status.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalidParam(fullName(name), "must be one of \(known), not \"\(text)\"")
+        }
+        return status
+    }
+
+    private static func path(ofFileURL text: String) -> String? {
+        guard let url = URL(string: text), url.isFileURL, ["", "localhost"].contains(url.host() ?? "") else {
+            return nil
+        }
+        return url.path(percentEncoded: false)
+    }
+}
+
+extension MetadataChange {
+    private static let readOnly: Set = [
+        "bucket", "fullPath", "name", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c",
+    ]
+
+    /// Reads what a client writes; what it only read and sends back is passed over.
+    init(_ params: Params) throws(RPCError) {
+        self.init()
+        var params = params
+        for property in ContentProperty.allCases {
+            guard let value = params.takeOrNull(property.rawValue) else { continue }
+            content[property] = .some(try params.stringOrNull(property.rawValue, value))
+        }
+        md5Hash = try params.optionalString("md5Hash")
+        custom = try Self.custom(&params)
+        for name in Self.readOnly { _ = params.takeOrNull(name) }
+        try params.finish()
+    }
+
+    private static func custom(_ params: inout Params) throws(RPCError) -> Custom {
+        guard let value = params.takeOrNull("customMetadata") else { return .keep }
+        if value.isNull { return .removeAll }
+        var object = try params.object("customMetadata", in: value)
+        var entries: [String: String?] = [:]
+        for member in object.takeRest() {
+            entries[member.key] = .some(try object.stringOrNull(member.key, member.value))
+        }
+        return .merge(entries)
+    }
+
+    /// Throws `invalidArgument` unless the MD5 that the bytes must have can be one.
+    func checkMD5() throws(StorageError) {
+        guard let md5Hash, Data(base64Encoded: md5Hash)?.count != 16 else { return }
+        throw .invalidArgument(
+            "metadata.md5Hash", "metadata.md5Hash must be the base64 of 16 bytes, not \"\(md5Hash)\".")
+    }
+}
+
+extension Params {
+    fileprivate func stringOrNull(_ name: String, _ value: JSON) throws(RPCError) -> String? {
+        if value.isNull { return nil }
+        guard let text = value.string else { throw mistyped(name, "a string or null", value) }
+        return text
+    }
+}
+
+extension StorageError {
+    fileprivate func naming(_ param: String) -> StorageError {
+        var error = self
+        error.param = param
+        return error
+    }
+}

@@ -1,0 +1,125 @@
+import FoundationEssentials
+import JSONRPC
+import Storage
+import Transfers
+
+// The field's values as results.
+
+extension Reference {
+    var json: JSON {
+        var members = members
+        let warnings = warnings
+        if !warnings.isEmpty { members.append(.init(key: "warnings", value: .array(warnings.map(JSON.string)))) }
+        return .object(members)
+    }
+
+    fileprivate var members: [JSON.Member] {
+        [
+            .init(key: "bucket", value: .string(bucket)), .init(key: "fullPath", value: .string(fullPath)),
+            .init(key: "name", value: .string(name)), .init(key: "url", value: .string(url)),
+        ]
+    }
+}
+
+extension ObjectMetadata {
+    var json: JSON {
+        let checksum = withUnsafeBytes(of: crc32c.bigEndian) { Data($0) }
+        let members: [JSON.Member] = [
+            .init(key: "bucket", value: .string(reference.bucket)),
+            .init(key: "fullPath", value: .string(reference.fullPath)),
+            .init(key: "name", value: .string(reference.name)),
+            .init(key: "generation", value: .string(String(generation))),
+            .init(key: "metageneration", value: .string(String(metageneration))),
+            .init(key: "size", value: JSON(size)),
+            .init(key: "timeCreated", value: .string(timeCreated.rfc3339)),
+            .init(key: "updated", value: .string(updated.rfc3339)),
+            .init(key: "md5Hash", value: .string(Data(md5).base64EncodedString())),
+            .init(key: "crc32c", value: .string(checksum.base64EncodedString())),
+        ]
+        return .object(members + settable.members)
+    }
+}
+
+extension SettableMetadata {
+    /// What is not set is absent.
+    fileprivate var members: [JSON.Member] {
+        var members = ContentProperty.allCases.compactMap { property in
+            content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
+        }
+        if !custom.isEmpty {
+            let entries = custom.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: .string($0.value)) }
+            members.append(.init(key: "customMetadata", value: .object(entries)))
+        }
+        return members
+    }
+}
+
+extension TaskSnapshot {
+    var json: JSON {
+        var members: [JSON.Member] = [
+            .init(key: "task", value: .string(task)),
+            .init(key: "status", value: .string(status.rawValue)),
+            .init(key: "state", value: .string(state.rawValue)),
+            .init(key: "progress", value: progress.json),
+            .init(key: "reference", value: reference.json),
+            .init(key: "metadata", value: metadataJSON),
+        ]
+        if let error { members.append(.init(key: "error", value: error.rpcError.json)) }
+        return .object(members)
+    }
+
+    private var metadataJSON: JSON {
+        switch metadata {
+        case .stored(let metadata): return metadata.json
+        case .uploading(let settable, let md5Hash):
+            var members = Array(reference.members.dropLast())
+            if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
+            return .object(members + settable.members)
+        }
+    }
+}
+
+extension Progress {
+    fileprivate var json: JSON {
+        [
+            "completedUnitCount": JSON(completedUnitCount), "totalUnitCount": JSON(totalUnitCount),
+            "fractionCompleted": JSON(fractionCompleted),
+        ]
+    }
+}
+
+extension Settings {
+    var json: JSON {
+        var members: [JSON.Member] = [
+            .init(key: "maxUploadRetryTime", value: .seconds(maxUploadRetryTime)),
+            .init(key: "maxDownloadRetryTime", value: .seconds(maxDownloadRetryTime)),
+            .init(key: "maxOperationRetryTime", value: .seconds(maxOperationRetryTime)),
+        ]
+        if let uploadChunkSizeBytes {
+            members.append(.init(key: "uploadChunkSizeBytes", value: JSON(uploadChunkSizeBytes)))
+        }
+        return .object(members)
+    }
+}
+
+extension JSON {
+    /// Whole seconds without a fraction, as people write them.
+    fileprivate static func seconds(_ value: Double) -> JSON {
+        Int64(exactly: value).map { JSON($0) } ?? JSON(value)
+    }
+}
+
+/// The params of `uploadTask/event`.
+struct UploadEvent: JSONConvertible {
+    let handle: String
+    let snapshot: TaskSnapshot
+
+    var json: JSON { ["handle": .string(handle), "snapshot": snapshot.json] }
+}
+
+extension TaskSnapshot {
+    /// Only progress may be skipped by one who reads slowly.
+    func newsKind(for handle: String) -> NewsKind {
+        status == .progress ? .sample(key: handle, of: task) : .fact(about: task)
+    }
+}

@@ -1,0 +1,152 @@
+/// What the command line asks for.
+enum Command {
+    case help
+    case version
+    case serve(ServiceOptions)
+    case put(PutCommand)
+
+    init(_ words: [String]) throws(UsageError) {
+        var line = CommandLineReader(words)
+        switch line.nextCommand() {
+        case "put": self = try Self.put(&line)
+        case "serve", nil: self = try Self.serve(&line)
+        case let other?: throw UsageError(message: "unknown command \"\(other)\"; try --help")
+        }
+    }
+
+    private static func serve(_ line: inout CommandLineReader) throws(UsageError) -> Command {
+        var options = ServiceOptions()
+        while let word = try line.next() {
+            switch word {
+            case .flag("--help"), .flag("-h"): return .help
+            case .flag("--version"): return .version
+            case .flag("--stdio"): options.stdio = true
+            case .flag("--socket"): options.socket = try line.value("a path")
+            case .flag(let flag): try options.take(flag, &line)
+            case .word(let word): throw UsageError(message: "unexpected argument \"\(word)\"; try --help")
+            }
+        }
+        if options.socket == nil { options.stdio = true }
+        return .serve(options)
+    }
+
+    private static func put(_ line: inout CommandLineReader) throws(UsageError) -> Command {
+        var put = PutCommand()
+        var words: [String] = []
+        while let word = try line.next() {
+            switch word {
+            case .flag("--help"), .flag("-h"): return .help
+            case .flag("--trace"): put.trace = true
+            case .flag("--json"): put.json = true
+            case .flag("--socket"): put.service.socket = try line.value("a path")
+            case .flag(let flag): try put.service.take(flag, &line)
+            case .word(let word): words.append(word)
+            }
+        }
+        guard words.count == 2 else { throw UsageError(message: "put takes a FILE and a REFERENCE; try --help") }
+        (put.file, put.reference) = (words[0], words[1])
+        return .put(put)
+    }
+}
+
+/// How the service is set up.
+struct ServiceOptions {
+    var stdio = false
+    var socket: String?
+    var root: String?
+    var bucket = "default-bucket"
+    /// In bytes.
+    var maxMessageBytes = 64 << 20
+    var logLevel = LogLevel.warning
+
+    fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
+        switch flag {
+        case "--root": root = try line.value("a directory")
+        case "--bucket": bucket = try line.value("a name")
+        case "--engine": try checkEngine(line.value("embedded"))
+        case "--max-message-bytes": maxMessageBytes = try line.number(in: 1024...(1 << 40))
+        case "--log-level": logLevel = try line.choice()
+        default: throw UsageError(message: "unknown flag \(flag); try --help")
+        }
+    }
+
+    private func checkEngine(_ engine: String) throws(UsageError) {
+        guard engine == "embedded" else {
+            throw UsageError(message: "--engine takes embedded, not \"\(engine)\"; try --help")
+        }
+    }
+}
+
+/// `storage-rpc put FILE REFERENCE`.
+struct PutCommand {
+    var service = ServiceOptions()
+    var file = ""
+    var reference = ""
+    var trace = false
+    var json = false
+}
+
+/// The words of a command line, one after the other: flags with or without `=`, and `--` before what is no flag.
+struct CommandLineReader {
+    enum Word {
+        case flag(String)
+        case word(String)
+    }
+
+    private var words: ArraySlice<String>
+    private var attached: String?
+    private var last = ""
+    private var flagsAreOver = false
+
+    init(_ words: [String]) { self.words = words[...] }
+
+    /// Nil where the first word is a flag, or there is none.
+    mutating func nextCommand() -> String? {
+        guard let first = words.first, !first.hasPrefix("-") else { return nil }
+        return words.popFirst()
+    }
+
+    mutating func next() throws(UsageError) -> Word? {
+        if attached != nil { throw UsageError(message: "\(last) takes no value; try --help") }
+        guard let word = words.popFirst() else { return nil }
+        if flagsAreOver || !word.hasPrefix("-") || word == "-" { return .word(word) }
+        if word == "--" {
+            flagsAreOver = true
+            return try next()
+        }
+        guard word.hasPrefix("--"), let equals = word.firstIndex(of: "=") else {
+            last = word
+            return .flag(word)
+        }
+        last = String(word[..<equals])
+        attached = String(word[word.index(after: equals)...])
+        return .flag(last)
+    }
+
+    mutating func value(_ expected: String) throws(UsageError) -> String {
+        defer { attached = nil }
+        guard let value = attached ?? words.popFirst(), !value.isEmpty else {
+            throw UsageError(message: "\(last) needs \(expected); try --help")
+        }
+        return value
+    }
+
+    mutating func number(in range: ClosedRange<Int>) throws(UsageError) -> Int {
+        let text = try value("a number")
+        guard let number = Int(text), range.contains(number) else {
+            throw UsageError(
+                message: "\(last) needs a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+        }
+        return number
+    }
+
+    mutating func choice<Choice: RawRepresentable & CaseIterable>() throws(UsageError) -> Choice
+    where Choice.RawValue == String {
+        let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        let text = try value("one of \(names)")
+        guard let choice = Choice(rawValue: text) else {
+            throw UsageError(message: "\(last) needs one of \(names), not \"\(text)\"")
+        }
+        return choice
+    }
+}

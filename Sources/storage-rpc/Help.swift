@@ -1,0 +1,33 @@
+import Methods
+
+/// What `--help` says, on one screen.
+enum Help {
+    static let version = Service.version
+
+    static let text = """
+        storage-rpc: Cloud Storage for Firebase, for every language: JSON-RPC 2.0 over stdio and Unix sockets.
+
+        storage-rpc [serve] [FLAGS]              serve one client on stdin and stdout
+        storage-rpc serve --socket PATH [FLAGS]  serve many clients on a Unix socket (add --stdio for both)
+        storage-rpc put FILE REFERENCE [FLAGS]   upload a file; REFERENCE is gs://BUCKET/PATH or a PATH
+
+        where objects are kept
+          --root DIR             objects and state; default $XDG_DATA_HOME/storage-rpc or ~/.local/share/storage-rpc
+          --bucket NAME          the default bucket; default-bucket where not given
+          --engine embedded      keep objects on this machine's disk (the default)
+
+        put
+          --socket PATH          through the service that listens there, instead of one of its own
+          --json                 print the stored metadata as JSON
+          --trace                show the JSON-RPC conversation on stderr
+
+        anywhere
+          --max-message-bytes N  the longest message taken, default 67108864
+          --log-level LEVEL      debug, info, warning (the default), error or off; logs go to stderr
+          --help, --version
+
+        A first session:
+          printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\\n' | storage-rpc
+        Exit status: 0 done, 1 failed, 64 the command line cannot be understood.
+        """
+}

@@ -1,0 +1,50 @@
+import Glibc
+
+/// Reads the command line, and does what it says.
+enum Program {
+    static func run() -> Never {
+        signal(SIGPIPE, SIG_IGN)
+        umask(0o077)
+        do {
+            switch try Command(Array(CommandLine.arguments.dropFirst())) {
+            case .help: say(Help.text)
+            case .version: say("storage-rpc \(Help.version)")
+            case .serve(let options): try Server.run(options)
+            case .put(let put): try Put.run(put)
+            }
+            exit(0)
+        } catch let error as UsageError {
+            complain(error.message)
+            exit(64)
+        } catch let error as any Complaint {
+            complain(error.message)
+            exit(1)
+        } catch {
+            complain("\(error)")
+            exit(1)
+        }
+    }
+
+    static func say(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
+    static func complain(_ line: String) { write("storage-rpc: \(line)\n", to: STDERR_FILENO) }
+
+    static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+/// An error that has one line for the person who started the program.
+protocol Complaint: Error {
+    var message: String { get }
+}
+
+/// A command line that cannot be understood.
+struct UsageError: Complaint {
+    let message: String
+}

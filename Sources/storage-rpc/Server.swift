@@ -1,0 +1,155 @@
+import Backends
+import CSystem
+import EventLoop
+import Glibc
+import JSONRPC
+import Methods
+import Storage
+import Transfers
+
+/// The process as a service: wires engine, tasks and connections together, and knows how it ends.
+@Loop
+final class Server {
+    private let options: ServiceOptions
+    private let log: Log
+    private let transfers: Transfers
+    private lazy var service = Service(
+        .init(
+            engine: "embedded", defaultBucket: options.bucket, maxMessageBytes: options.maxMessageBytes,
+            processID: getpid()),
+        transfers: transfers, end: { [weak self] status in self?.end(status) })
+    private var connections: [ObjectIdentifier: Connection<Session>] = [:]
+    private var listener: UnixListener?
+    private var signals: Watch?
+    private var isEnding = false
+
+    init(_ options: ServiceOptions, _ backend: EmbeddedBackend) {
+        self.options = options
+        log = Log(level: options.logLevel)
+        transfers = Transfers(backend: backend)
+        Task { await open(backend) }
+    }
+
+    /// Serves until it is told to end. Throws what keeps it from starting.
+    nonisolated static func run(_ options: ServiceOptions) throws -> Never {
+        let signals = csystem_termination_signals()
+        let stdio = options.stdio ? try StandardStreams() : nil
+        let backend = EmbeddedBackend(try openRoot(options))
+        Task { @Loop in
+            let server = Server(options, backend)
+            server.watch(signals)
+            if let path = options.socket { server.listen(path) }
+            if let stdio { server.serve(stdio) }
+        }
+        while true { pause() }
+    }
+
+    nonisolated static func openRoot(_ options: ServiceOptions) throws(Root.Unusable) -> Root {
+        try Root(options.root ?? Self.defaultRoot)
+    }
+
+    private nonisolated static var defaultRoot: String {
+        if let data = getenv("XDG_DATA_HOME").map({ String(cString: $0) }), data.hasPrefix("/") {
+            return data + "/storage-rpc"
+        }
+        return (getenv("HOME").map { String(cString: $0) } ?? "/tmp") + "/.local/share/storage-rpc"
+    }
+
+    /// One more peer, on a socket.
+    func serve(_ socket: Descriptor) {
+        serve(input: socket, output: socket, linger: nil) { _ in }
+    }
+
+    private func serve(_ stdio: StandardStreams) {
+        let transfers = transfers
+        let linger: Connection<Session>.Linger = { connection in
+            await connection.workIsDone()
+            do { try await transfers.restsOnly() } catch { return }
+        }
+        serve(input: stdio.input, output: stdio.output, linger: linger) { $0.end(0) }
+    }
+
+    private func serve(
+        input: Descriptor, output: Descriptor, linger: Connection<Session>.Linger?,
+        ended: @escaping @Loop (Server) -> Void
+    ) {
+        var session: Session?
+        let connection = Connection<Session>(
+            input: input, output: output, table: allMethods, maxMessageBytes: options.maxMessageBytes, linger: linger
+        ) { connection in
+            session?.leave()
+            session = nil
+            self.connections[ObjectIdentifier(connection)] = nil
+            ended(self)
+        }
+        let opened = Session(service, peer: connection)
+        session = opened
+        connections[ObjectIdentifier(connection)] = connection
+        connection.serve(opened)
+    }
+
+    private func listen(_ path: String) {
+        do throws(UnixListener.Unusable) {
+            listener = try UnixListener(path) { self.serve($0) }
+            log.write(.info, "listens on \(path)")
+        } catch {
+            fail(error.message)
+        }
+    }
+
+    private func fail(_ message: String) -> Never {
+        Program.complain(message)
+        _exit(1)
+    }
+
+    private func open(_ backend: EmbeddedBackend) async {
+        do {
+            try await backend.open()
+        } catch {
+            fail(error.message)
+        }
+    }
+
+    private func watch(_ descriptor: Int32) {
+        signals = Watch(descriptor, for: .readable) { _ in self.end(0) }
+    }
+
+    /// Pauses what runs, lets the peers have what is ready for them, and ends the process: within two seconds, whatever hangs.
+    private func end(_ status: Int32) {
+        guard !isEnding else { return }
+        isEnding = true
+        listener?.close()
+        Task {
+            do { try await Task.sleep(for: .milliseconds(1500)) } catch {}
+            _exit(status)
+        }
+        Task {
+            do { try await transfers.suspend() } catch {}
+            for connection in connections.values { await connection.finish() }
+            _exit(status)
+        }
+    }
+}
+
+/// The process's stdin and stdout, taken aside: whatever else writes to stdout from now on writes to stderr.
+struct StandardStreams: Sendable {
+    let input: Descriptor
+    let output: Descriptor
+
+    struct Missing: Complaint {
+        let message = "stdin and stdout must be open to be served on"
+    }
+
+    init() throws(Missing) {
+        guard let input = Descriptor.takingOver(STDIN_FILENO, O_RDONLY),
+            let output = Descriptor.takingOver(STDOUT_FILENO, O_WRONLY)
+        else { throw Missing() }
+        (self.input, self.output) = (input, output)
+        let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
+        dup2(nothing, STDIN_FILENO)
+        if dup2(STDERR_FILENO, STDOUT_FILENO) < 0 { dup2(nothing, STDOUT_FILENO) }
+    }
+}
+
+extension Root.Unusable: Complaint {}
+extension UnixListener.Unusable: Complaint {}
