@@ -1,13 +1,16 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static uint32_t epoll_bits(uint32_t interest) {
@@ -58,6 +61,28 @@ int csystem_termination_signals(void) {
     sigaddset(&set, SIGHUP);
     if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0) return -1;
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void csystem_take_signal(int signals) {
+    struct signalfd_siginfo signal;
+    (void)!read(signals, &signal, sizeof signal);
+}
+
+int csystem_connect(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        int failure = errno;
+        close(fd);
+        errno = failure;
+        return -1;
+    }
+    return fd;
 }
 
 int csystem_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

@@ -29,13 +29,17 @@ enum Program {
 
     static func complain(_ line: String) { write("storage-rpc: \(line)\n", to: STDERR_FILENO) }
 
-    static func write(_ text: String, to descriptor: Int32) {
+    /// False where nobody takes it any more.
+    @discardableResult
+    static func write(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { return }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
+        return true
     }
 }
 

@@ -28,7 +28,10 @@ int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int time
 int csystem_eventfd(void);
 /// Blocks SIGTERM, SIGINT and SIGHUP in the calling thread and those it starts; the descriptor tells of them.
 int csystem_termination_signals(void);
+/// Forgets one signal that the descriptor has told of.
+void csystem_take_signal(int signals);
 int csystem_accept(int listener);
+int csystem_connect(const char *path);
 bool csystem_peer_is_same_user(int socket);
 /// Starts writing back dirty pages of a range, so that a later sync has little left to do.
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);

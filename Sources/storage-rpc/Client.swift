@@ -1,0 +1,103 @@
+import CSystem
+import Glibc
+import JSONRPC
+
+/// A client of the service in its shortest form: one blocking thread that says requests and hears lines.
+struct Client {
+    enum Heard {
+        case message(JSON)
+        /// The person at the keyboard wants to stop.
+        case interrupted
+    }
+
+    struct Failure: Complaint {
+        let message: String
+    }
+
+    private let socket: Int32
+    private let signals: Int32
+    private let trace: Bool
+    private var framing = Framing(maxMessageBytes: .max / 2)
+    private var lastID: Int64 = 0
+
+    /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
+    init(socket: Int32, signals: Int32, trace: Bool) {
+        self.socket = socket
+        self.signals = signals
+        self.trace = trace
+    }
+
+    /// Connects to a service that listens. Throws a sentence that names the path.
+    static func connect(to path: String) throws(Failure) -> Int32 {
+        let raw = csystem_connect(path)
+        guard raw >= 0 else {
+            throw Failure(message: "no service can be reached at \(path): \(String(cString: strerror(errno)))")
+        }
+        return raw
+    }
+
+    mutating func say(_ method: String, _ params: JSON) throws(Failure) -> JSON {
+        lastID += 1
+        let id = JSON(lastID)
+        let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
+        let line = message.text
+        if trace { Program.write(">> \(line)\n", to: STDERR_FILENO) }
+        guard Program.write(line + "\n", to: socket) else { throw Failure(message: "the service is gone") }
+        return id
+    }
+
+    mutating func hear() throws(Failure) -> Heard {
+        while true {
+            if let frame = framing.next({ bytes in (String(decoding: bytes, as: UTF8.self), try? JSON(parsing: bytes)) }
+            ) {
+                guard case .message((let line, let message?)) = frame else {
+                    throw Failure(message: "the service said what cannot be read")
+                }
+                if trace { Program.write("<< \(line)\n", to: STDERR_FILENO) }
+                return .message(message)
+            }
+            guard try read() else { return .interrupted }
+        }
+    }
+
+    /// The result of a request, or its error as a failure; what else is heard meanwhile is passed over.
+    mutating func call(_ method: String, _ params: JSON) throws(Failure) -> JSON {
+        let id = try say(method, params)
+        while true {
+            switch try hear() {
+            case .interrupted: throw Failure(message: "interrupted")
+            case .message(let message) where message["id"] == id:
+                guard let result = message["result"] else { throw Failure(message["error"]) }
+                return result
+            case .message: continue
+            }
+        }
+    }
+
+    /// False when a signal came instead of bytes.
+    private mutating func read() throws(Failure) -> Bool {
+        var wait = [
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+        ]
+        guard poll(&wait, 2, -1) > 0 else { return true }
+        guard wait[1].revents == 0 else {
+            csystem_take_signal(signals)
+            return false
+        }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+        defer { buffer.deallocate() }
+        let count = Glibc.read(socket, buffer.baseAddress, buffer.count)
+        guard count > 0 else { throw Failure(message: "the service is gone") }
+        framing.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        return true
+    }
+}
+
+extension Client.Failure {
+    /// An error object, with its name as clients see it.
+    init(_ error: JSON?) {
+        let name = error?["data"]?["name"]?.string.map { " (\($0))" } ?? ""
+        message = (error?["message"]?.string ?? "the service failed without saying why") + name
+    }
+}
