@@ -44,6 +44,8 @@ public final class Connection<Context: MethodContext>: Peer {
     var isEnding = false
     var isTurnNoted = false
     let answered = Waiters()
+    /// What a request hears that was cancelled.
+    private(set) var cancellation = RPCError.cancelled
     private let closed = Waiters()
     private let linger: Linger?
     private let ended: @Loop (Connection<Context>) -> Void
@@ -133,6 +135,7 @@ public final class Connection<Context: MethodContext>: Peer {
     }
 
     private func cancelAll() {
+        cancellation = RPCError(code: RPCError.cancelled.code, message: "The service ends before this has happened.")
         for request in underWay.values { request.task?.cancel() }
     }
 }

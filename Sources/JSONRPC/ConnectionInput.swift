@@ -95,12 +95,12 @@ extension Connection {
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
         underWay[number]?.task = Task {
-            let (outcome, afterwards) = await Self.outcome(of: call, request)
+            let (outcome, afterwards) = await outcome(of: call, request)
             finish(number, outcome, afterwards, in: batch)
         }
     }
 
-    private static func outcome(
+    private func outcome(
         of call: MethodTable<Context>.Call, _ request: Request<Context>
     ) async -> (Result<JSON, RPCError>, MethodTable<Context>.Afterwards) {
         do {
@@ -111,7 +111,7 @@ extension Connection {
         } catch let error as any RPCErrorConvertible {
             return (.failure(error.rpcError), {})
         } catch is CancellationError {
-            return (.failure(.cancelled), {})
+            return (.failure(cancellation), {})
         } catch {
             return (.failure(.internalError("\(error)")), {})
         }

@@ -9,9 +9,10 @@ public final class UploadTask {
     public let id = UUID().uuidString.lowercased()
     /// Tells which of two tasks was created first.
     let number: Int
-    let upload: Upload
+    private(set) var upload: Upload
     private var machine: UploadMachine
-    private let session: any UploadSession
+    /// Nil once the task has ended, as its bytes are: what is kept of it must be small.
+    private var session: (any UploadSession)?
     private let places: Places
     private let clock: any Clock<Duration>
     private let ended: @Loop (UploadTask) -> Void
@@ -134,14 +135,15 @@ extension UploadTask {
         case .acquire: places.acquire(self)
         case .release: places.release(self)
         case .perform(let step): perform(step)
-        case .abort: session.abort()
+        case .abort: session?.abort()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
-        case .discard: session.discard()
+        case .discard: session?.discard()
         case .publish(let status): publish(status)
         }
     }
 
     private func perform(_ step: UploadMachine.Step) {
+        guard let session else { return }
         Task { post(.answered(await session.perform(step))) }
     }
 
@@ -158,6 +160,8 @@ extension UploadTask {
         guard status == .success || status == .failure else { return }
         forget { _ in true }
         alarm?.cancel()
+        session = nil
+        upload.source = .data([])
         ended(self)
     }
 }

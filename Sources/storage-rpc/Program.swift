@@ -5,6 +5,7 @@ enum Program {
     static func run() -> Never {
         signal(SIGPIPE, SIG_IGN)
         umask(0o077)
+        raiseDescriptorLimit()
         do {
             switch try Command(Array(CommandLine.arguments.dropFirst())) {
             case .help: say(Help.text)
@@ -23,6 +24,14 @@ enum Program {
             complain("\(error)")
             exit(1)
         }
+    }
+
+    /// One for each connection, and the usual soft limit is low for the sake of programs that use select.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     static func say(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }

@@ -151,9 +151,9 @@ extension EmbeddedUpload {
     }
 
     private func check(_ md5: [UInt8]) throws(StorageError) {
-        let actual = Data(md5).base64EncodedString()
-        guard let expected = upload.expectedMD5, expected != actual else { return }
+        guard let expected = upload.expectedMD5, Data(base64Encoded: expected) != Data(md5) else { return }
         throw StorageError(
-            .nonMatchingChecksum, "The uploaded bytes have the MD5 \(actual), but metadata.md5Hash says \(expected).")
+            .nonMatchingChecksum,
+            "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expected).")
     }
 }
