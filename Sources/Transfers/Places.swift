@@ -24,9 +24,10 @@ final class Places {
 
     /// Gives the place back, or leaves the line.
     func release(_ task: UploadTask) {
-        let wasInLine = line.firstIndex { $0 === task }
-        if let wasInLine { line.remove(at: wasInLine) }
-        guard taken.remove(task.id) != nil || wasInLine != nil else { return }
+        if taken.remove(task.id) == nil {
+            guard let index = line.firstIndex(where: { $0 === task }) else { return }
+            line.remove(at: index)
+        }
         bytes -= task.upload.source.bytesInMemory
         admit()
         released()

@@ -11,9 +11,10 @@ public final class Transfers {
     public var settings = Settings()
     private let backend: any Backend
     private let clock: any Clock<Duration>
-    private let released = Waiters()
-    private let small: Places
-    private let large: Places
+    private let room = Waiters()
+    private let rest = Waiters()
+    private lazy var small = Places(limit: 256) { [unowned self] in released() }
+    private lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
     private var tasks: [String: UploadTask] = [:]
     private var finished: [String] = []
     private var lastNumber = 0
@@ -22,8 +23,6 @@ public final class Transfers {
     public init(backend: any Backend, clock: any Clock<Duration> = ContinuousClock()) {
         self.backend = backend
         self.clock = clock
-        small = Places(limit: 256) { [released] in released.wakeAll() }
-        large = Places(limit: backend.uploadsAtOnce) { [released] in released.wakeAll() }
     }
 
     /// In the order of their creation.
@@ -44,7 +43,7 @@ public final class Transfers {
 
     /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
     public func upload(_ data: [UInt8], to reference: Reference, _ change: MetadataChange) async throws -> UploadTask {
-        while small.bytes + large.bytes > Self.memoryLimit { try await released.wait() }
+        while bytesInMemory > Self.memoryLimit { try await room.wait() }
         return try create(.data(data), reference, change, contentTypeFrom: [reference.name])
     }
 
@@ -74,7 +73,7 @@ public final class Transfers {
     /// Returns when no task runs or waits for a place: what is left is paused or has ended.
     public func restsOnly() async throws {
         while tasks.values.contains(where: { $0.state == .running || $0.state == .queued }) {
-            try await released.wait()
+            try await rest.wait()
         }
     }
 
@@ -110,6 +109,14 @@ public final class Transfers {
             ended: { [weak self] in self?.finish($0) })
         tasks[task.id] = task
         return task
+    }
+
+    private var bytesInMemory: Int { small.bytes + large.bytes }
+
+    /// Lets those in who wait for room only when there is a good deal of it: not all of them for each place.
+    private func released() {
+        if bytesInMemory <= Self.memoryLimit / 2 { room.wakeAll() }
+        rest.wakeAll()
     }
 
     private func finish(_ task: UploadTask) {
