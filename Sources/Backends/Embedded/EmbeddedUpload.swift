@@ -13,6 +13,7 @@ final class EmbeddedUpload: UploadSession {
     private let current = Mutex<Attempt?>(nil)
     /// Touched on the queue alone.
     private nonisolated(unsafe) var staging: Staging?
+    private nonisolated(unsafe) var isDiscarded = false
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
         self.upload = upload
@@ -40,6 +41,7 @@ final class EmbeddedUpload: UploadSession {
 
     func discard() {
         queue.submit { [self] in
+            isDiscarded = true
             guard let staging else { return }
             self.staging = nil
             backend.remove(staging.file)
@@ -88,14 +90,19 @@ extension EmbeddedUpload {
             do throws(StorageError) {
                 let file = try await backend.newFile()
                 queue.submit { [self] in
-                    staging = Staging(
-                        file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
+                    stage(file)
                     attempt.answer(.opened)
                 }
             } catch {
                 attempt.answer(.failed(error))
             }
         }
+    }
+
+    /// One that was aborted may have been opened all the same; then the second file is not needed.
+    private func stage(_ file: Int64) {
+        guard staging == nil, !isDiscarded else { return backend.remove(file) }
+        staging = Staging(file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
     }
 
     private func send(_ range: Range<Int64>, _ attempt: Attempt) {
