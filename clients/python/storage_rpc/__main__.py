@@ -1,0 +1,123 @@
+"""A small command: `python3 -m storage_rpc put FILE REFERENCE`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+from .errors import StorageError
+from .reference import Reference
+from .storage import Storage
+from .values import Metadata, Snapshot
+
+
+class ProgressLine:
+    """A bar that is drawn over itself on a terminal; a line for each tenth elsewhere."""
+
+    WIDTH = 30
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._start = time.monotonic()
+        self._tenth = 0
+
+    def show(self, snapshot: Snapshot) -> None:
+        progress = snapshot.progress
+        fraction = progress.fraction_completed
+        rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
+        text = f"{self._size(progress.completed_unit_count)} of {self._size(progress.total_unit_count)}"
+        text += f"  {int(fraction * 100)} %  {self._size(rate)}/s"
+        if self._is_terminal:
+            bar = "#" * int(fraction * self.WIDTH)
+            self._write(f"\r[{bar:<{self.WIDTH}}] {text}\x1b[K")
+        elif int(fraction * 10) > self._tenth:
+            self._tenth = int(fraction * 10)
+            self._write(text + "\n")
+
+    def end(self) -> None:
+        if self._is_terminal:
+            self._write("\n")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    @staticmethod
+    def _size(count: float) -> str:
+        units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        while count >= 1024 and len(units) > 1:
+            count /= 1024
+            units.pop(0)
+        return f"{count:.0f} {units[0]}" if units[0] == "B" else f"{count:.1f} {units[0]}"
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(64, f"{self.prog}: {message}\n")
+
+
+def parser() -> Parser:
+    options = Parser(add_help=False)
+    options.add_argument("--socket", metavar="PATH", help="the service that listens there, not one of its own")
+    options.add_argument("--root", metavar="DIR", help="where the service of its own keeps objects")
+    options.add_argument("--bucket", metavar="NAME", help="the bucket of a REFERENCE that is a path")
+    whole = Parser(prog="python3 -m storage_rpc", description="Storage, from the command line.")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="put|metadata")
+    put = commands.add_parser("put", parents=[options], help="upload a file")
+    put.add_argument("file", metavar="FILE")
+    metadata = commands.add_parser("metadata", parents=[options], help="show what is known of an object")
+    for command in (put, metadata):
+        command.add_argument("reference", metavar="REFERENCE", help="gs://BUCKET/PATH, or a PATH")
+    return whole
+
+
+def put(reference: Reference, file: str) -> Metadata:
+    """Uploads; Ctrl-C cancels."""
+    line = ProgressLine()
+    try:
+        task = reference.put_file(file, on_progress=line.show)
+        try:
+            return task.wait()
+        except KeyboardInterrupt:
+            task.cancel()
+            return task.wait()
+    finally:
+        line.end()
+
+
+def show(metadata: Metadata) -> None:
+    for field in dataclasses.fields(metadata):
+        value = getattr(metadata, field.name)
+        if field.name == "custom_metadata":
+            for key in value:
+                print(f"{field.name}.{key}: {value[key]}")
+        elif value is not None:
+            print(f"{field.name}: {value}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 when it is done, 1 when it failed; 64 is for a command line that cannot be understood."""
+    options = parser().parse_args(arguments)
+    if options.socket and options.root:
+        parser().error("--root is for a service of its own, not for one on a socket")
+    try:
+        with Storage(socket=options.socket, root=options.root, bucket=options.bucket) as storage:
+            is_url = "://" in options.reference
+            reference = (storage.reference_for_url if is_url else storage.reference)(options.reference)
+            show(put(reference, options.file) if options.command == "put" else reference.get_metadata())
+        return 0
+    except (StorageError, TimeoutError) as error:
+        print(f"storage_rpc: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("storage_rpc: interrupted", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

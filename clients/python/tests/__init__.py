@@ -1,0 +1,1 @@
+"""The client against the real service: $STORAGE_RPC names the program."""

@@ -1,0 +1,109 @@
+"""What the tests share: a service with a directory of its own, and files to upload."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, cast
+
+from storage_rpc import Snapshot, Storage, UploadTask
+from storage_rpc.values import Callback, Status
+
+PATIENCE = 20.0  # seconds; a safety net, never a measure
+MIB = 1 << 20
+
+
+class Heard:
+    """A callback that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.snapshots: list[Snapshot] = []
+        self._queue: queue.SimpleQueue[Snapshot] = queue.SimpleQueue()
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        self.snapshots.append(snapshot)
+        self._queue.put(snapshot)
+
+    def next(self) -> Snapshot:
+        return self._queue.get(timeout=PATIENCE)
+
+    @property
+    def statuses(self) -> list[str]:
+        return [snapshot.status for snapshot in self.snapshots]
+
+
+class StorageTestCase(unittest.TestCase):
+    """Each test has an empty directory; `self.storage` is a session that is started when it is first used."""
+
+    def setUp(self) -> None:
+        if "STORAGE_RPC" not in os.environ:
+            self.skipTest("STORAGE_RPC does not name the program")
+        self.directory = Path(tempfile.mkdtemp(prefix="storage-rpc-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self._storage: Storage | None = None
+
+    @property
+    def storage(self) -> Storage:
+        if self._storage is None:
+            self._storage = self.start()
+        return self._storage
+
+    def start(self, **options: Any) -> Storage:
+        """One more session, by default with a service of its own; closed when the test ends."""
+        if "socket" not in options:
+            options.setdefault("root", self.directory / "root")
+        storage = Storage(timeout=PATIENCE, **options)
+        self.addCleanup(storage.close, drain=False)
+        return storage
+
+    def serve(self) -> str:
+        """The socket of a service that runs until the test ends."""
+        path = str(self.directory / "socket")
+        root = str(self.directory / "root")
+        command = [os.environ["STORAGE_RPC"], "serve", "--stdio", "--socket", path, "--root", root]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self._stop, process)
+        assert process.stdin and process.stdout
+        # Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n')
+        process.stdin.flush()
+        self.assertIn(b"pong", process.stdout.readline())
+        return path
+
+    @staticmethod
+    def _stop(process: subprocess.Popen[bytes]) -> None:
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+
+    def file(self, name: str, content: bytes) -> Path:
+        path = self.directory / name
+        path.write_bytes(content)
+        return path
+
+    def large_file(self, name: str = "large.bin", size: int = 256 * MIB) -> Path:
+        """So large that no upload of it ends unseen; it takes no room on the disk."""
+        path = self.directory / name
+        with open(path, "wb") as file:
+            file.truncate(size)
+        return path
+
+    def small_chunks(self) -> None:
+        self.storage.update_settings(upload_chunk_size_bytes=256 << 10)
+
+    def running(self, path: str = "large", **observe: Callback) -> UploadTask:
+        """An upload with most of its way still to go."""
+        self.small_chunks()
+        first = Heard()
+        callbacks = cast("dict[Status, Callback]", observe)
+        task = self.storage.reference(path).put_file(self.large_file(), on_progress=first, observe=callbacks)
+        first.next()
+        return task
+
+
+def pid(storage: Storage) -> int:
+    return int(storage.call("service/status")["pid"])

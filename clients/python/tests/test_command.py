@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import storage_rpc
+from storage_rpc import ObjectNotFound
+
+from .support import MIB, PATIENCE, StorageTestCase
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
+COMMAND = [sys.executable, "-m", "storage_rpc"]
+
+
+class CommandTests(StorageTestCase):
+    def run_command(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        command = [*COMMAND, *map(str, words)]
+        return subprocess.run(command, env=ENVIRONMENT, text=True, timeout=PATIENCE, **options)
+
+    def test_put_and_metadata(self) -> None:
+        root = self.directory / "root"
+        path = self.file("space.jpg", b"x" * 3 * MIB)
+        put = self.run_command("put", path, "images/space.jpg", "--root", root, "--bucket", "b")
+        self.assertEqual(put.returncode, 0, put.stderr)
+        self.assertIn("full_path: images/space.jpg\n", put.stdout)
+        self.assertRegex(put.stderr, r"3\.0 MiB of 3\.0 MiB  100 %  \d+\.\d [GM]iB/s\n$")
+        self.assertNotIn("\r", put.stderr)
+        metadata = self.run_command("metadata", "gs://b/images/space.jpg", "--root", root)
+        self.assertEqual((metadata.returncode, metadata.stdout, metadata.stderr), (0, put.stdout, ""))
+
+    def test_a_bar_on_a_terminal(self) -> None:
+        terminal, end = pty.openpty()
+        path = self.file("space.jpg", b"x" * MIB)
+        put = self.run_command("put", path, "x", "--root", self.directory / "root", stderr=end)
+        os.close(end)
+        shown = os.read(terminal, 1 << 16).decode()
+        os.close(terminal)
+        self.assertEqual(put.returncode, 0)
+        self.assertRegex(shown, r"\r\[#{30}\] 1\.0 MiB of 1\.0 MiB  100 %")
+
+    def test_failures(self) -> None:
+        missing = self.run_command("put", "/no/such", "x", "--root", self.directory / "root")
+        self.assertEqual((missing.returncode, missing.stdout), (1, ""))
+        self.assertIn("/no/such", missing.stderr)
+        nobody = self.run_command("metadata", "x", "--socket", "/no/such/socket")
+        self.assertEqual(nobody.returncode, 1)
+        self.assertIn("No service can be reached at /no/such/socket", nobody.stderr)
+
+    def test_usage(self) -> None:
+        for words in ([], ["put", "a"], ["take", "a", "b"], ["put", "a", "b", "--what"]):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_command(*words).returncode, 64)
+        self.assertEqual(self.run_command("metadata", "x", "--socket", "a", "--root", "b").returncode, 64)
+        self.assertEqual(self.run_command("--help").returncode, 0)
+
+    def test_ctrl_c_cancels(self) -> None:
+        path = self.serve()
+        self._storage = self.start(socket=path)
+        self.small_chunks()
+        command = [*COMMAND, "put", str(self.large_file()), "x", "--socket", path]
+        put = subprocess.Popen(
+            command,
+            env=ENVIRONMENT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=heed_interrupts,
+        )
+        assert put.stderr
+        self.assertIn("%", put.stderr.readline())
+        os.killpg(put.pid, signal.SIGINT)
+        stdout, stderr = put.communicate(timeout=PATIENCE)
+        self.assertEqual((put.returncode, stdout), (1, ""))
+        self.assertIn("cancelled", stderr)
+        self.assertEqual([one.state for one in self.storage.upload_tasks()], ["cancelled"])
+        with self.assertRaises(ObjectNotFound):
+            self.storage.reference("x").get_metadata()
+
+
+def heed_interrupts() -> None:
+    """What starts the tests may have told them to ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])

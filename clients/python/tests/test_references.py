@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from storage_rpc import BucketMismatch, InvalidArgument, PathError, RPCError
+
+from .support import StorageTestCase
+
+
+class ReferenceTests(StorageTestCase):
+    def test_navigation(self) -> None:
+        images = self.storage.reference("images")
+        space = images.child("space.jpg")
+        self.assertEqual(
+            (space.bucket, space.full_path, space.name), ("default-bucket", "images/space.jpg", "space.jpg")
+        )
+        self.assertEqual(space.url, "gs://default-bucket/images/space.jpg")
+        self.assertEqual(str(space), space.url)
+        self.assertEqual(space.parent(), images)
+        self.assertEqual(space.root(), self.storage.reference())
+        self.assertIsNone(self.storage.reference().parent())
+        self.assertEqual(space.child("/a//b/").full_path, "images/space.jpg/a/b")
+
+    def test_equal_places_are_equal_values(self) -> None:
+        a, b = self.storage.reference("a/b"), self.storage.reference("/a//b")
+        self.assertEqual(a, b)
+        self.assertEqual(len({a, b}), 1)
+        self.assertNotEqual(a, self.storage.reference("a/b", bucket="other"))
+
+    def test_urls(self) -> None:
+        self.assertEqual(self.storage.reference_for_url("gs://b/a%20b").full_path, "a%20b")
+        download = "https://firebasestorage.googleapis.com/v0/b/b/o/images%2Fspace.jpg?alt=media"
+        self.assertEqual(self.storage.reference_for_url(download).full_path, "images/space.jpg")
+        with self.assertRaises(PathError):
+            self.storage.reference_for_url("ftp://b/a")
+        with self.assertRaises(BucketMismatch):
+            self.storage.call("storage/reference", url="gs://b/a", bucket="other")
+
+    def test_warnings_and_limits(self) -> None:
+        self.assertEqual(self.storage.reference("fine").warnings, ())
+        self.assertNotEqual(self.storage.reference("what?").warnings, ())
+        self.assertEqual(self.storage.reference("ü" * 512).name, "ü" * 512)
+        for path in ("ü" * 513, "a\nb", "a\rb"):
+            with self.assertRaises(InvalidArgument):
+                self.storage.reference(path)
+
+    def test_the_session_s_bucket(self) -> None:
+        other = self.start(root=self.directory / "other", bucket="pictures")
+        self.assertEqual(other.default_bucket, "pictures")
+        self.assertEqual(other.reference("a").url, "gs://pictures/a")
+        self.assertEqual(other.reference("a", bucket="films").url, "gs://films/a")
+
+    def test_settings(self) -> None:
+        self.assertEqual(self.storage.settings.max_upload_retry_time, 600)
+        self.assertIsNone(self.storage.settings.upload_chunk_size_bytes)
+        changed = self.storage.update_settings(max_upload_retry_time=30, upload_chunk_size_bytes=1)
+        self.assertEqual((changed.max_upload_retry_time, changed.upload_chunk_size_bytes), (30, 256 << 10))
+        self.assertEqual(self.storage.settings, changed)
+
+    def test_what_the_service_refuses(self) -> None:
+        with self.assertRaises(RPCError) as caught:
+            self.storage.update_settings(no_such_setting=1)
+        self.assertEqual((caught.exception.code, caught.exception.name), (-32602, "invalidParams"))
+        self.assertIn("noSuchSetting", caught.exception.message)
+        with self.assertRaises(RPCError) as caught:
+            self.storage.call("no/such")
+        self.assertEqual(caught.exception.name, "methodNotFound")

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import storage_rpc
+from storage_rpc import ObjectNotFound, Reference, RPCError, ServiceGone, Snapshot, Storage
+
+from .support import MIB, PATIENCE, Heard, StorageTestCase, pid
+
+
+class SessionTests(StorageTestCase):
+    def assert_reaped(self, process: int) -> None:
+        with self.assertRaises(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
+
+    def test_two_sessions_on_a_socket(self) -> None:
+        path = self.serve()
+        with self.start(socket=path) as one, self.start(socket=path) as other:
+            self.assertEqual(pid(one), pid(other))
+            one.reference("x").put_data(b"shared").wait(PATIENCE)
+            self.assertEqual(other.reference("x").get_metadata().size, 6)
+        with self.assertRaises(ServiceGone):
+            one.call("service/ping")
+        self.assertEqual(self.start(socket=path).call("service/ping"), "pong")
+
+    def test_an_upload_outlives_its_session_on_a_socket(self) -> None:
+        path = self.serve()
+        self._storage = self.start(socket=path)
+        task = self.running()
+        self.storage.close()
+        with self.assertRaisesRegex(ServiceGone, "closed"):
+            task.wait(PATIENCE)
+        self.assertTrue(self.start(socket=path).upload_task(task.id).cancel())
+
+    def test_closing_lets_uploads_end(self) -> None:
+        success = Heard()
+        with self.storage as storage:
+            process = pid(storage)
+            path = self.large_file(size=32 * MIB)
+            task = storage.reference("x").put_file(path, observe={"success": success})
+        self.assert_reaped(process)
+        self.assertEqual(success.statuses, ["success"])
+        self.assertEqual(task.wait().size, 32 * MIB)
+        self.assertEqual(self.start().reference("x").get_metadata().size, 32 * MIB)
+
+    def test_an_exception_ends_uploads_at_once(self) -> None:
+        with self.assertRaises(ZeroDivisionError), self.storage as storage:
+            process = pid(storage)
+            task = self.running("x")
+            raise ZeroDivisionError
+        self.assert_reaped(process)
+        with self.assertRaises(ServiceGone):
+            task.wait(PATIENCE)
+        with self.assertRaises(ObjectNotFound):
+            self.start().reference("x").get_metadata()
+
+    def test_closing_twice_and_from_a_callback(self) -> None:
+        process = pid(self.storage)
+        closed = threading.Event()
+
+        def close(snapshot: Snapshot) -> None:
+            snapshot.task._storage.close()
+            closed.set()
+
+        self.storage.reference("x").put_data(b"x", observe={"success": close})
+        self.assertTrue(closed.wait(PATIENCE))
+        self.storage.close()
+        self.assert_reaped(process)
+        with self.assertRaisesRegex(ServiceGone, "The session is closed."):
+            self.storage.reference("x")
+
+    def test_a_service_that_is_killed(self) -> None:
+        task = self.running()
+        failure = Heard()
+        task.observe("failure", failure)
+        process = pid(self.storage)
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            waits = [threads.submit(task.wait, PATIENCE) for _ in range(4)]
+            waits += [threads.submit(self.storage.call, "uploadTask/wait", task=task.id) for _ in range(4)]
+            os.kill(process, signal.SIGKILL)
+            for wait in waits:
+                with self.assertRaisesRegex(ServiceGone, "ended by signal 9"):
+                    wait.result(PATIENCE)
+        self.assert_reaped(process)
+        with self.assertRaises(ServiceGone) as caught:
+            self.storage.reference("x")
+        self.assertEqual(caught.exception.status, -signal.SIGKILL)
+        self.assertEqual(failure.snapshots, [])
+
+    def test_a_service_that_cannot_start(self) -> None:
+        self.file("root", b"in the way")
+        with self.assertLogs("storage_rpc"), self.assertRaises(ServiceGone) as caught:
+            self.start()
+        self.assertEqual(caught.exception.status, 1)
+        self.assertIn(str(self.directory / "root"), caught.exception.message)
+        self.assertTrue(caught.exception.stderr)
+
+    def test_what_is_not_there(self) -> None:
+        with self.assertRaisesRegex(ServiceGone, '"/no/such/program" cannot be started: No such file.*STORAGE_RPC'):
+            Storage(command=["/no/such/program"])
+        with self.assertRaisesRegex(ServiceGone, "No service can be reached at /no/such/socket"):
+            Storage(socket="/no/such/socket")
+        with self.assertRaises(ValueError):
+            Storage(socket="/a", root="/b")
+
+    def test_the_end_of_the_program_ends_the_child_and_keeps_the_upload(self) -> None:
+        path = self.large_file(size=8 * MIB)
+        program = f"from storage_rpc import Storage; Storage(root={str(self.directory / 'root')!r})"
+        program += f".reference('x').put_file({str(path)!r})"
+        environment = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=PATIENCE)
+        self.assertEqual(self.start().reference("x").get_metadata().size, 8 * MIB)
+
+
+class FakeServiceTests(StorageTestCase):
+    """What a service does not do every day, from one that does it at once."""
+
+    HELLO = """
+import json, sys
+def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
+say(id=json.loads(input())["id"], result={"defaultBucket": "b", "limits": {"maxMessageBytes": 1 << 20}})
+sys.stdout.flush()
+request = json.loads(input())
+"""
+
+    def fake(self, program: str) -> Storage:
+        storage = Storage(command=[sys.executable, "-c", self.HELLO + program], timeout=PATIENCE)
+        self.addCleanup(storage.close, drain=False)
+        return storage
+
+    def test_an_event_right_behind_the_answer(self) -> None:
+        storage = self.fake("""
+place = {"bucket": "b", "fullPath": "x", "name": "x", "url": "gs://b/x"}
+progress = {"completedUnitCount": 0, "totalUnitCount": 0, "fractionCompleted": 1}
+task = {"task": "t", "state": "success", "progress": progress, "reference": place, "metadata": {"size": 5}}
+say(id=request["id"], result={**task, "status": "resume", "observers": {"success": "1", "failure": "2"}})
+say(method="uploadTask/event", params={"handle": "1", "snapshot": {**task, "status": "success"}})
+sys.stdout.flush()
+sys.stdin.read()
+""")
+        task = Reference("b", "x", "x", "gs://b/x", (), storage).put_data(b"12345")
+        self.assertEqual(task.wait(PATIENCE).size, 5)
+
+    def test_what_it_says_besides(self) -> None:
+        storage = self.fake("""
+say(id=1, method="window/ask"); say(method="news"); say(id=99, result=1); print()
+say(method="uploadTask/event", params={"handle": "unheard"})
+say(id=None, error={"code": -32700, "message": "no JSON"})
+say(id=request["id"], result="pong")
+sys.stdout.flush()
+sys.stdin.read()
+""")
+        with self.assertLogs("storage_rpc", "ERROR"):
+            self.assertEqual(storage.call("service/ping"), "pong")
+
+    def test_what_is_no_message(self) -> None:
+        for words in ("Hello!", "[1]", '{"a":'):
+            with self.subTest(words=words):
+                storage = self.fake(f"print({words!r}, flush=True); sys.stdin.read()")
+                with self.assertRaisesRegex(ServiceGone, "no message"):
+                    storage.call("service/ping")
+
+    def test_an_answer_that_does_not_come(self) -> None:
+        storage = self.fake("""
+cancel = json.loads(input())
+say(id=json.loads(input())["id"], result=[request["id"], cancel["method"], cancel["params"]["id"]])
+sys.stdout.flush()
+sys.stdin.read()
+""")
+        with self.assertRaisesRegex(TimeoutError, "service/ping was not answered within 0.01 seconds"):
+            storage.call("service/ping", timeout=0.01)
+        number, method, cancelled = storage.call("service/ping")
+        self.assertEqual((method, cancelled), ("$/cancelRequest", number))
+
+    def test_one_that_ends_with_words(self) -> None:
+        storage = self.fake("sys.exit('the disk is full')")
+        with self.assertLogs("storage_rpc"), self.assertRaises(ServiceGone) as caught:
+            storage.call("service/ping")
+        self.assertEqual(caught.exception.status, 1)
+        self.assertEqual(caught.exception.stderr, ("the disk is full",))
+        self.assertEqual(caught.exception.message, "The service ended with status 1: the disk is full")
+
+    def test_one_that_refuses(self) -> None:
+        storage = self.fake("""
+say(id=request["id"], error={"code": -1, "message": "no"})
+sys.stdout.flush()
+sys.stdin.read()
+""")
+        with self.assertRaises(RPCError) as caught:
+            storage.call("service/ping")
+        self.assertEqual((caught.exception.code, caught.exception.name), (-1, "rpcError"))
