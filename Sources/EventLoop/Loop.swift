@@ -1,13 +1,15 @@
 /// The one thread on which everything that a client can see happens: connections, tasks, observers.
 ///
-/// A job may never block here; blocking work has threads of its own. One endless job polls the
-/// descriptors and then steps behind the jobs that came in meanwhile: descriptors and Swift tasks
+/// A job may never block here; blocking work has threads of its own. Descriptors and Swift tasks
 /// take turns, requests start in the order they came, and nothing needs a lock.
 @globalActor
 public actor Loop {
     public static let shared = Loop()
 
     nonisolated let executor = LoopExecutor()
+
+    /// For tasks that wait often: they come back without a detour.
+    public static var preferred: any TaskExecutor { shared.executor }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 

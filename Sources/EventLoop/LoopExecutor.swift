@@ -3,7 +3,10 @@ import Glibc
 import Synchronization
 
 /// Runs the loop's jobs one after the other on a thread of its own, which sleeps in the poller and nowhere else.
-final class LoopExecutor: SerialExecutor {
+///
+/// A task that prefers it comes straight back to the loop when what it waited for has happened elsewhere;
+/// any other one goes by way of a thread of the common pool.
+final class LoopExecutor: SerialExecutor, TaskExecutor {
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var asleep = false
@@ -21,8 +24,10 @@ final class LoopExecutor: SerialExecutor {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         startThread("loop", stackSize: 2 << 20) { [self] in
             thread = pthread_self()
-            Task { @Loop in await Turns.shared.takeForEver() }
-            while true { run() }
+            while true {
+                runJobs()
+                onThisThread { Turns.shared.take() }
+            }
         }
     }
 
@@ -62,21 +67,24 @@ final class LoopExecutor: SerialExecutor {
         _ = write(wakeUp, &one, 8)
     }
 
-    private func run() {
+    /// Those that are here, and those that they bring along on this thread.
+    private func runJobs() {
         collect()
         while next < queue.count {
             let job = queue[next]
             next += 1
-            job.runSynchronously(on: asUnownedSerialExecutor())
-            if next == queue.count { collect() }
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
         }
+        queue.removeAll(keepingCapacity: queue.capacity < 4096)
+        next = 0
+    }
+
+    /// This thread is the loop's: work that is isolated to the loop is just called.
+    private func onThisThread(_ work: @escaping @Loop () -> Void) {
+        unsafeBitCast(work, to: (() -> Void).self)()
     }
 
     private func collect() {
-        if next == queue.count {
-            queue.removeAll(keepingCapacity: queue.capacity < 4096)
-            next = 0
-        }
         inbox.withLock { inbox in
             if inbox.jobs.isEmpty { return }
             queue += inbox.jobs

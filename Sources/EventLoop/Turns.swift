@@ -18,13 +18,10 @@ final class Turns {
 
     func remove(_ tag: UInt64) { watches[tag] = nil }
 
-    func takeForEver() async {
-        while true {
-            finish()
-            let count = Loop.shared.executor.poll(into: &ready)
-            for news in ready.prefix(count) { tell(news) }
-            await Task.yield()
-        }
+    func take() {
+        finish()
+        let count = Loop.shared.executor.poll(into: &ready)
+        for news in ready.prefix(count) { tell(news) }
     }
 
     private func finish() {

@@ -144,7 +144,7 @@ extension UploadTask {
 
     private func perform(_ step: UploadMachine.Step) {
         guard let session else { return }
-        Task { post(.answered(await session.perform(step))) }
+        Task.immediate(executorPreference: Loop.preferred) { post(.answered(await session.perform(step))) }
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
