@@ -19,8 +19,8 @@ public enum NewsKind: Sendable {
 /// The life of a request, all of it on the loop:
 ///
 ///     readable ─▶ take bytes ─▶ cut messages while the gate is open ─▶ receive ─▶ one item, or a batch
-///         item ─▶ Incoming ─▶ call from the table ─▶ a Swift task runs it, in the order of arrival
-///         task ─▶ settle: reply into the outbox, then what had to wait for it (`didReply`)
+///         item ─▶ Incoming ─▶ call from the table ─▶ run to its end, or as a Swift task to its first wait
+///         end ─▶ settle: reply into the outbox, then what had to wait for it (`didReply`)
 ///     end of turn ─▶ flush: one write for all replies of the turn
 ///
 /// It ends when the peer is gone, or when its input has ended and nothing is left to answer.
@@ -34,7 +34,8 @@ public final class Connection<Context: MethodContext>: Peer {
     var outbox = Outbox()
     var gate = Gate()
     var stream: ByteStream?
-    var context: Context?
+    /// What methods that answer at once are run with; nil before and after the connection's life.
+    var prompt: Request<Context>?
     var underWay: [Int: UnderWay] = [:]
     var lastNumber = 0
     /// The peer sends nothing more.
@@ -71,7 +72,7 @@ public final class Connection<Context: MethodContext>: Peer {
 
     /// Begins to read. The context is what methods will run in.
     public func serve(_ context: Context) {
-        self.context = context
+        prompt = Request(context: context)
         adjust()
     }
 
@@ -101,7 +102,7 @@ public final class Connection<Context: MethodContext>: Peer {
         isEnding = true
         cancelAll()
         ended(self)
-        context = nil
+        prompt = nil
         closed.wakeAll()
     }
 

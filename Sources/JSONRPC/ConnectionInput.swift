@@ -24,13 +24,16 @@ extension Connection {
     /// Begins what has arrived whole, as far as the gate lets it in.
     func receive() {
         while mayReceive {
-            guard let frame = framing.next({ bytes in (Self.parse(bytes), bytes.count) }) else {
+            guard let frame = framing.next({ Arrival(Self.parse($0), bytes: $0.count) }) else {
                 if hasEnd { endInput() }
                 break
             }
             switch frame {
-            case .message((.success(let message), let count)): receive(message, bytes: count)
-            case .message((.failure(let error), _)): reply(.null, .failure(error))
+            case .message(let arrival):
+                switch arrival.message {
+                case .success(let message): receive(message, bytes: arrival.bytes)
+                case .failure(let error): reply(.null, .failure(error))
+                }
             case .tooLong(let bytes, let limit): reply(.null, .failure(.tooLong(bytes, limit)))
             case .unreadable(let reason):
                 reply(.null, .failure(.invalidRequest("The headers cannot be read: \(reason).")))
@@ -81,7 +84,8 @@ extension Connection {
     }
 
     private func begin(_ id: RequestID?, _ method: String, _ params: Params, bytes: Int, in batch: Batch?) {
-        guard let context else { return }
+        guard let prompt else { return }
+        let context = prompt.context
         let call: MethodTable<Context>.Call
         do throws(RPCError) {
             try context.admit(method)
@@ -89,22 +93,39 @@ extension Connection {
         } catch {
             return settle(id, .failure(error), {}, in: batch)
         }
+        switch call {
+        case .prompt(let run):
+            let (outcome, afterwards) = outcome { try run(prompt) }
+            settle(id, outcome, afterwards, in: batch)
+        case .waiting(let run):
+            start(id, run, in: context, bytes: bytes, in: batch)
+        }
+    }
+
+    private func start(
+        _ id: RequestID?,
+        _ run: @escaping @Loop @Sendable (Request<Context>) async throws -> MethodTable<Context>.Answer,
+        in context: Context, bytes: Int, in batch: Batch?
+    ) {
         lastNumber += 1
         let number = lastNumber
         gate.enter(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
-        underWay[number]?.task = Task {
-            let (outcome, afterwards) = await outcome(of: call, request)
+        let task = Task.immediate(executorPreference: Loop.preferred) {
+            let answer: Result<MethodTable<Context>.Answer, any Error>
+            do { answer = .success(try await run(request)) } catch { answer = .failure(error) }
+            let (outcome, afterwards) = outcome { try answer.get() }
             finish(number, outcome, afterwards, in: batch)
         }
+        underWay[number]?.task = task
     }
 
     private func outcome(
-        of call: MethodTable<Context>.Call, _ request: Request<Context>
-    ) async -> (Result<JSON, RPCError>, MethodTable<Context>.Afterwards) {
+        of answer: () throws -> MethodTable<Context>.Answer
+    ) -> (Result<JSON, RPCError>, MethodTable<Context>.Afterwards) {
         do {
-            let (result, afterwards) = try await call(request)
+            let (result, afterwards) = try answer()
             return (.success(result), afterwards)
         } catch let error as RPCError {
             return (.failure(error), {})
@@ -129,6 +150,17 @@ extension Connection {
         gate.leave(bytes: request.bytes)
         answered.wakeAll()
         noteTurn()
+    }
+}
+
+/// One message, and how long it was.
+private struct Arrival {
+    let message: Result<JSON, RPCError>
+    let bytes: Int
+
+    init(_ message: Result<JSON, RPCError>, bytes: Int) {
+        self.message = message
+        self.bytes = bytes
     }
 }
 

@@ -56,14 +56,15 @@ extension Connection {
     private var style: Framing.Style { framing.style ?? .lines }
 
     private static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
-        buffer += "{\"jsonrpc\":\"2.0\",\"id\":".utf8
-        buffer += id.text.utf8
+        buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
+        var id = id.text
+        id.withUTF8 { buffer.append(contentsOf: $0) }
         switch outcome {
         case .success(let result):
-            buffer += ",\"result\":".utf8
+            buffer.append(",\"result\":")
             result.write(to: &buffer)
         case .failure(let error):
-            buffer += ",\"error\":".utf8
+            buffer.append(",\"error\":")
             error.json.write(to: &buffer)
         }
         buffer.append(UInt8(ascii: "}"))
@@ -113,5 +114,11 @@ final class Batch {
     func isComplete() -> Bool {
         remaining -= 1
         return remaining == 0
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }

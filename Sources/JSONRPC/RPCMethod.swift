@@ -21,6 +21,11 @@ extension RPCMethod {
     public func didReply(_ result: Result, in context: Context) {}
 }
 
+/// A method that answers at once: it waits for nothing, so it runs without a task of its own.
+public protocol PromptMethod<Context>: RPCMethod {
+    @Loop func run(in request: Request<Context>) throws -> Result
+}
+
 /// A result that knows how it looks on the wire.
 public protocol JSONConvertible: Sendable {
     var json: JSON { get }

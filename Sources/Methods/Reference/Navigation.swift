@@ -2,7 +2,7 @@ import JSONRPC
 import Storage
 
 /// `reference/child`: the reference below this one by a path.
-struct Child: RPCMethod {
+struct Child: PromptMethod {
     static let name = "reference/child"
 
     let reference: Reference
@@ -13,27 +13,27 @@ struct Child: RPCMethod {
         path = try params.string("path")
     }
 
-    func run(in request: Request<Session>) async throws -> JSON { try reference.child(path).json }
+    func run(in request: Request<Session>) throws -> JSON { try reference.child(path).json }
 }
 
 /// `reference/parent`: one level up; null at the root.
-struct Parent: RPCMethod {
+struct Parent: PromptMethod {
     static let name = "reference/parent"
 
     let reference: Reference
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<Session>) async throws -> JSON { reference.parent?.json ?? .null }
+    func run(in request: Request<Session>) throws -> JSON { reference.parent?.json ?? .null }
 }
 
 /// `reference/root`: the top of the bucket.
-struct Root: RPCMethod {
+struct Root: PromptMethod {
     static let name = "reference/root"
 
     let reference: Reference
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<Session>) async throws -> JSON { reference.root.json }
+    func run(in request: Request<Session>) throws -> JSON { reference.root.json }
 }

@@ -1,7 +1,7 @@
 import JSONRPC
 
 /// `initialize`: says what this service is. Nobody has to call it.
-struct Initialize: RPCMethod {
+struct Initialize: PromptMethod {
     static let name = "initialize"
     static let protocolVersion: Int64 = 1
 
@@ -17,7 +17,7 @@ struct Initialize: RPCMethod {
         try client.finish()
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         let configuration = request.context.service.configuration
         return [
             "protocolVersion": JSON(Self.protocolVersion),

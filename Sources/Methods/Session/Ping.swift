@@ -1,8 +1,8 @@
 import JSONRPC
 
 /// `service/ping`: is anybody there?
-struct Ping: ParameterlessMethod {
+struct Ping: ParameterlessMethod, PromptMethod {
     static let name = "service/ping"
 
-    func run(in request: Request<Session>) async throws -> JSON { "pong" }
+    func run(in request: Request<Session>) throws -> JSON { "pong" }
 }

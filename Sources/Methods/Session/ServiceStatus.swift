@@ -3,10 +3,10 @@ import Storage
 import Transfers
 
 /// `service/status`: how the process is doing.
-struct ServiceStatus: ParameterlessMethod {
+struct ServiceStatus: ParameterlessMethod, PromptMethod {
     static let name = "service/status"
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         let service = request.context.service
         let uptime = service.started.duration(to: .now)
         let states = service.transfers.all.map(\.state)

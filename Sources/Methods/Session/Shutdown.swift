@@ -1,10 +1,10 @@
 import JSONRPC
 
 /// `shutdown`: from here on the connection may only ask for the end.
-struct Shutdown: ParameterlessMethod {
+struct Shutdown: ParameterlessMethod, PromptMethod {
     static let name = "shutdown"
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         request.context.isShutDown = true
         return .null
     }

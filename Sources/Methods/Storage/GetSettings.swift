@@ -2,8 +2,8 @@ import JSONRPC
 import Transfers
 
 /// `storage/getSettings`: the settings now.
-struct GetSettings: ParameterlessMethod {
+struct GetSettings: ParameterlessMethod, PromptMethod {
     static let name = "storage/getSettings"
 
-    func run(in request: Request<Session>) async throws -> JSON { request.context.transfers.settings.json }
+    func run(in request: Request<Session>) throws -> JSON { request.context.transfers.settings.json }
 }

@@ -2,7 +2,7 @@ import JSONRPC
 import Storage
 
 /// `storage/reference`: a reference to a path of a bucket, or the one that a URL names.
-struct MakeReference: RPCMethod {
+struct MakeReference: PromptMethod {
     static let name = "storage/reference"
 
     let bucket: String?
@@ -16,7 +16,7 @@ struct MakeReference: RPCMethod {
         guard url == nil || path == nil else { throw .invalidParam("path", "goes with bucket, not with url") }
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         guard let url else {
             let bucket = bucket ?? request.context.service.configuration.defaultBucket
             return try Reference(bucket: bucket, path: path ?? "").json

@@ -2,7 +2,7 @@ import JSONRPC
 import Transfers
 
 /// `storage/updateSettings`: changes what is named, for the tasks and calls that begin afterwards.
-struct UpdateSettings: RPCMethod {
+struct UpdateSettings: PromptMethod {
     static let name = "storage/updateSettings"
 
     let retryTimes: [(Settings.RetryTime, Double)]
@@ -17,7 +17,7 @@ struct UpdateSettings: RPCMethod {
         uploadChunkSizeBytes = try params.optionalInteger("uploadChunkSizeBytes")
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         var settings = request.context.transfers.settings
         for (time, seconds) in retryTimes { try settings.set(time, to: seconds) }
         if let uploadChunkSizeBytes { try settings.setUploadChunkSize(uploadChunkSizeBytes) }

@@ -24,11 +24,11 @@ struct PauseUpload: TaskMethod {
 }
 
 /// `uploadTask/resume`: goes on from the last acknowledged byte.
-struct ResumeUpload: TaskMethod {
+struct ResumeUpload: TaskMethod, PromptMethod {
     static let name = "uploadTask/resume"
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         let task = try request.context.transfers.task(task)
         return accepted(task.resume(), task)
     }

@@ -3,11 +3,11 @@ import Storage
 import Transfers
 
 /// `uploadTask/snapshot`: the task as it is now.
-struct SnapshotUpload: TaskMethod {
+struct SnapshotUpload: TaskMethod, PromptMethod {
     static let name = "uploadTask/snapshot"
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         try request.context.transfers.task(task).snapshot().json
     }
 }
@@ -25,10 +25,10 @@ struct WaitForUpload: TaskMethod {
 }
 
 /// `uploadTask/list`: all tasks that have not ended, and the newest of those that have.
-struct ListUploads: ParameterlessMethod {
+struct ListUploads: ParameterlessMethod, PromptMethod {
     static let name = "uploadTask/list"
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         ["tasks": .array(request.context.transfers.all.map { $0.snapshot().json })]
     }
 }

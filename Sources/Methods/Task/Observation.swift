@@ -3,7 +3,7 @@ import Storage
 import Transfers
 
 /// `uploadTask/observe`: from now on this connection hears of one kind of event.
-struct ObserveUpload: RPCMethod {
+struct ObserveUpload: PromptMethod {
     static let name = "uploadTask/observe"
 
     let task: String
@@ -20,7 +20,7 @@ struct ObserveUpload: RPCMethod {
         status = try params.status("status", in: params.require("status"))
     }
 
-    func run(in request: Request<Session>) async throws -> Registered {
+    func run(in request: Request<Session>) throws -> Registered {
         let transfers = request.context.transfers
         return Registered(task: try transfers.task(task), handle: transfers.newHandle())
     }
@@ -31,20 +31,20 @@ struct ObserveUpload: RPCMethod {
 }
 
 /// `uploadTask/removeObserver`: one of this connection's observers, by its handle.
-struct RemoveObserver: RPCMethod {
+struct RemoveObserver: PromptMethod {
     static let name = "uploadTask/removeObserver"
 
     let handle: String
 
     init(_ params: inout Params) throws(RPCError) { handle = try params.string("handle") }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         ["removed": .bool(request.context.listener.removeObserver(handle))]
     }
 }
 
 /// `uploadTask/removeAllObservers`: this connection's observers of a task, or those of one status.
-struct RemoveAllObservers: RPCMethod {
+struct RemoveAllObservers: PromptMethod {
     static let name = "uploadTask/removeAllObservers"
 
     let task: String
@@ -55,7 +55,7 @@ struct RemoveAllObservers: RPCMethod {
         status = try params.take("status").map { value throws(RPCError) in try params.status("status", in: value) }
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) throws -> JSON {
         let task = try request.context.transfers.task(task)
         return ["removed": JSON(Int64(request.context.listener.removeAllObservers(of: task, for: status)))]
     }
