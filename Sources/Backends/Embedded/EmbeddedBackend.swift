@@ -42,11 +42,13 @@ public final class EmbeddedBackend: Backend {
 
     /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last moment.
     func commit(
-        _ object: NewObject, if mayCommit: @escaping @Sendable () -> Bool
-    ) async throws(StorageError) -> ObjectMetadata? {
-        let outcome = try await store.write { mayCommit() ? try $0.put(object) : nil }
-        if let garbage = outcome?.garbage { remove(garbage) }
-        return outcome?.stored
+        _ object: NewObject, if mayCommit: @escaping @Sendable () -> Bool,
+        then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
+    ) {
+        store.write { mayCommit() ? try $0.put(object) : nil } then: { [self] outcome in
+            finish(outcome.map { $0?.stored })
+            if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
+        }
     }
 
     /// A file for an upload: its row is on the disk before the file is made.

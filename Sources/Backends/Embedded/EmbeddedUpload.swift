@@ -53,18 +53,21 @@ final class EmbeddedUpload: UploadSession {
 
 extension EmbeddedUpload {
     private func sendWhole(_ attempt: Attempt) {
-        switch upload.source {
-        case .data(let bytes):
-            Task { await self.commit(bytes, attempt) }
-        case .file(let path, let identity):
-            queue.submit { [self] in
-                do throws(StorageError) {
-                    let bytes = try Self.read(path, identity)
-                    Task { await self.commit(bytes, attempt) }
-                } catch {
-                    attempt.answer(.failed(error))
-                }
+        queue.submit { [self] in
+            do throws(StorageError) {
+                let bytes = try wholeSource()
+                let checksum = Checksum(of: bytes)
+                commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
+            } catch {
+                attempt.answer(.failed(error))
             }
+        }
+    }
+
+    private func wholeSource() throws(StorageError) -> [UInt8] {
+        switch upload.source {
+        case .data(let bytes): bytes
+        case .file(let path, let identity): try Self.read(path, identity)
         }
     }
 
@@ -73,12 +76,6 @@ extension EmbeddedUpload {
         let bytes = try source.readWhole()
         try source.checkUnchanged()
         return bytes
-    }
-
-    @concurrent
-    private func commit(_ bytes: [UInt8], _ attempt: Attempt) async {
-        let checksum = Checksum(of: bytes)
-        await commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
     }
 }
 
@@ -117,7 +114,7 @@ extension EmbeddedUpload {
             if attempt.isAborted { return .aborted }
             let md5 = try staging.finish(in: backend.root.objects)
             let (file, crc32c) = (staging.file, staging.crc32c)
-            Task { await self.commit(.file(file), size: range.upperBound, md5: md5, crc32c: crc32c, attempt) }
+            commit(.file(file), size: range.upperBound, md5: md5, crc32c: crc32c, attempt)
             return nil
         }
     }
@@ -142,18 +139,16 @@ extension EmbeddedUpload {
 // MARK: - Committing
 
 extension EmbeddedUpload {
-    private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: Attempt) async {
-        do throws(StorageError) {
-            try check(md5)
-            let object = NewObject(
-                reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body
-            )
-            guard let stored = try await backend.commit(object, if: attempt.mayCommit) else {
-                return attempt.answer(.aborted)
+    private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: Attempt) {
+        do throws(StorageError) { try check(md5) } catch { return attempt.answer(.failed(error)) }
+        let object = NewObject(
+            reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body)
+        backend.commit(object, if: attempt.mayCommit) { outcome in
+            switch outcome {
+            case .success(let stored?): attempt.answer(.completed(stored))
+            case .success(nil): attempt.answer(.aborted)
+            case .failure(let error): attempt.answer(.failed(error))
             }
-            attempt.answer(.completed(stored))
-        } catch {
-            attempt.answer(.failed(error))
         }
     }
 

@@ -2,17 +2,17 @@ import Database
 import EventLoop
 import Glibc
 import Storage
+import Synchronization
 
 /// The embedded engine's database, on a thread of its own where it may block.
 ///
 /// Writes that come in while one commit is under way share the next one.
-actor ObjectStore {
-    private nonisolated let thread = WorkerThreads("store")
+final class ObjectStore: Sendable {
+    private let thread = WorkerThreads("store")
     private let root: Root
-    private var database: Result<Database, StorageError>?
-    private var pending: [PendingWrite] = []
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    private let pending = Mutex<[PendingWrite]>([])
+    /// Touched on the thread alone.
+    private nonisolated(unsafe) var database: Result<Database, StorageError>?
 
     private struct PendingWrite {
         var apply: (Database) throws -> Void
@@ -22,10 +22,13 @@ actor ObjectStore {
     init(_ root: Root) { self.root = root }
 
     /// Opens the database and sweeps up what a crash has left. Throws a sentence that names the file.
-    func open() throws(StorageError) {
-        let opened = Result { () throws(StorageError) in try openAndSweep() }
-        database = opened
-        _ = try opened.get()
+    func open() async throws(StorageError) {
+        let opened = await thread.run { [self] in
+            let opened = Result { () throws(StorageError) in try openAndSweep() }
+            database = opened
+            return opened.map { _ in }
+        }
+        try opened.get()
     }
 
     private func openAndSweep() throws(StorageError) -> Database {
@@ -46,35 +49,52 @@ actor ObjectStore {
     // MARK: - Reading
 
     /// Throws `objectNotFound`, or what the database says.
-    func read<Result>(_ query: (Database) throws -> Result) throws(StorageError) -> Result {
-        do { return try query(try opened()) } catch { throw .database(error) }
+    func read<Answer: Sendable>(
+        _ query: @escaping @Sendable (Database) throws -> Answer
+    ) async throws(StorageError) -> Answer {
+        let answer = await thread.run { [self] in
+            Result { try query(opened()) }.mapError { StorageError.database($0) }
+        }
+        return try answer.get()
     }
 
     // MARK: - Writing
 
     /// Returns when the change is on the disk.
-    func write<Result: Sendable>(
-        _ change: @escaping @Sendable (Database) throws -> Result
-    ) async throws(StorageError) -> Result {
-        let outcome: Swift.Result<Result, StorageError> = await withCheckedContinuation { waiter in
-            var result: Result?
-            let write = PendingWrite { database in
-                result = try change(database)
-            } finish: { error in
-                let missing = StorageError(.internalError, "A write ended without a result.")
-                waiter.resume(
-                    returning: result.map { error.map(Swift.Result.failure) ?? .success($0) }
-                        ?? .failure(error ?? missing))
-            }
-            pending.append(write)
-            if pending.count == 1 { Task { commit() } }
+    func write<Answer: Sendable>(
+        _ change: @escaping @Sendable (Database) throws -> Answer
+    ) async throws(StorageError) -> Answer {
+        let answer = await withCheckedContinuation { waiter in write(change) { waiter.resume(returning: $0) } }
+        return try answer.get()
+    }
+
+    /// Tells, on the store's thread, when the change is on the disk.
+    func write<Answer: Sendable>(
+        _ change: @escaping @Sendable (Database) throws -> Answer,
+        then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
+    ) {
+        let isFirst = pending.withLock { pending in
+            pending.append(Self.pendingWrite(change, finish))
+            return pending.count == 1
         }
-        return try outcome.get()
+        if isFirst { thread.submit { [self] in commit() } }
+    }
+
+    private static func pendingWrite<Answer>(
+        _ change: @escaping @Sendable (Database) throws -> Answer,
+        _ finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
+    ) -> PendingWrite {
+        var answer: Answer?
+        return PendingWrite { database in
+            answer = try change(database)
+        } finish: { error in
+            let missing = StorageError(.internalError, "A write ended without a result.")
+            finish(answer.map { error.map(Result.failure) ?? .success($0) } ?? .failure(error ?? missing))
+        }
     }
 
     private func commit() {
-        let writes = pending
-        pending = []
+        let writes = pending.withLock { exchange(&$0, with: []) }
         if let error = failure(of: writes) {
             guard writes.count > 1 else { return writes.forEach { $0.finish(error) } }
             // One that fails must not take the others along.
