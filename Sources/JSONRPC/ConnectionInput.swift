@@ -52,7 +52,7 @@ extension Connection {
         stream != nil && !inputIsOver && gate.isOpen && outbox.unsent < Self.unsentLimit
     }
 
-    private static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSON, RPCError> {
+    private nonisolated static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSON, RPCError> {
         do throws(JSONSyntaxError) {
             return .success(try JSON(parsing: bytes))
         } catch {
@@ -95,8 +95,11 @@ extension Connection {
         }
         switch call {
         case .prompt(let run):
-            let (outcome, afterwards) = outcome { try run(prompt) }
-            settle(id, outcome, afterwards, in: batch)
+            do {
+                settle(id, .success(try run(prompt)), {}, in: batch)
+            } catch {
+                settle(id, .failure(RPCError(about: error, cancelled: cancellation)), {}, in: batch)
+            }
         case .waiting(let run):
             start(id, run, in: context, bytes: bytes, in: batch)
         }
@@ -113,29 +116,14 @@ extension Connection {
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
         let task = Task.immediate(executorPreference: Loop.preferred) {
-            let answer: Result<MethodTable<Context>.Answer, any Error>
-            do { answer = .success(try await run(request)) } catch { answer = .failure(error) }
-            let (outcome, afterwards) = outcome { try answer.get() }
-            finish(number, outcome, afterwards, in: batch)
+            do {
+                let (result, afterwards) = try await run(request)
+                finish(number, .success(result), afterwards, in: batch)
+            } catch {
+                finish(number, .failure(RPCError(about: error, cancelled: cancellation)), {}, in: batch)
+            }
         }
         underWay[number]?.task = task
-    }
-
-    private func outcome(
-        of answer: () throws -> MethodTable<Context>.Answer
-    ) -> (Result<JSON, RPCError>, MethodTable<Context>.Afterwards) {
-        do {
-            let (result, afterwards) = try answer()
-            return (.success(result), afterwards)
-        } catch let error as RPCError {
-            return (.failure(error), {})
-        } catch let error as any RPCErrorConvertible {
-            return (.failure(error.rpcError), {})
-        } catch is CancellationError {
-            return (.failure(cancellation), {})
-        } catch {
-            return (.failure(.internalError("\(error)")), {})
-        }
     }
 
     private func cancel(_ params: Params) {
@@ -171,6 +159,16 @@ private enum ReadBuffer {
 }
 
 extension RPCError {
+    /// What ended a method, as the peer hears of it.
+    fileprivate init(about error: any Error, cancelled: RPCError) {
+        switch error {
+        case let error as RPCError: self = error
+        case let error as any RPCErrorConvertible: self = error.rpcError
+        case is CancellationError: self = cancelled
+        default: self = .internalError("\(error)")
+        }
+    }
+
     fileprivate static func tooLong(_ bytes: Int?, _ limit: Int) -> RPCError {
         let length = bytes.map { "A message of \($0) bytes" } ?? "The message"
         return .invalidRequest("\(length) is longer than the limit of \(limit) bytes.")

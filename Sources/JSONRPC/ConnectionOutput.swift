@@ -55,7 +55,7 @@ extension Connection {
     /// Peers are answered in kind; one that has not said a word yet hears lines.
     private var style: Framing.Style { framing.style ?? .lines }
 
-    private static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
+    private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
         buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
         var id = id.text
         id.withUTF8 { buffer.append(contentsOf: $0) }

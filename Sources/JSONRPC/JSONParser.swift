@@ -15,11 +15,12 @@ struct JSONParser {
     private let maxDepth: Int
     private var innermost = Container()
     private var outer: [Container] = []
+    /// How many containers are open.
+    private var depth = 0
 
     init(bytes: UnsafeRawBufferPointer, maxDepth: Int) {
         scanner = JSONScanner(bytes: bytes)
         self.maxDepth = maxDepth
-        outer.reserveCapacity(8)
     }
 
     mutating func document() throws(JSONSyntaxError) -> JSON {
@@ -61,7 +62,7 @@ struct JSONParser {
     }
 
     private mutating func enter() throws(JSONSyntaxError) {
-        guard outer.count < maxDepth else { throw scanner.failure("nested more than \(maxDepth) levels deep") }
+        guard depth < maxDepth else { throw scanner.failure("nested more than \(maxDepth) levels deep") }
         scanner.advance()
         scanner.skipSpace()
     }
@@ -76,11 +77,13 @@ struct JSONParser {
 
     private mutating func open(_ container: consuming Container) {
         swap(&innermost, &container)
-        outer.append(container)
+        if depth > 0 { outer.append(container) }
+        depth += 1
     }
 
     private mutating func close() -> JSON {
-        guard var container = outer.popLast() else { return .null }
+        depth -= 1
+        var container = outer.popLast() ?? Container()
         swap(&innermost, &container)
         return container.json()
     }
@@ -88,7 +91,7 @@ struct JSONParser {
     /// Puts `value` where it belongs and closes what ends with it: the whole text's value, or nil if more must follow.
     private mutating func place(_ value: consuming JSON) throws(JSONSyntaxError) -> JSON? {
         var value = value
-        while !outer.isEmpty {
+        while depth > 0 {
             innermost.add(consume value)
             scanner.skipSpace()
             if scanner.skip(UInt8(ascii: ",")) {

@@ -6,7 +6,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     typealias Answer = (result: JSON, afterwards: Afterwards)
 
     enum Call: Sendable {
-        case prompt(@Loop @Sendable (Request<Context>) throws -> Answer)
+        case prompt(@Loop @Sendable (Request<Context>) throws -> JSON)
         case waiting(@Loop @Sendable (Request<Context>) async throws -> Answer)
     }
 
@@ -48,10 +48,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     ) -> @Sendable (inout Params) throws(RPCError) -> Call where M.Context == Context {
         { (params: inout Params) throws(RPCError) -> Call in
             let call = try M(&params)
-            return .prompt { request in
-                let result = try call.run(in: request)
-                return (result.json, { call.didReply(result, in: request.context) })
-            }
+            return .prompt { try call.run(in: $0).json }
         }
     }
 }

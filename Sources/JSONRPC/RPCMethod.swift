@@ -21,7 +21,9 @@ extension RPCMethod {
     public func didReply(_ result: Result, in context: Context) {}
 }
 
-/// A method that answers at once: it waits for nothing, so it runs without a task of its own.
+/// A method that is done with its answer: it neither waits nor has anything to do afterwards, so it needs no task.
+///
+/// Its `didReply` is never called.
 public protocol PromptMethod<Context>: RPCMethod {
     @Loop func run(in request: Request<Context>) throws -> Result
 }

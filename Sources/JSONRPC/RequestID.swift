@@ -18,6 +18,7 @@ struct RequestID: Hashable, Sendable {
 
 extension JSONNumber {
     fileprivate var isIntegerLiteral: Bool {
-        !literal.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
+        int64 != nil
+            || !literal.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
     }
 }

@@ -45,7 +45,9 @@ public final class EmbeddedBackend: Backend {
         _ object: NewObject, if mayCommit: @escaping @Sendable () -> Bool,
         then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
     ) {
-        store.write { mayCommit() ? try $0.put(object) : nil } then: { [self] outcome in
+        store.write {
+            mayCommit() ? try $0.put(object) : nil
+        } then: { [self] outcome in
             finish(outcome.map { $0?.stored })
             if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
         }

@@ -3,7 +3,7 @@ import Storage
 import Transfers
 
 /// `uploadTask/observe`: from now on this connection hears of one kind of event.
-struct ObserveUpload: PromptMethod {
+struct ObserveUpload: RPCMethod {
     static let name = "uploadTask/observe"
 
     let task: String
@@ -20,7 +20,7 @@ struct ObserveUpload: PromptMethod {
         status = try params.status("status", in: params.require("status"))
     }
 
-    func run(in request: Request<Session>) throws -> Registered {
+    func run(in request: Request<Session>) async throws -> Registered {
         let transfers = request.context.transfers
         return Registered(task: try transfers.task(task), handle: transfers.newHandle())
     }
