@@ -10,7 +10,11 @@ let package = Package(
             name: "storage-rpc",
             dependencies: ["Methods", "Backends", "Transfers", "Storage", "JSONRPC", "EventLoop", "CSystem"],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
-            linkerSettings: [.unsafeFlags(["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections"], .when(platforms: [.linux], configuration: .release))]),
+            linkerSettings: [
+                .unsafeFlags(
+                    ["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections"],
+                    .when(platforms: [.linux], configuration: .release))
+            ]),
         .target(name: "Methods", dependencies: ["JSONRPC", "Transfers", "Storage", "EventLoop", "Contract"]),
         .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
         .target(name: "Backends", dependencies: ["Storage", "Database", "Checksums", "EventLoop", "CSystem"]),
@@ -19,21 +23,25 @@ let package = Package(
         .target(name: "Database", dependencies: ["CSQLite"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
-        .target(name: "Contract", path: "protocol", exclude: ["README.md"], sources: ["contract.c"]),
+        .target(
+            name: "Contract", path: "protocol",
+            exclude: ["README.md", "CHANGELOG.md", "reference.md", "render.py", "openrpc.json", "transcripts"],
+            sources: ["contract.c"]),
         .target(name: "Checksums"),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CSystem"),
         .target(name: "MediaTypes", exclude: ["media-types.txt"]),
 
         .target(
-            name: "TestSupport", dependencies: ["Storage", "Transfers", "JSONRPC", "EventLoop"],
+            name: "TestSupport",
+            dependencies: ["Methods", "Backends", "Transfers", "Storage", "JSONRPC", "EventLoop", "Contract"],
             path: "Tests/TestSupport"),
         .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "TestSupport"]),
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
         .testTarget(name: "BackendsTests", dependencies: ["Backends", "TestSupport"]),
-        .testTarget(name: "ContractTests", dependencies: ["Methods", "Contract", "TestSupport"]),
+        .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "TestSupport"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],

@@ -1,0 +1,18 @@
+# The guide, "Update file metadata": what is named changes, all else stays.
+>> {"jsonrpc": "2.0", "id": 1, "method": "reference/putData", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "url": "gs://default-bucket/images/forest.jpg"}, "text": "Hello, world!", "metadata": {"contentLanguage": "en", "customMetadata": {"activity": "Hiking"}}, "wait": true}}
+<< {"jsonrpc": "2.0", "id": 1, "result": {"state": "success", "...": "..."}}
+
+# newMetadata.cacheControl = "public,max-age=300"; newMetadata.contentType = "image/jpeg"
+# let updatedMetadata = try await forestRef.updateMetadata(newMetadata)
+>> {"jsonrpc": "2.0", "id": 2, "method": "reference/updateMetadata", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "url": "gs://default-bucket/images/forest.jpg"}, "metadata": {"cacheControl": "public,max-age=300", "contentType": "image/jpeg"}}}
+<< {"jsonrpc": "2.0", "id": 2, "result": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "generation": "<generation>", "metageneration": "2", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "cacheControl": "public,max-age=300", "contentLanguage": "en", "contentType": "image/jpeg", "customMetadata": {"activity": "Hiking"}}}
+>> {"jsonrpc": "2.0", "id": 3, "method": "reference/getMetadata", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "url": "gs://default-bucket/images/forest.jpg"}}}
+<< {"jsonrpc": "2.0", "id": 3, "result": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "generation": "<generation>", "metageneration": "2", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "cacheControl": "public,max-age=300", "contentLanguage": "en", "contentType": "image/jpeg", "customMetadata": {"activity": "Hiking"}}}
+
+# What was read can be sent back, edited: what cannot be written is passed over.
+>> {"jsonrpc": "2.0", "id": 4, "method": "reference/updateMetadata", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "url": "gs://default-bucket/images/forest.jpg"}, "metadata": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "generation": "<generation>", "metageneration": "2", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "cacheControl": "public,max-age=300", "contentLanguage": "de", "contentType": "image/jpeg", "customMetadata": {"activity": "Hiking"}}}}
+<< {"jsonrpc": "2.0", "id": 4, "result": {"bucket": "default-bucket", "fullPath": "images/forest.jpg", "name": "forest.jpg", "generation": "<generation>", "metageneration": "3", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "cacheControl": "public,max-age=300", "contentLanguage": "de", "contentType": "image/jpeg", "customMetadata": {"activity": "Hiking"}}}
+
+# What does not exist cannot be updated.
+>> {"jsonrpc": "2.0", "id": 5, "method": "reference/updateMetadata", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/trees.jpg", "name": "trees.jpg", "url": "gs://default-bucket/images/trees.jpg"}, "metadata": {}}}
+<< {"jsonrpc": "2.0", "id": 5, "error": {"code": -13010, "message": "Object images/trees.jpg does not exist.", "data": {"name": "objectNotFound", "bucket": "default-bucket", "object": "images/trees.jpg", "retryable": false}}}

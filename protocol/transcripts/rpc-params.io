@@ -1,0 +1,61 @@
+# Params are by name, and strict: what is missing, mistyped or unknown is named.
+
+# No params may be written as nothing, null, {} or [].
+>> {"jsonrpc": "2.0", "id": 1, "method": "service/ping"}
+<< {"jsonrpc": "2.0", "id": 1, "result": "pong"}
+>> {"jsonrpc": "2.0", "id": 2, "method": "service/ping", "params": null}
+<< {"jsonrpc": "2.0", "id": 2, "result": "pong"}
+>> {"jsonrpc": "2.0", "id": 3, "method": "service/ping", "params": {}}
+<< {"jsonrpc": "2.0", "id": 3, "result": "pong"}
+>> {"jsonrpc": "2.0", "id": 4, "method": "service/ping", "params": []}
+<< {"jsonrpc": "2.0", "id": 4, "result": "pong"}
+
+# An array with something in it is not by name.
+>> {"jsonrpc": "2.0", "id": 5, "method": "reference/child", "params": ["gs://default-bucket", "a"]}
+<< {"jsonrpc": "2.0", "id": 5, "error": {"code": -32602, "message": "Params go by name: \"params\" must be an object, not an array."}}
+
+# Missing.
+>> {"jsonrpc": "2.0", "id": 6, "method": "reference/child", "params": {"reference": "gs://b/a"}}
+<< {"jsonrpc": "2.0", "id": 6, "error": {"code": -32602, "message": "Param \"path\" is missing.", "data": {"param": "path"}}}
+>> {"jsonrpc": "2.0", "id": 7, "method": "reference/child", "params": {"reference": {"bucket": "b"}, "path": "a"}}
+<< {"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "Param \"reference.fullPath\" is missing.", "data": {"param": "reference.fullPath"}}}
+>> {"jsonrpc": "2.0", "id": 8, "method": "reference/putData", "params": {"reference": "gs://b/a"}}
+<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -32602, "message": "Param \"data\" is missing, and so is \"text\".", "data": {"param": "data"}}}
+
+# Mistyped.
+>> {"jsonrpc": "2.0", "id": 9, "method": "reference/child", "params": {"reference": "gs://b/a", "path": 1}}
+<< {"jsonrpc": "2.0", "id": 9, "error": {"code": -32602, "message": "Param \"path\" must be a string, not the number 1.", "data": {"param": "path"}}}
+>> {"jsonrpc": "2.0", "id": 10, "method": "reference/child", "params": {"reference": 7, "path": "a"}}
+<< {"jsonrpc": "2.0", "id": 10, "error": {"code": -32602, "message": "Param \"reference\" must be a reference or a URL, not the number 7.", "data": {"param": "reference"}}}
+>> {"jsonrpc": "2.0", "id": 11, "method": "reference/putData", "params": {"reference": "gs://b/a", "data": "%"}}
+<< {"jsonrpc": "2.0", "id": 11, "error": {"code": -32602, "message": "Param \"data\" is not base64.", "data": {"param": "data"}}}
+>> {"jsonrpc": "2.0", "id": 12, "method": "reference/putData", "params": {"reference": "gs://b/a", "text": "", "wait": "yes"}}
+<< {"jsonrpc": "2.0", "id": 12, "error": {"code": -32602, "message": "Param \"wait\" must be true or false, not a string.", "data": {"param": "wait"}}}
+>> {"jsonrpc": "2.0", "id": 13, "method": "uploadTask/observe", "params": {"task": "t", "status": "done"}}
+<< {"jsonrpc": "2.0", "id": 13, "error": {"code": -32602, "message": "Param \"status\" must be one of resume, progress, pause, success, failure, not \"done\".", "data": {"param": "status"}}}
+>> {"jsonrpc": "2.0", "id": 14, "method": "reference/putData", "params": {"reference": "gs://b/a", "text": "", "observe": ["resume", 1]}}
+<< {"jsonrpc": "2.0", "id": 14, "error": {"code": -32602, "message": "Param \"observe[1]\" must be a status, not the number 1.", "data": {"param": "observe[1]"}}}
+>> {"jsonrpc": "2.0", "id": 15, "method": "storage/updateSettings", "params": {"uploadChunkSizeBytes": 1.5}}
+<< {"jsonrpc": "2.0", "id": 15, "error": {"code": -32602, "message": "Param \"uploadChunkSizeBytes\" must be a whole number, not the number 1.5.", "data": {"param": "uploadChunkSizeBytes"}}}
+>> {"jsonrpc": "2.0", "id": 16, "method": "reference/putData", "params": {"reference": "gs://b/a", "text": "", "metadata": {"contentType": true}}}
+<< {"jsonrpc": "2.0", "id": 16, "error": {"code": -32602, "message": "Param \"metadata.contentType\" must be a string or null, not a boolean.", "data": {"param": "metadata.contentType"}}}
+
+# Unknown, or one too many.
+>> {"jsonrpc": "2.0", "id": 17, "method": "reference/child", "params": {"reference": "gs://b/a", "path": "a", "Path": "a"}}
+<< {"jsonrpc": "2.0", "id": 17, "error": {"code": -32602, "message": "Param \"Path\" is unknown.", "data": {"param": "Path"}}}
+>> {"jsonrpc": "2.0", "id": 18, "method": "service/ping", "params": {"a": 1}}
+<< {"jsonrpc": "2.0", "id": 18, "error": {"code": -32602, "message": "Param \"a\" is unknown.", "data": {"param": "a"}}}
+>> {"jsonrpc": "2.0", "id": 19, "method": "reference/putData", "params": {"reference": "gs://b/a", "text": "", "data": ""}}
+<< {"jsonrpc": "2.0", "id": 19, "error": {"code": -32602, "message": "Param \"text\" must not go with \"data\".", "data": {"param": "text"}}}
+>> {"jsonrpc": "2.0", "id": 20, "method": "storage/reference", "params": {"url": "gs://b/a", "path": "a"}}
+<< {"jsonrpc": "2.0", "id": 20, "error": {"code": -32602, "message": "Param \"path\" goes with bucket, not with url.", "data": {"param": "path"}}}
+
+# Null for an optional param is nothing; for a required one it is a mistake.
+>> {"jsonrpc": "2.0", "id": 21, "method": "storage/reference", "params": {"bucket": null, "path": null, "url": null}}
+<< {"jsonrpc": "2.0", "id": 21, "result": {"bucket": "default-bucket", "fullPath": "", "name": "", "url": "gs://default-bucket/"}}
+>> {"jsonrpc": "2.0", "id": 22, "method": "reference/child", "params": {"reference": "gs://b/a", "path": null}}
+<< {"jsonrpc": "2.0", "id": 22, "error": {"code": -32602, "message": "Param \"path\" must be a string, not null.", "data": {"param": "path"}}}
+
+# A path that is none, or relative, is the value of a good param that is no good.
+>> {"jsonrpc": "2.0", "id": 23, "method": "reference/putFile", "params": {"reference": "gs://b/a", "file": "rivers.jpg"}}
+<< {"jsonrpc": "2.0", "id": 23, "error": {"code": -13050, "message": "\"rivers.jpg\" is neither an absolute path nor a file:// URL of this machine.", "data": {"name": "invalidArgument", "param": "file", "retryable": false}}}

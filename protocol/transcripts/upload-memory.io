@@ -1,0 +1,17 @@
+# The guide, "Upload from data in memory": putData, and its completion.
+
+# let uploadTask = riversRef.putData(data, metadata: nil): the answer comes at once, the upload starts after it.
+>> {"jsonrpc": "2.0", "id": 1, "method": "reference/putData", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "url": "gs://default-bucket/images/rivers.jpg"}, "data": "SGVsbG8sIHdvcmxkIQ=="}}
+<< {"jsonrpc": "2.0", "id": 1, "result": {"task": "<task>", "status": "resume", "state": "queued", "progress": {"completedUnitCount": 0, "totalUnitCount": 13, "fractionCompleted": 0}, "reference": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "url": "gs://default-bucket/images/rivers.jpg"}, "metadata": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "contentType": "image/jpeg"}}}
+
+# The completion: metadata of what was stored, such as size and content type.
+>> {"jsonrpc": "2.0", "id": 2, "method": "uploadTask/wait", "params": {"task": "<task>"}}
+<< {"jsonrpc": "2.0", "id": 2, "result": {"task": "<task>", "status": "success", "state": "success", "progress": {"completedUnitCount": 13, "totalUnitCount": 13, "fractionCompleted": 1}, "reference": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "url": "gs://default-bucket/images/rivers.jpg"}, "metadata": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "generation": "<generation>", "metageneration": "1", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "contentType": "image/jpeg"}}}
+
+# The same in one call, with text instead of base64.
+>> {"jsonrpc": "2.0", "id": 3, "method": "reference/putData", "params": {"reference": {"bucket": "default-bucket", "fullPath": "notes/hello.txt", "name": "hello.txt", "url": "gs://default-bucket/notes/hello.txt"}, "text": "Hello, world!", "wait": true}}
+<< {"jsonrpc": "2.0", "id": 3, "result": {"task": "<second>", "status": "success", "state": "success", "progress": {"completedUnitCount": 13, "totalUnitCount": 13, "fractionCompleted": 1}, "reference": {"bucket": "default-bucket", "fullPath": "notes/hello.txt", "name": "hello.txt", "url": "gs://default-bucket/notes/hello.txt"}, "metadata": {"bucket": "default-bucket", "fullPath": "notes/hello.txt", "name": "hello.txt", "generation": "<generation2>", "metageneration": "1", "size": 13, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "bNNVbesNpUvKBgtMOUeYOQ==", "crc32c": "yKEG5Q==", "contentType": "text/plain"}}}
+
+# let data = Data(): of nothing, everything is done.
+>> {"jsonrpc": "2.0", "id": 4, "method": "reference/putData", "params": {"reference": {"bucket": "default-bucket", "fullPath": "empty", "name": "empty", "url": "gs://default-bucket/empty"}, "data": "", "wait": true}}
+<< {"jsonrpc": "2.0", "id": 4, "result": {"task": "<third>", "status": "success", "state": "success", "progress": {"completedUnitCount": 0, "totalUnitCount": 0, "fractionCompleted": 1}, "reference": {"bucket": "default-bucket", "fullPath": "empty", "name": "empty", "url": "gs://default-bucket/empty"}, "metadata": {"bucket": "default-bucket", "fullPath": "empty", "name": "empty", "generation": "<generation3>", "metageneration": "1", "size": 0, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "1B2M2Y8AsgTpgAmY7PhCfg==", "crc32c": "AAAAAA==", "contentType": "application/octet-stream"}}}

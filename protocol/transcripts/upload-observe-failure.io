@@ -1,0 +1,8 @@
+# failure: the upload went wrong, or was cancelled; the snapshot says why.
+>> {"jsonrpc": "2.0", "id": 1, "method": "reference/putFile", "params": {"reference": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "url": "gs://default-bucket/images/rivers.jpg"}, "file": "{files}/rivers.jpg", "observe": ["success", "failure"]}}
+<< {"jsonrpc": "2.0", "id": 1, "result": {"task": "<task>", "state": "queued", "observers": {"success": "<success>", "failure": "<failure>"}, "...": "..."}}
+<< {"jsonrpc": "2.0", "method": "uploadTask/event", "params": {"handle": "<failure>", "snapshot": {"task": "<task>", "status": "failure", "state": "failed", "progress": {"completedUnitCount": 0, "totalUnitCount": 0, "fractionCompleted": 1}, "reference": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "url": "gs://default-bucket/images/rivers.jpg"}, "metadata": {"bucket": "default-bucket", "fullPath": "images/rivers.jpg", "name": "rivers.jpg", "contentType": "image/jpeg"}, "error": {"code": -13000, "message": "File {files}/rivers.jpg does not exist.", "data": {"name": "unknown", "bucket": "default-bucket", "object": "images/rivers.jpg", "file": "{files}/rivers.jpg", "retryable": false}}}}}
+
+# The same for one who asks later.
+>> {"jsonrpc": "2.0", "id": 2, "method": "uploadTask/wait", "params": {"task": "<task>"}}
+<< {"jsonrpc": "2.0", "id": 2, "error": {"code": -13000, "message": "File {files}/rivers.jpg does not exist.", "data": {"name": "unknown", "bucket": "default-bucket", "object": "images/rivers.jpg", "file": "{files}/rivers.jpg", "retryable": false}}}
