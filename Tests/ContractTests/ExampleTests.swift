@@ -1,0 +1,79 @@
+import JSONRPC
+import Synchronization
+import TestSupport
+import Testing
+
+/// One example of a method, as it lies in `protocol/openrpc.json`.
+struct Example: Sendable, CustomTestStringConvertible {
+    let method: JSON
+    let json: JSON
+
+    var name: String { method["name"]?.string ?? "" }
+    var testDescription: String { "\(name): \(json["name"]?.string ?? "")" }
+
+    var params: [JSON.Member] {
+        json["params"]?.array?.map { .init(key: $0["name"]?.string ?? "", value: $0["value"] ?? .null) } ?? []
+    }
+
+    /// What has to be said before it, then its request, then its answer. What follows is not its business.
+    var transcript: Transcript {
+        get throws {
+            let before = json["x-before"]?.array?.compactMap(\.string) ?? []
+            return try Transcript(testDescription, (before + exchange).joined(separator: "\n"))
+        }
+    }
+
+    private var exchange: [String] {
+        guard let result = json["result"]?["value"] else { return [">> " + request(params).text] }
+        let answer: JSON = ["jsonrpc": "2.0", "id": "example", "result": result]
+        return [">> " + request(params, id: "example").text, "<< " + answer.text, "<<* \"<any>\""]
+    }
+
+    func request(_ params: [JSON.Member], id: JSON? = nil) -> JSON {
+        var members: [JSON.Member] = [.init(key: "jsonrpc", value: "2.0")]
+        if let id { members.append(.init(key: "id", value: id)) }
+        members.append(.init(key: "method", value: .string(name)))
+        if !params.isEmpty { members.append(.init(key: "params", value: .object(params))) }
+        return .object(members)
+    }
+
+    static let all: [Example] = ((try? ContractDocument())?.methods ?? []).flatMap { method in
+        method["examples"]?.array?.map { Example(method: method, json: $0) } ?? []
+    }
+}
+
+/// Every example of the contract is answered as it is written there.
+@Suite(.serialized) struct ExampleTests {
+    @Test(arguments: Example.all) func isAnsweredAsWritten(_ example: Example) async throws {
+        let transcript = try example.transcript
+        let watch = ContractWatch(try ContractDocument())
+        try await TranscriptPlayer.play(transcript, check: watch.look) { directory in
+            try TranscriptDepth.process.stage(transcript, directory)
+        }
+    }
+
+    @Test func discoverAnswersTheWholeContract() async throws {
+        let answer = try await answer(to: ["jsonrpc": "2.0", "id": 1, "method": "rpc.discover"])
+        #expect(try answer["result"] == ContractDocument().json)
+    }
+}
+
+/// What a service that has done nothing yet answers to a request.
+func answer(to request: JSON) async throws -> JSON {
+    let answer = Answer()
+    let transcript = try Transcript("a request", ">> \(request.text)\n<<* \"<any>\"")
+    try await TranscriptPlayer.play(transcript, check: { said, message in if !said { answer.note(message) } }) {
+        try TranscriptDepth.process.stage(transcript, $0)
+    }
+    return try #require(answer.message)
+}
+
+private final class Answer: Sendable {
+    private let heard = Mutex<JSON?>(nil)
+
+    var message: JSON? { heard.withLock { $0 } }
+
+    func note(_ message: JSON) {
+        if message["id"] != nil { heard.withLock { $0 = message } }
+    }
+}

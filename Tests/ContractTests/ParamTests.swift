@@ -1,0 +1,106 @@
+import JSONRPC
+import TestSupport
+import Testing
+
+/// Every param of the contract is really read, and nothing else is.
+@Suite struct ParamTests {
+    struct Param: Sendable, CustomTestStringConvertible {
+        let method: JSON
+        let name: String
+        let isRequired: Bool
+        var testDescription: String { "\(method["name"]?.string ?? "") \(name)" }
+
+        /// An example that shows it.
+        var example: Example? {
+            Example.all.first { $0.method == method && $0.params.contains { $0.key == name } }
+        }
+
+        func isOne(of rule: String) -> Bool { method[rule]?.array?.contains(.string(name)) == true }
+    }
+
+    static let methods = (try? ContractDocument())?.methods ?? []
+    static let params: [Param] = methods.flatMap { method in
+        method["params"]?.array?.map { param in
+            Param(method: method, name: param["name"]?.string ?? "", isRequired: param["required"]?.bool ?? false)
+        } ?? []
+    }
+
+    @Test(arguments: params) func isReadAsItsTypeSays(_ param: Param) async throws {
+        let example = try #require(param.example, "no example shows it")
+        let wrong = example.params.replacing(param.name) { $0.number == nil ? 7 : "seven" }
+        #expect(try await refusal(of: example, wrong) == param.name)
+    }
+
+    @Test(arguments: params) func isRequiredExactlyIfItSaysSo(_ param: Param) async throws {
+        let example = try #require(param.example, "no example shows it")
+        let mustBeThere = param.isRequired || param.isOne(of: "x-exactly-one-of")
+        let without = example.params.filter { $0.key != param.name }
+        #expect(try await (refusal(of: example, without) != nil) == mustBeThere)
+        let withNull = example.params.replacing(param.name) { _ in .null }
+        #expect(try await (refusal(of: example, withNull) != nil) == mustBeThere)
+    }
+
+    @Test(arguments: methods) func nothingElseIsTaken(_ method: JSON) async throws {
+        let example = try #require(Example.all.first { $0.method == method })
+        let more = example.params + [.init(key: "stranger", value: 1)]
+        #expect(try await refusal(of: example, more) == "stranger")
+    }
+
+    @Test(arguments: methods.filter { $0["x-exactly-one-of"] != nil || $0["x-not-together"] != nil })
+    func someDoNotGoTogether(_ method: JSON) async throws {
+        let group = Self.params.filter {
+            $0.method == method && ($0.isOne(of: "x-exactly-one-of") || $0.isOne(of: "x-not-together"))
+        }
+        let all = try group.flatMap { try #require($0.example).params }
+        let example = try #require(group.first?.example)
+        let once = all.enumerated().filter { index, member in !all[..<index].contains { $0.key == member.key } }
+        let refused = try await refusal(of: example, once.map(\.element))
+        #expect(group.contains { $0.name == refused })
+    }
+
+    private func refusal(of example: Example, _ params: [JSON.Member]) async throws -> String? {
+        try await refusedParam(in: example.request(params, id: 1))
+    }
+}
+
+/// What may be written to metadata: each property is taken, ignored or refused as the schema says.
+@Suite struct MetadataWriteTests {
+    static let properties = (try? ContractDocument())?.resolve("#/components/schemas/MetadataWrite/properties")
+    static let readOnly = properties?.object?.filter { $0.value["readOnly"] == true }.map(\.key) ?? []
+    static let writable = properties?.object?.filter { $0.value["readOnly"] != true }.map(\.key) ?? []
+
+    @Test(arguments: writable) func isRead(_ property: String) async throws {
+        #expect(try await refusal(of: property, 7) == "metadata.\(property)")
+        #expect(try await refusal(of: property, nil) == nil)
+    }
+
+    @Test(arguments: readOnly) func isIgnored(_ property: String) async throws {
+        #expect(try await refusal(of: property, 7) == nil)
+    }
+
+    @Test func anUnknownOneIsRefused() async throws {
+        #expect(try await refusal(of: "stranger", nil) == "metadata.stranger")
+    }
+
+    private func refusal(of property: String, _ value: JSON) async throws -> String? {
+        let metadata: JSON = .object([.init(key: property, value: value)])
+        return try await refusedParam(in: [
+            "jsonrpc": "2.0", "id": 1, "method": "reference/updateMetadata",
+            "params": ["reference": "gs://default-bucket/a", "metadata": metadata],
+        ])
+    }
+}
+
+/// The param that a request is refused for with -32602; nil where it is answered in any other way.
+private func refusedParam(in request: JSON) async throws -> String? {
+    let error = try await answer(to: request)["error"]
+    guard error?["code"] == -32602, let param = error?["data"]?["param"]?.string else { return nil }
+    #expect(error?["message"]?.string?.contains("\"\(param)\"") == true, "the message does not name \(param)")
+    return param
+}
+
+extension [JSON.Member] {
+    fileprivate func replacing(_ name: String, _ change: (JSON) -> JSON) -> Self {
+        map { $0.key == name ? .init(key: name, value: change($0.value)) : $0 }
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Replays every conversation of `protocol`, that of its README too: in process, through stdio, through a socket.
+@Suite(.serialized) struct TranscriptTests {
+    static let directory = (#filePath as NSString).deletingLastPathComponent + "/../../protocol"
+
+    struct Showing: Sendable, CustomTestStringConvertible {
+        var transcript: Transcript
+        var depth: TranscriptDepth
+        var testDescription: String { "\(transcript.name), \(depth.rawValue)" }
+    }
+
+    static func transcripts() throws -> [Transcript] {
+        try Transcript.all(in: directory + "/transcripts") + [Transcript(told: directory + "/README.md")]
+    }
+
+    static let showings: [Showing] = ((try? transcripts()) ?? []).flatMap { transcript in
+        TranscriptDepth.allCases.filter(transcript.isMeant).map { Showing(transcript: transcript, depth: $0) }
+    }
+
+    @Test func transcriptsAreFoundAndCanBeRead() throws {
+        #expect(try !Self.transcripts().contains { $0.lines.isEmpty })
+    }
+
+    @Test(arguments: showings) func isAnsweredAsWritten(_ showing: Showing) async throws {
+        let watch = ContractWatch(try ContractDocument())
+        try await TranscriptPlayer.play(showing.transcript, check: watch.look) { directory in
+            try showing.depth.stage(showing.transcript, directory)
+        }
+    }
+}

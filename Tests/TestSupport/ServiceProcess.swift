@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The real binary, started for a test.
+public final class ServiceProcess {
+    public struct Failure: Error { public var description: String }
+
+    public let input: Int32
+    public let output: Int32
+    /// So that no process inherits the ends that are meant for another.
+    private static let oneAtATime = Mutex(())
+    private let log: Int32
+    private let id: pid_t
+    private var logged = ""
+    private var status: Int32?
+
+    /// The executable that lies beside the tests.
+    public static var program: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+            .map { ($0 as NSString).deletingLastPathComponent + "/storage-rpc" } ?? "storage-rpc"
+    }
+
+    public init(_ arguments: [String], program: String = program) throws {
+        (id, input, output, log) = try Self.oneAtATime.withLock { _ in
+            let stdin = try Pipe(), stdout = try Pipe(), stderr = try Pipe()
+            defer { for end in [stdin.reader, stdout.writer, stderr.writer] { close(end) } }
+            let id = try Self.spawn(program, arguments, stdin.reader, stdout.writer, stderr.writer)
+            return (id, stdin.writer, stdout.reader, stderr.reader)
+        }
+    }
+
+    deinit {
+        if status == nil {
+            kill(id, SIGKILL)
+            waitpid(id, nil, 0)
+        }
+        close(log)
+    }
+
+    public func signal(_ signal: Int32) { kill(id, signal) }
+
+    /// Returns once the process has written this to stderr.
+    public func waitForLog(_ text: String) throws {
+        while !logged.contains(text) {
+            guard try readLog() else { throw Failure(description: "the service ended: \(logged)") }
+        }
+    }
+
+    /// The exit status; a signal counts as 128 and its number.
+    public func waitForExit() throws -> Int32 {
+        if let status { return status }
+        // Whoever writes to stderr is the process itself: its end is the end of that.
+        while try readLog() {}
+        var raw: Int32 = 0
+        waitpid(id, &raw, 0)
+        let exit = raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + raw & 0x7F
+        status = exit
+        return exit
+    }
+
+    private func readLog() throws -> Bool {
+        guard waitUntilReadable(log) else {
+            throw Failure(description: "the service neither speaks nor ends: \(logged)")
+        }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(log, &buffer, buffer.count)
+        if count > 0 { logged += String(decoding: buffer[..<count], as: UTF8.self) }
+        return count > 0
+    }
+
+    private static func spawn(
+        _ program: String, _ arguments: [String], _ stdin: Int32, _ stdout: Int32, _ stderr: Int32
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (end, place) in [(stdin, 0), (stdout, 1), (stderr, 2)] as [(Int32, Int32)] {
+            posix_spawn_file_actions_adddup2(&actions, end, place)
+        }
+        let words = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        var id: pid_t = 0
+        let failure = posix_spawn(&id, program, &actions, nil, words, environ)
+        guard failure == 0 else {
+            throw Failure(description: "\(program) cannot be started: \(String(cString: strerror(failure)))")
+        }
+        return id
+    }
+
+    private struct Pipe {
+        let reader: Int32
+        let writer: Int32
+
+        init() throws {
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { throw Failure(description: String(cString: strerror(errno))) }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            (reader, writer) = (ends[0], ends[1])
+        }
+    }
+}
+
+/// False when nothing comes for so long that nothing ever will.
+func waitUntilReadable(_ descriptor: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&request, 1, 60_000) > 0
+}

@@ -1,0 +1,112 @@
+import Foundation
+
+/// A conversation with the service as it lies in `protocol/transcripts`: what is said, and what must be heard.
+public struct Transcript: Sendable {
+    public enum Step: Sendable {
+        /// One message, framed as the transcript says.
+        case say(String)
+        /// Bytes, written as a JSON string.
+        case sayBytes(String)
+        /// The next message must match.
+        case hear(String)
+        /// Any number of messages that match may come here.
+        case mayHear(String)
+        case endInput
+        /// The service ends the connection, and nothing more comes before that.
+        case closed
+        case exit(status: Int32)
+        case restart
+        case makeFile(name: String, bytes: Int)
+    }
+
+    public struct Line: Sendable {
+        public var number: Int
+        public var connection: String
+        public var step: Step
+    }
+
+    public struct Malformed: Error { public var description: String }
+
+    public let name: String
+    public private(set) var lines: [Line] = []
+    public private(set) var framing = WireFraming.lines
+    public private(set) var maxMessageBytes = 64 << 20
+    /// Where the directive `@on` says that it holds; nil for everywhere.
+    private var named: [TranscriptDepth]?
+
+    public init(_ name: String, _ text: String) throws {
+        self.name = name
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            guard try read(line, number: index + 1) else {
+                throw Malformed(description: "\(name):\(index + 1): cannot be understood: \(line)")
+            }
+        }
+    }
+
+    public func isMeant(for depth: TranscriptDepth) -> Bool { (named ?? TranscriptDepth.allCases).contains(depth) }
+
+    private mutating func read(_ line: String, number: Int) throws -> Bool {
+        if line.hasPrefix("@") { return directive(line.dropFirst().split(separator: " ").map(String.init), number) }
+        let connection = line.prefix { $0 != ">" && $0 != "<" }
+        let rest = line.dropFirst(connection.count)
+        for (mark, make) in Self.marks where rest.hasPrefix(mark + " ") {
+            let step = make(String(rest.dropFirst(mark.count + 1)))
+            lines.append(Line(number: number, connection: String(connection), step: step))
+            return true
+        }
+        return false
+    }
+
+    private static let marks: [(String, @Sendable (String) -> Step)] = [
+        (">>>", Step.sayBytes), (">>", Step.say), ("<<*", Step.mayHear), ("<<", Step.hear),
+    ]
+
+    private mutating func directive(_ words: [String], _ number: Int) -> Bool {
+        switch (words.first, words.dropFirst().first) {
+        case ("on", _?): named = words.dropFirst().compactMap(TranscriptDepth.init)
+        case ("framing", "headers"): framing = .headers
+        case ("max-message-bytes", let bytes?): maxMessageBytes = Int(bytes) ?? 0
+        case ("file", let name?): add(.makeFile(name: name, bytes: words.count == 4 ? Int(words[2]) ?? 0 : 0), number)
+        case ("end", let connection): add(.endInput, number, connection)
+        case ("closed", let connection): add(.closed, number, connection)
+        case ("exit", let status?): add(.exit(status: Int32(status) ?? 0), number)
+        case ("restart", nil): add(.restart, number)
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func add(_ step: Step, _ number: Int, _ connection: String? = nil) {
+        lines.append(Line(number: number, connection: connection ?? "", step: step))
+    }
+}
+
+/// How much of the service a transcript goes through.
+public enum TranscriptDepth: String, CaseIterable, Sendable {
+    case process, stdio, socket
+}
+
+extension Transcript: CustomStringConvertible {
+    public var description: String { name }
+
+    /// The one that a page in Markdown tells, in blocks of the language `io`.
+    public init(told page: String) throws {
+        var isTold = false
+        let lines = try String(contentsOfFile: page, encoding: .utf8).split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).map { line in
+            if line.hasPrefix("```") { isTold = line == "```io" }
+            return isTold && !line.hasPrefix("```") ? line : ""
+        }
+        try self.init((page as NSString).lastPathComponent, lines.joined(separator: "\n"))
+    }
+
+    /// All that lie in a directory, by name.
+    public static func all(in directory: String) throws -> [Transcript] {
+        try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".io") }.sorted().map {
+            try Transcript($0, String(contentsOfFile: directory + "/" + $0, encoding: .utf8))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Backends
+import EventLoop
+import Foundation
+import Glibc
+import JSONRPC
+import Methods
+import Synchronization
+import Transfers
+
+extension TranscriptDepth {
+    /// A service at this depth, that keeps what it has in a directory.
+    public func stage(_ transcript: Transcript, _ directory: String) throws -> any TranscriptStage {
+        let flags = ["--root", directory + "/root", "--max-message-bytes", String(transcript.maxMessageBytes)]
+        return switch self {
+        case .process: try ServiceInProcess(directory + "/root", maxMessageBytes: transcript.maxMessageBytes)
+        case .stdio: try ServiceOnStdio(flags)
+        case .socket: try ServiceOnSocket(directory + "/socket", flags)
+        }
+    }
+}
+
+/// The binary on its stdin and stdout.
+final class ServiceOnStdio: TranscriptStage {
+    private let flags: [String]
+    private var process: ServiceProcess
+    private var hasExited = false
+
+    init(_ flags: [String]) throws {
+        self.flags = flags
+        process = try ServiceProcess(flags)
+    }
+
+    func connect(_ framing: WireFraming) throws -> WireClient {
+        WireClient(reading: process.output, writing: process.input, framing: framing)
+    }
+
+    func restart() throws {
+        try strike()
+        process = try ServiceProcess(flags)
+    }
+
+    func waitForExit() throws -> Int32 {
+        hasExited = true
+        return try process.waitForExit()
+    }
+
+    func strike() throws {
+        guard !hasExited else { return }
+        let status = try process.waitForExit()
+        guard status == 0 else { throw TranscriptPlayer.Failure(description: "it ended with status \(status)") }
+    }
+}
+
+/// The binary on a Unix socket.
+final class ServiceOnSocket: TranscriptStage {
+    private let path: String
+    private let flags: [String]
+    private var process: ServiceProcess
+    private var hasExited = false
+
+    init(_ path: String, _ flags: [String]) throws {
+        self.path = path
+        self.flags = ["serve", "--socket", path, "--log-level", "info"] + flags
+        process = try Self.start(self.flags)
+    }
+
+    private static func start(_ flags: [String]) throws -> ServiceProcess {
+        let process = try ServiceProcess(flags)
+        try process.waitForLog("listens on")
+        return process
+    }
+
+    func connect(_ framing: WireFraming) throws -> WireClient {
+        try WireClient(connectingTo: path, framing: framing)
+    }
+
+    func restart() throws {
+        try strike()
+        process = try Self.start(flags)
+    }
+
+    func waitForExit() throws -> Int32 {
+        hasExited = true
+        return try process.waitForExit()
+    }
+
+    func strike() throws {
+        guard !hasExited else { return }
+        process.signal(SIGTERM)
+        let status = try process.waitForExit()
+        guard status == 0 else { throw TranscriptPlayer.Failure(description: "SIGTERM ended it with \(status)") }
+    }
+}
+
+/// A service within the tests, each connection a pair of sockets.
+final class ServiceInProcess: TranscriptStage {
+    private let scene: ServiceScene
+
+    init(_ root: String, maxMessageBytes: Int) throws {
+        scene = ServiceScene(EmbeddedBackend(try Root(root)), maxMessageBytes)
+    }
+
+    func connect(_ framing: WireFraming) throws -> WireClient {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+            throw TranscriptPlayer.Failure(description: String(cString: strerror(errno)))
+        }
+        let descriptor = Descriptor(owning: ends[1])
+        Task { @Loop [scene] in scene.serve(descriptor) }
+        return WireClient(reading: ends[0], writing: ends[0], framing: framing)
+    }
+
+    func restart() throws { throw TranscriptPlayer.Failure(description: "nothing restarts within the tests") }
+
+    func waitForExit() throws -> Int32 {
+        guard scene.hasEnded.wait(timeout: .now() + 60) == .success else {
+            throw TranscriptPlayer.Failure(description: "the service does not end")
+        }
+        return scene.status.withLock { $0 }
+    }
+
+    func strike() throws {}
+
+    /// A conversation that broke off may have left uploads running.
+    deinit { Task { @Loop [scene] in try await scene.rest() } }
+}
+
+/// What the program does when it starts, without the program.
+private final class ServiceScene: Sendable {
+    let hasEnded = DispatchSemaphore(value: 0)
+    let status = Mutex<Int32>(-1)
+    private let backend: EmbeddedBackend
+    private let maxMessageBytes: Int
+    @Loop private var service: Service?
+    @Loop private var connections: [ObjectIdentifier: Connection<Session>] = [:]
+
+    init(_ backend: EmbeddedBackend, _ maxMessageBytes: Int) {
+        self.backend = backend
+        self.maxMessageBytes = maxMessageBytes
+        // In line before the first connection, as in the program.
+        Task { @Loop in try await backend.open() }
+    }
+
+    @Loop func serve(_ descriptor: Descriptor) {
+        let service = service ?? makeService()
+        self.service = service
+        var session: Session?
+        let connection = Connection<Session>(
+            input: descriptor, output: descriptor, table: allMethods, maxMessageBytes: maxMessageBytes
+        ) { [weak self] connection in
+            session?.leave()
+            session = nil
+            self?.connections[ObjectIdentifier(connection)] = nil
+        }
+        let opened = Session(service, peer: connection)
+        session = opened
+        connections[ObjectIdentifier(connection)] = connection
+        connection.serve(opened)
+    }
+
+    @Loop private func makeService() -> Service {
+        let configuration = Service.Configuration(
+            engine: "embedded", defaultBucket: "default-bucket", maxMessageBytes: maxMessageBytes, processID: getpid())
+        return Service(configuration, transfers: Transfers(backend: backend)) { [weak self] in self?.end($0) }
+    }
+
+    @Loop func rest() async throws { try await service?.transfers.suspend() }
+
+    @Loop private func end(_ status: Int32) {
+        self.status.withLock { $0 = status }
+        Task { @Loop in
+            try await rest()
+            for connection in connections.values { await connection.finish() }
+            hasEnded.signal()
+        }
+    }
+}
