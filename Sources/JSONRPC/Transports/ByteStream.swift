@@ -37,6 +37,8 @@ final class ByteStream {
         }
     }
 
+    var watchesInput: Bool { inputWatch != nil }
+
     struct Broken: Error { var code: Int32 }
 
     func want(input: Bool, room: Bool) {
@@ -66,8 +68,14 @@ final class ByteStream {
         if reads, !readiness.isDisjoint(with: [.readable, .hungUp]) {
             hear(.readable)
         } else if readiness.contains(.hungUp) {
-            descriptor === output ? hear(.hungUp) : inputWatch?.change(to: [])
+            descriptor === output ? hear(.hungUp) : stopWatchingInput()
         }
+    }
+
+    /// The poller tells of a hang-up for ever, asked or not; what is left to read is there without it.
+    private func stopWatchingInput() {
+        inputWatch?.cancel()
+        inputWatch = nil
     }
 
     /// A regular file cannot be watched, and need not be: it always has its next bytes, or its end.
