@@ -39,9 +39,8 @@ public final class UploadTask {
     public var state: TaskState { machine.taskState }
 
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
-        // The last progress is published when the upload has just succeeded, and is still about its running.
         var snapshot = TaskSnapshot(
-            task: id, status: status ?? state.status, state: status == .progress ? .running : state,
+            task: id, status: status ?? state.status, state: state(for: status),
             progress: machine.progress, reference: upload.reference,
             metadata: .uploading(upload.metadata, md5Hash: upload.expectedMD5))
         if status == .progress { return snapshot }
@@ -52,6 +51,15 @@ public final class UploadTask {
         case .ready, .queued, .working, .stopping, .resting, .paused: break
         }
         return snapshot
+    }
+
+    /// The last progress is about an upload that ran, and a pause that was taken back about one that stood still.
+    private func state(for status: Status?) -> TaskState {
+        switch status {
+        case .progress: .running
+        case .pause: .paused
+        case .resume, .success, .failure, nil: state
+        }
     }
 }
 
@@ -148,6 +156,7 @@ extension UploadTask {
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
+        alarm?.cancel()
         alarm = Task { [clock] in
             do { try await clock.sleep(for: pause) } catch { return }
             post(.retryDue(attempt: attempt))

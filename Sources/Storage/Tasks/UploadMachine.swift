@@ -176,7 +176,8 @@ extension UploadMachine {
         if case .received(let offset) = answer, !(0...size).contains(offset) { return end(.failed(lie(offset))) }
         let news = learn(from: answer)
         if stopping == .pause { return news + turn(to: .paused, [.release, .publish(.pause)]) }
-        if case .failed(let error) = answer { return stopping == nil ? rest(after: error) : begin() }
+        if stopping == .goOn { return news + [.publish(.pause), .publish(.resume)] + begin() }
+        if case .failed(let error) = answer { return rest(after: error) }
         return news + begin()
     }
 
