@@ -1,0 +1,131 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@Loop @Suite(.timeLimit(.minutes(1))) struct WatchTests {
+    @Test func `Tells of bytes until they are read`() async throws {
+        let pipe = try Pipe()
+        let news = Mail<Readiness>()
+        let watch = try #require(Watch(pipe.reading, for: .readable) { news.deliver($0) })
+        #expect(news.waiting.isEmpty)
+        pipe.write("a")
+        #expect(await news.next() == .readable)
+        #expect(await news.next() == .readable, "they are still there")
+        watch.cancel()
+    }
+
+    @Test func `Tells only what was asked for, and a change counts at once`() async throws {
+        let pipe = try Pipe()
+        let news = Mail<Readiness>()
+        let watch = try #require(Watch(pipe.writing, for: []) { news.deliver($0) })
+        await turns(3)
+        #expect(news.waiting.isEmpty)
+        watch.change(to: .writable)
+        #expect(await news.next() == .writable)
+        watch.change(to: .readable)
+        await turns(3)
+        let before = news.waiting.count
+        await turns(3)
+        #expect(news.waiting.count == before)
+        watch.cancel()
+    }
+
+    @Test func `Tells of a hang-up, asked or not`() async throws {
+        for interest: Readiness in [[], .readable] {
+            let pipe = try Pipe()
+            let news = Mail<Readiness>()
+            let watch = try #require(Watch(pipe.reading, for: interest) { news.deliver($0) })
+            pipe.closeWriting()
+            #expect(await news.next().contains(.hungUp))
+            watch.cancel()
+        }
+    }
+
+    @Test func `Bytes before a hang-up are told with it`() async throws {
+        let pipe = try Pipe()
+        pipe.write("last words")
+        pipe.closeWriting()
+        let news = Mail<Readiness>()
+        let watch = try #require(Watch(pipe.reading, for: .readable) { news.deliver($0) })
+        #expect(await news.next() == [.readable, .hungUp])
+        watch.cancel()
+    }
+
+    @Test func `Tells nothing once it was cancelled, even by another's news`() async throws {
+        let (first, second) = (try Pipe(), try Pipe())
+        first.write("a")
+        second.write("b")
+        let heard = Mail<Int>()
+        let watches = Watches()
+        for (number, pipe) in [first, second].enumerated() {
+            watches.all[number] = Watch(pipe.reading, for: .readable) { _ in
+                heard.deliver(number)
+                for watch in watches.all.values { watch.cancel() }
+            }
+        }
+        _ = await heard.next()
+        await turns(5)
+        #expect(heard.waiting.isEmpty)
+    }
+
+    @Test func `A regular file cannot be watched`() throws {
+        let file = open("/proc/self/exe", O_RDONLY)
+        defer { close(file) }
+        #expect(Watch(file, for: .readable) { _ in } == nil)
+        #expect(Watch(-1, for: .readable) { _ in } == nil)
+    }
+
+    @Test func `Many descriptors at once are all heard`() async throws {
+        let pipes = try (0..<200).map { _ in try Pipe() }
+        let heard = Mail<Int>()
+        let watches = Watches()
+        for (number, pipe) in pipes.enumerated() {
+            watches.all[number] = Watch(pipe.reading, for: .readable) { _ in
+                heard.deliver(number)
+                watches.all.removeValue(forKey: number)?.cancel()
+            }
+        }
+        for pipe in pipes { pipe.write("x") }
+        var numbers: Set<Int> = []
+        for _ in pipes { numbers.insert(await heard.next()) }
+        #expect(numbers.count == pipes.count)
+    }
+}
+
+@Loop private final class Watches {
+    var all: [Int: Watch] = [:]
+}
+
+/// Lets the loop wait for descriptors this many times.
+@Loop func turns(_ count: Int) async {
+    for _ in 0..<count {
+        await withCheckedContinuation { waiter in Loop.atEndOfTurn { waiter.resume() } }
+    }
+}
+
+final class Pipe: Sendable {
+    let reading: Int32
+    let writing: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        (reading, writing) = (ends[0], dup(ends[1]))
+        close(ends[1])
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func write(_ text: String) { #expect(Glibc.write(writing, text, text.utf8.count) == text.utf8.count) }
+
+    /// The number stays taken, by something that is not the pipe.
+    func closeWriting() {
+        let other = open("/dev/null", O_RDONLY)
+        dup2(other, writing)
+        close(other)
+    }
+}

@@ -1,0 +1,129 @@
+import Dispatch
+import EventLoop
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct WorkerThreadsTests {
+    @Test(arguments: [1, 2, 5])
+    func `At most so many work at once, and that many do`(limit: Int) async {
+        let threads = WorkerThreads("test", limit: limit)
+        let (started, ended) = (Mail<Int>(), Mail<Int>())
+        let gate = DispatchSemaphore(value: 0)
+        let atOnce = Mutex((now: 0, most: 0))
+        for number in 0..<20 {
+            threads.submit {
+                atOnce.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                started.deliver(number)
+                gate.wait()
+                atOnce.withLock { $0.now -= 1 }
+                ended.deliver(number)
+            }
+        }
+        // Who starts waits at the gate, so these can only be heard together if they work at once.
+        var first: Set<Int> = []
+        for _ in 0..<limit { first.insert(await started.next()) }
+        #expect(first == Set(0..<limit), "the first in line are the first to start")
+        for _ in 0..<20 { gate.signal() }
+        var all: Set<Int> = []
+        for _ in 0..<20 { all.insert(await ended.next()) }
+        #expect(all == Set(0..<20))
+        #expect(atOnce.withLock { $0.most } == limit)
+    }
+
+    @Test func `One thread works in order`() async {
+        let threads = WorkerThreads("test")
+        let results = Mail<Int>()
+        for number in 0..<5000 { threads.submit { results.deliver(number) } }
+        for number in 0..<5000 { #expect(await results.next() == number) }
+    }
+
+    @Test func `Threads that were idle work again`() async {
+        let threads = WorkerThreads("test", limit: 2)
+        for round in 0..<500 { #expect(await threads.run { round * 2 } == round * 2) }
+    }
+
+    @Test func `Two who wait for each other both get a thread`() async {
+        let threads = WorkerThreads("test", limit: 2)
+        for _ in 0..<200 {
+            let (ping, pong) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            async let first: Void = threads.run {
+                ping.signal(); pong.wait()
+            }
+            async let second: Void = threads.run {
+                pong.signal(); ping.wait()
+            }
+            _ = await (first, second)
+        }
+    }
+
+    private actor Blocking {
+        let threads = WorkerThreads("actor")
+        var sum = 0
+        nonisolated var unownedExecutor: UnownedSerialExecutor { threads.asUnownedSerialExecutor() }
+        func add(_ number: Int) { sum += number }
+    }
+
+    @Test func `An actor may run on one`() async {
+        let actor = Blocking()
+        await withTaskGroup { group in
+            for number in 1...100 { group.addTask { await actor.add(number) } }
+        }
+        #expect(await actor.sum == 5050)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct SerialQueueTests {
+    @Test func `Work runs in order and never two at once`() async {
+        let threads = WorkerThreads("test", limit: 4)
+        let queue = SerialQueue(on: threads)
+        let results = Mail<Int>()
+        let isBusy = Mutex(false)
+        for number in 0..<5000 {
+            queue.submit {
+                #expect(
+                    isBusy.withLock { busy in
+                        defer { busy = true }; return !busy
+                    })
+                results.deliver(number)
+                isBusy.withLock { $0 = false }
+            }
+        }
+        for number in 0..<5000 { #expect(await results.next() == number) }
+    }
+
+    @Test func `One that is stuck does not hold up another`() async {
+        let threads = WorkerThreads("test", limit: 2)
+        let (stuck, free) = (SerialQueue(on: threads), SerialQueue(on: threads))
+        let gate = DispatchSemaphore(value: 0)
+        let results = Mail<String>()
+        stuck.submit {
+            gate.wait(); results.deliver("stuck")
+        }
+        stuck.submit { results.deliver("behind") }
+        free.submit { results.deliver("free") }
+        #expect(await results.next() == "free")
+        gate.signal()
+        #expect(await results.next() == "stuck")
+        #expect(await results.next() == "behind")
+    }
+
+    @Test func `An idle queue holds no thread`() async {
+        let threads = WorkerThreads("test", limit: 1)
+        let queues = (0..<50).map { _ in SerialQueue(on: threads) }
+        let results = Mail<Int>()
+        for (number, queue) in queues.enumerated() { queue.submit { results.deliver(number) } }
+        for number in 0..<50 { #expect(await results.next() == number) }
+    }
+
+    @Test func `Work may bring more work`() async {
+        let queue = SerialQueue(on: WorkerThreads("test"))
+        let results = Mail<Int>()
+        queue.submit {
+            queue.submit { results.deliver(2) }
+            results.deliver(1)
+        }
+        #expect(await results.next() == 1)
+        #expect(await results.next() == 2)
+    }
+}

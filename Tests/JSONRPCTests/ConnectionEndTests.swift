@@ -1,0 +1,117 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+@Loop @Suite(.timeLimit(.minutes(1))) struct ConnectionEndTests {
+    let desk = Desk()
+    let wire = Wire()
+
+    @Test func `Half-closed: what is pending is answered, then it ends`() async throws {
+        let (_, ended) = try desk.connect(wire)
+        await wire.send([wait("1"), wait("2", aside: true), echo("3")].joined(separator: "\n"))
+        wire.endSending()
+        #expect(await wire.line() == reply("3"))
+        for _ in 1...2 { _ = await desk.started.next() }
+        await turns(3)
+        #expect(ended.waiting.isEmpty)
+        desk.opened.wakeAll()
+        #expect(await wire.lines(2) == [reply("1", #""1""#), reply("2", #""2""#)])
+        #expect(await wire.line() == nil)
+        await ended.next()
+    }
+
+    @Test func `A peer that vanishes takes its requests along`() async throws {
+        let (_, ended) = try desk.connect(wire)
+        await wire.sendLine(wait("1"))
+        await wire.sendLine(wait("2", aside: true))
+        for _ in 1...2 { _ = await desk.started.next() }
+        wire.vanish()
+        let gone: Set = [await desk.cancelled.next(), await desk.cancelled.next()]
+        #expect(gone == ["1", "2"])
+        await ended.next()
+        await turns(3)
+        #expect(ended.waiting.isEmpty, "it ends once")
+    }
+
+    @Test func `What a peer said before it vanished still happens`() async throws {
+        await wire.sendLine(wait("1"))
+        wire.vanish()
+        let (_, ended) = try desk.connect(wire)
+        #expect(await desk.started.next() == "1")
+        await ended.next()
+    }
+
+    @Test func `An empty conversation ends at once`() async throws {
+        let (_, ended) = try desk.connect(wire)
+        wire.endSending()
+        #expect(await wire.line() == nil)
+        await ended.next()
+    }
+
+    @Test func `The linger comes between the last answers and the end`() async throws {
+        let lingering = Mail<Connection<Desk>>()
+        let enough = Waiters()
+        let (_, ended) = try desk.connect(wire) { connection in
+            await connection.workIsDone()
+            lingering.deliver(connection)
+            do { try await enough.wait() } catch {}
+        }
+        await wire.send([wait("1", aside: true), echo("2")].joined(separator: "\n"))
+        wire.endSending()
+        #expect(await wire.line() == reply("2"))
+        _ = await lingering.next()
+        desk.tell(5)
+        #expect(await wire.line()?.contains("told") == true)
+        await turns(1)
+        enough.wakeAll()
+        #expect(try complaint(await wire.line()) == "1 -32800")
+        #expect(await wire.line() == nil)
+        await ended.next()
+    }
+
+    @Test func `Finishing answers what waits, and returns when all is written`() async throws {
+        let (connection, ended) = try desk.connect(wire)
+        await wire.sendLine(wait("1"))
+        _ = await desk.started.next()
+        await connection.finish()
+        #expect(try complaint(await wire.line()) == "1 -32800")
+        #expect(await wire.line() == nil)
+        await ended.next()
+        desk.tell(1)
+        connection.close()
+    }
+
+    @Test func `A pipe that has ended does not keep the loop busy`() async throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe2(&ends) == 0)
+        let input = Descriptor(owning: ends[0])
+        let ended = Mail<Void>()
+        let enough = Waiters()
+        let connection = Connection(
+            input: input, output: try #require(wire.takeServer()), table: Desk.methods, maxMessageBytes: 1000,
+            linger: { _ in do { try await enough.wait() } catch {} }, ended: { _ in ended.deliver(()) })
+        connection.serve(desk)
+        let message = echo("1") + "\n"
+        #expect(write(ends[1], message, message.utf8.count) == message.utf8.count)
+        #expect(await wire.line() == reply("1"))
+        close(ends[1])
+        while !connection.hasEnd { await turns(1) }
+        await turns(3)
+        #expect(!connection.watchesInput, "the poller would tell of the hang-up for ever")
+        enough.wakeAll()
+        await ended.next()
+    }
+
+    private func pipe2(_ ends: inout [Int32]) -> Int32 {
+        let result = pipe(&ends)
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return result
+    }
+}
+
+extension Connection {
+    var watchesInput: Bool { stream?.watchesInput ?? false }
+}

@@ -1,0 +1,118 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+@Loop @Suite(.timeLimit(.minutes(1))) struct ConnectionPressureTests {
+    let desk = Desk()
+
+    @Test func `A flood of slow requests stays behind the gate`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire)
+        let count = Gate.requests * 3
+        let flood = (0..<count).map { wait("\($0)") + "\n" }.joined()
+        async let sent = wire.send(flood)
+        for number in 0..<Gate.requests { #expect(await desk.started.next() == "\(number)") }
+        await turns(5)
+        #expect(desk.running == Gate.requests && desk.started.waiting.isEmpty)
+        async let answers = wire.lines(count)
+        var started = Gate.requests
+        desk.opened.wakeAll()
+        while started < count {
+            _ = await desk.started.next()
+            started += 1
+            await turns(1)
+            desk.opened.wakeAll()
+        }
+        await turns(2)
+        desk.opened.wakeAll()
+        #expect(await answers.count == count)
+        #expect(desk.mostRunning <= Gate.requests)
+        _ = await sent
+        connection.close()
+    }
+
+    @Test func `One who only waits for others does not hold the gate`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire)
+        let count = Gate.requests * 2
+        async let sent = wire.send((0..<count).map { wait("\($0)", aside: true) + "\n" }.joined())
+        for _ in 0..<count { _ = await desk.started.next() }
+        _ = await sent
+        await wire.sendLine(echo("1"))
+        #expect(await wire.line() == reply("1"))
+        desk.opened.wakeAll()
+        #expect(await wire.lines(count).count == count)
+        connection.close()
+    }
+
+    @Test func `Large messages fill the gate by their bytes`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, maxMessageBytes: Gate.bytes * 2)
+        let padding = String(repeating: " ", count: Gate.bytes)
+        await wire.sendLine(wait("1") + padding)
+        _ = await desk.started.next()
+        async let sent: Void = wire.sendLine(wait("2"))
+        await turns(5)
+        #expect(desk.running == 1 && desk.started.waiting.isEmpty)
+        desk.opened.wakeAll()
+        #expect(await desk.started.next() == "2")
+        desk.opened.wakeAll()
+        #expect(await wire.lines(2) == [reply("1", #""1""#), reply("2", #""2""#)])
+        await sent
+        connection.close()
+    }
+
+    @Test func `A slow reader costs little, and hears the newest`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, _) = try desk.connect(wire)
+        var highest = 0
+        for number in 1...200_000 {
+            desk.show(number)
+            if number % 100 == 0 { await turns(1) }
+            highest = max(highest, connection.outbox.unsent)
+        }
+        desk.tell(200_001)
+        await turns(1)
+        #expect(highest < 64 << 10)
+        var heard: [Int64] = []
+        while heard.last != 200_001, let line = await wire.line() {
+            heard.append(try #require(try parse(line)["params"]?["number"]?.number?.int64))
+        }
+        #expect(heard.suffix(2) == [200_000, 200_001])
+        #expect(heard == heard.sorted() && heard.count < 10_000)
+        connection.close()
+    }
+
+    @Test func `Facts for a slow reader are all kept`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, _) = try desk.connect(wire)
+        for number in 0..<5000 {
+            desk.tell(number)
+            if number % 100 == 0 { await turns(1) }
+        }
+        #expect(connection.outbox.unsent > 0)
+        for number in 0..<5000 {
+            #expect(await wire.line() == #"{"jsonrpc":"2.0","method":"told","params":{"number":\#(number)}}"#)
+        }
+        connection.close()
+    }
+
+    @Test func `One who reads no answers is not read from for ever`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, ended) = try desk.connect(wire, maxMessageBytes: 4 << 20)
+        let big = echo("1", "\"" + String(repeating: "x", count: 1 << 20) + "\"") + "\n"
+        let sender = Task { @Loop in
+            var sent = 0
+            while await wire.send(big) == big.utf8.count { sent += 1 }
+            return sent
+        }
+        while connection.outbox.unsent < 64 << 20 { await turns(1) }
+        await turns(100)
+        #expect(connection.outbox.unsent < 80 << 20)
+        wire.vanish()
+        #expect(await sender.value < 100)
+        await ended.next()
+    }
+}

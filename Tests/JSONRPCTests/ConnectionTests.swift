@@ -1,0 +1,163 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+@Loop @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    let desk = Desk()
+    let wire = Wire()
+
+    @Test func `Ten thousand requests before any answer is read`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let count = 10_000
+        async let sent = wire.send((0..<count).map { echo("\($0)") + "\n" }.joined())
+        // The pipe is full of answers before the last request is in: they wait, and none is lost.
+        #expect(await wire.lines(count) == (0..<count).map { reply("\($0)") })
+        _ = await sent
+        connection.close()
+    }
+
+    @Test func `Errors of every kind have their code`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let table = [
+            ("{", "null -32700"), ("[1,]", "null -32700"), ("nonsense", "null -32700"), ("\u{FEFF}{}", "null -32700"),
+            ("1", "null -32600"), ("{}", "null -32600"), ("[]", "null -32600"),
+            (#"{"jsonrpc":"2.0","id":7,"method":"nothing"}"#, "7 -32601"),
+            (#"{"jsonrpc":"2.0","id":7,"method":"echo"}"#, "7 -32602"),
+            (#"{"jsonrpc":"2.0","id":7,"method":"echo","params":{"value":1,"odd":2}}"#, "7 -32602"),
+            (#"{"jsonrpc":"2.0","id":7,"method":"wait","params":{"name":5}}"#, "7 -32602"),
+            (#"{"jsonrpc":"2.0","id":7,"method":"fail"}"#, "7 -32603"),
+        ]
+        for (message, expected) in table {
+            await wire.sendLine(message)
+            #expect(try complaint(await wire.line()) == expected, "\(message)")
+        }
+        desk.isShut = true
+        await wire.sendLine(echo("8"))
+        #expect(try complaint(await wire.line()) == "8 -32600")
+        desk.isShut = false
+        await wire.sendLine(echo("9"))
+        #expect(await wire.line() == reply("9"))
+        connection.close()
+    }
+
+    @Test func `Notifications and answers are never answered`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        for message in [
+            #"{"jsonrpc":"2.0","method":"echo","params":{"value":1}}"#, #"{"jsonrpc":"2.0","method":"nothing"}"#,
+            #"{"jsonrpc":"2.0","method":"echo"}"#, #"{"jsonrpc":"2.0","method":"echo","params":[1]}"#,
+            #"{"jsonrpc":"2.0","method":"fail"}"#, #"{"jsonrpc":"2.0","id":3,"result":null}"#,
+            #"{"jsonrpc":"2.0","method":"$/cancelRequest"}"#,
+            #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"unknown"}}"#,
+            #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1.5}}"#, "", "  \r",
+        ] { await wire.sendLine(message) }
+        await wire.sendLine(echo("1"))
+        #expect(await wire.line() == reply("1"))
+        connection.close()
+    }
+
+    @Test func `News come after the reply that they belong to`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"announce"}"#)
+        let lines = await wire.lines(4)
+        #expect(lines.first == reply("1", #""announced""#))
+        for number in 1...3 {
+            #expect(lines[number] == #"{"jsonrpc":"2.0","method":"told","params":{"number":\#(number)}}"#)
+        }
+        connection.close()
+    }
+
+    @Test func `A batch is answered as one, in which news come last`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let note = #"{"jsonrpc":"2.0","method":"echo","params":{"value":1}}"#
+        await wire.sendLine("[\(note),\(note)]")
+        await wire.sendLine("[1,{},[]]")
+        let refused = try parse(try #require(await wire.line()))
+        #expect(refused.array?.map { $0["error"]?["code"] } == [-32600, -32600, -32600])
+        let announce = #"{"jsonrpc":"2.0","id":"a","method":"announce"}"#
+        await wire.sendLine("[\(announce),\(note),\(echo("2")),\(#"{"jsonrpc":"2.0","id":5,"result":1}"#)]")
+        #expect(await wire.line() == "[" + reply(#""a""#, #""announced""#) + "," + reply("2") + "]")
+        #expect(await wire.lines(3).allSatisfy { $0.contains("told") })
+        await wire.sendLine(announce)
+        #expect(await wire.line() == reply(#""a""#, #""announced""#))
+        connection.close()
+    }
+
+    @Test func `A batch waits for its slowest, others overtake it`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        await wire.sendLine("[\(wait("1")),\(echo("2"))]")
+        _ = await desk.started.next()
+        await wire.sendLine(echo("3"))
+        #expect(await wire.line() == reply("3"))
+        desk.opened.wakeAll()
+        #expect(await wire.line() == "[" + reply("2") + "," + reply("1", #""1""#) + "]")
+        connection.close()
+    }
+
+    @Test func `A waiting request can be cancelled, and only that one`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        for id in ["1", #""one""#, "99999999999999999999"] {
+            await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"aside":true}}"#)
+            _ = await desk.started.next()
+        }
+        await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"1"}}"#)
+        await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99999999999999999999}}"#)
+        #expect(try complaint(await wire.line()) == "99999999999999999999 -32800")
+        await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#)
+        #expect(try complaint(await wire.line()) == "1 -32800")
+        desk.opened.wakeAll()
+        #expect(await wire.line() == reply(#""one""#, #""""#))
+        connection.close()
+    }
+
+    @Test func `A batch can cancel its own member`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        await wire.sendLine(#"[\#(wait("1")),{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}]"#)
+        let replies = try parse(try #require(await wire.line()))
+        #expect(replies.array?.map { $0["error"]?["code"] } == [-32800])
+        connection.close()
+    }
+
+    @Test func `Framing with headers is answered in kind, events too`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let message = #"{"jsonrpc":"2.0","id":1,"method":"announce"}"#
+        await wire.send("content-length: \(message.utf8.count)\r\nContent-Type: x\r\n\r\n\(message)")
+        for expected in [reply("1", #""announced""#)]
+            + (1...3).map({
+                #"{"jsonrpc":"2.0","method":"told","params":{"number":\#($0)}}"#
+            })
+        {
+            let framed = "Content-Length: \(expected.utf8.count)\r\n\r\n\(expected)"
+            #expect(await wire.bytes(framed.utf8.count) == framed)
+        }
+        connection.close()
+    }
+
+    @Test func `Headers that cannot be read end the connection, after the error`() async throws {
+        let (_, ended) = try desk.connect(wire)
+        await wire.send("Content-Length: x\r\n\r\n{}")
+        let head = await wire.line() ?? ""
+        #expect(head.hasPrefix("Content-Length: "))
+        _ = await wire.line()
+        #expect(try complaint(await wire.bytes(1 << 20)) == "null -32600")
+        await ended.next()
+    }
+
+    @Test func `What is too long or broken is skipped`() async throws {
+        let (connection, _) = try desk.connect(wire, maxMessageBytes: 200)
+        for length in [201, 10_000, 300_000] {
+            await wire.sendLine("{" + String(repeating: "x", count: length))
+            #expect(try complaint(await wire.line()) == "null -32600")
+            await wire.sendLine(echo("1"))
+            #expect(await wire.line() == reply("1"))
+        }
+        await wire.sendLine(echo("2", "\"\\uD800\""))
+        #expect(try complaint(await wire.line()) == "null -32700")
+        await wire.sendLine(String(repeating: "[", count: 199))
+        #expect(try complaint(await wire.line()) == "null -32700")
+        await wire.sendLine(echo("3"))
+        #expect(await wire.line() == reply("3"))
+        connection.close()
+    }
+}

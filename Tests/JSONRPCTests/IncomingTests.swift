@@ -1,0 +1,78 @@
+import Testing
+
+@testable import JSONRPC
+
+@Suite struct IncomingTests {
+    @Test(arguments: [
+        "1", "0", "-1", "-0", "99999999999999999999", "9007199254740993", "-99999999999999999999999999", #""""#,
+        #""a""#, #""1""#, #""\u0000""#, #""\"\\""#, #""é😀""#, "null", #""null""#, #""1.5""#,
+    ])
+    func `An id comes back as it was sent`(id: String) throws {
+        let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
+        guard case .request(let found, let method, _) = Incoming(message) else { return #expect(Bool(false)) }
+        #expect(found.text == id && method == "m")
+    }
+
+    @Test func `Two ids that look alike are two`() throws {
+        let ids = try ["1", #""1""#, "null", #""null""#, "-0", "0"].map { RequestID(try parse($0)) }
+        #expect(Set(ids).count == 6)
+    }
+
+    @Test(arguments: ["1.0", "1.5", "1e3", "1E3", "-1.0", "0.0", "true", "false", "[]", "[1]", "{}"])
+    func `Other ids are refused, with a null`(id: String) throws {
+        let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
+        guard case .invalid(.null, let error) = Incoming(message) else { return #expect(Bool(false)) }
+        #expect(error.code == -32600 && error.message.contains("id"))
+    }
+
+    private static let table: [(String, String)] = [
+        (#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m"),
+        (#"{"jsonrpc":"2.0","id":1,"method":""}"#, "request 1 "),
+        (#"{"jsonrpc":"2.0","id":1,"method":"m","extra":1}"#, "request 1 m"),
+        (#"{"jsonrpc":"2.0","method":"m"}"#, "notification m"),
+        (#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "request null m"),
+        (#"{"id":1,"method":"m"}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"1.0","id":"x","method":"m"}"#, #"invalid "x" -32600"#),
+        (#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":null,"id":1,"method":"m"}"#, "invalid 1 -32600"),
+        (#"{"method":"m"}"#, "invalid null -32600"),
+        (#"{"jsonrpc":"2.0","id":1}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"method":1}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"method":null}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"2.0","method":1,"params":"bar"}"#, "invalid null -32600"),
+        (#"{}"#, "invalid null -32600"), ("1", "invalid null -32600"), ("null", "invalid null -32600"),
+        (#""m""#, "invalid null -32600"), ("[]", "invalid null -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"result":1}"#, "ignored"),
+        (#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#, "ignored"),
+        (#"{"jsonrpc":"2.0","id":null,"error":{}}"#, "ignored"),
+        (#"{"jsonrpc":"2.0","id":1,"method":"m","result":1}"#, "request 1 m"),
+        (#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#, "request 2 m"),
+        (#"{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}"#, "invalid 1 -32602"),
+        (#"{"jsonrpc":"2.0","method":"m","params":[1]}"#, "ignored"),
+        (#"{"jsonrpc":"2.0","id":1,"method":"m","params":1}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"method":"m","params":true}"#, "invalid 1 -32600"),
+    ]
+
+    @Test func `Every JSON value is something`() throws {
+        for (text, expected) in Self.table {
+            #expect(try describe(Incoming(parse(text))) == expected, "\(text)")
+        }
+    }
+
+    @Test(arguments: ["", #","params":null"#, #","params":{}"#, #","params":[]"#])
+    func `There are four ways to write no params`(params: String) throws {
+        let message = try parse(#"{"jsonrpc":"2.0","id":1,"method":"m"\#(params)}"#)
+        guard case .request(_, _, let params) = Incoming(message) else { return #expect(Bool(false)) }
+        try params.finish()
+    }
+
+    private func describe(_ incoming: Incoming) -> String {
+        switch incoming {
+        case .request(let id, let method, _): "request \(id.text) \(method)"
+        case .notification(let method, _): "notification \(method)"
+        case .ignored: "ignored"
+        case .invalid(let id, let error): "invalid \(id.text) \(error.code)"
+        }
+    }
+}

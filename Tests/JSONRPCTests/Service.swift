@@ -1,0 +1,109 @@
+import EventLoop
+import JSONRPC
+import TestSupport
+import Testing
+
+/// What the fake methods of a test run in.
+@Loop final class Desk: MethodContext {
+    var peer: (any Peer)?
+    let opened = Waiters()
+    var running = 0
+    var mostRunning = 0
+    let started = Mail<String>()
+    let cancelled = Mail<String>()
+    var isShut = false
+
+    func admit(_ method: String) throws(RPCError) {
+        if isShut { throw .invalidRequest("The desk is shut.") }
+    }
+
+    func tell(_ number: Int) { peer?.notify("told", ["number": JSON(Int64(number))], .fact(about: "t")) }
+    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .sample(key: "k", of: "t")) }
+
+    /// A connection whose methods run here, on the service's end of the wire.
+    func connect(
+        _ wire: Wire, maxMessageBytes: Int = 1 << 20, linger: Connection<Desk>.Linger? = nil
+    ) throws -> (Connection<Desk>, ended: Mail<Void>) {
+        let socket = try #require(wire.takeServer())
+        let ended = Mail<Void>()
+        let connection = Connection(
+            input: socket, output: socket, table: Self.methods, maxMessageBytes: maxMessageBytes,
+            linger: linger
+        ) { _ in ended.deliver(()) }
+        peer = connection
+        connection.serve(self)
+        return (connection, ended)
+    }
+
+    nonisolated static let methods = MethodTable<Desk>([Echo.self, Wait.self, Fail.self, Announce.self])
+}
+
+struct Echo: RPCMethod {
+    static let name = "echo"
+    let value: JSON
+    init(_ params: inout Params) throws(RPCError) { value = try params.require("value") }
+    func run(in request: Request<Desk>) async throws -> JSON { value }
+}
+
+/// Waits until the desk opens; aside, if asked to.
+struct Wait: RPCMethod {
+    static let name = "wait"
+    let name: String
+    let aside: Bool
+
+    init(_ params: inout Params) throws(RPCError) {
+        name = try params.optionalString("name") ?? ""
+        aside = try params.optionalBool("aside") ?? false
+    }
+
+    func run(in request: Request<Desk>) async throws -> JSON {
+        let desk = request.context
+        desk.running += 1
+        desk.mostRunning = max(desk.running, desk.mostRunning)
+        defer { desk.running -= 1 }
+        if aside { request.stepAside() }
+        desk.started.deliver(name)
+        do { try await desk.opened.wait() } catch {
+            desk.cancelled.deliver(name)
+            throw error
+        }
+        return .string(name)
+    }
+}
+
+struct Fail: ParameterlessMethod {
+    static let name = "fail"
+    struct Odd: Error {}
+    func run(in request: Request<Desk>) async throws -> JSON { throw Odd() }
+}
+
+/// Tells news right after its reply.
+struct Announce: ParameterlessMethod {
+    static let name = "announce"
+    func run(in request: Request<Desk>) async throws -> JSON { "announced" }
+    func didReply(_ result: JSON, in desk: Desk) { for number in 1...3 { desk.tell(number) } }
+}
+
+func echo(_ id: String, _ value: String = "1") -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"method":"echo","params":{"value":\#(value)}}"#
+}
+
+func reply(_ id: String, _ result: String = "1") -> String { #"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"# }
+
+func wait(_ id: String, aside: Bool = false) -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"name":"\#(id)","aside":\#(aside)}}"#
+}
+
+/// The id and the code of an error reply, as "id code".
+func complaint(_ line: String?) throws -> String {
+    guard let line else { return "end" }
+    let message = try parse(line)
+    let id = message["id"].map { String(decoding: written($0), as: UTF8.self) }
+    return "\(id ?? "?") \(message["error"]?["code"]?.number?.literal ?? "?")"
+}
+
+@Loop func turns(_ count: Int) async {
+    for _ in 0..<count {
+        await withCheckedContinuation { waiter in Loop.atEndOfTurn { waiter.resume() } }
+    }
+}

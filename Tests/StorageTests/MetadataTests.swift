@@ -1,0 +1,85 @@
+import Storage
+import Testing
+
+@Suite struct MetadataTests {
+    // What a property is, what is written to it (.some(nil) is null), and what it is then.
+    static let truths: [(before: String?, write: String??, after: String?)] = [
+        (nil, .none, nil), (nil, .some(nil), nil), (nil, "", ""), (nil, "new", "new"),
+        ("", .none, ""), ("", .some(nil), nil), ("", "", ""), ("", "new", "new"),
+        ("old", .none, "old"), ("old", .some(nil), nil), ("old", "", ""), ("old", "new", "new"),
+    ]
+
+    @Test(arguments: ContentProperty.allCases)
+    func `Absent keeps, null removes, a value sets - also an empty one`(property: ContentProperty) throws {
+        for truth in Self.truths {
+            var metadata = SettableMetadata()
+            for other in ContentProperty.allCases { metadata.content[other] = "other" }
+            metadata.content[property] = truth.before
+            var change = MetadataChange()
+            if let write = truth.write { change.content[property] = .some(write) }
+            try metadata.apply(change)
+            #expect(metadata.content[property] == truth.after, "\(truth)")
+            for other in ContentProperty.allCases where other != property {
+                #expect(metadata.content[other] == "other")
+            }
+        }
+    }
+
+    @Test func `The same holds for each key of the custom metadata`() throws {
+        for truth in Self.truths {
+            var metadata = SettableMetadata()
+            metadata.custom["other"] = "stays"
+            metadata.custom["key"] = truth.before
+            var change = MetadataChange()
+            if let write = truth.write { change.custom = .merge(["key": write]) }
+            try metadata.apply(change)
+            #expect(metadata.custom["key"] == truth.after, "\(truth)")
+            #expect(metadata.custom["other"] == "stays")
+        }
+    }
+
+    @Test(arguments: [
+        (MetadataChange.Custom.keep, ["a": "1", "b": "2"]), (.removeAll, [:]), (.merge([:]), ["a": "1", "b": "2"]),
+        (.merge(["a": nil, "b": "", "c": "3"]), ["b": "", "c": "3"]), (.merge(["a": nil, "b": nil]), [:]),
+        (.merge(["z": nil]), ["a": "1", "b": "2"]), (.merge(["": "empty key"]), ["a": "1", "b": "2", "": "empty key"]),
+    ])
+    func `Custom metadata merges by key`(custom: MetadataChange.Custom, after: [String: String]) throws {
+        var metadata = SettableMetadata()
+        metadata.custom = ["a": "1", "b": "2"]
+        var change = MetadataChange()
+        change.custom = custom
+        try metadata.apply(change)
+        #expect(metadata.custom == after)
+    }
+
+    @Test(arguments: [(8191, true), (8192, true), (8193, false)])
+    func `Keys and values together have 8 KiB`(bytes: Int, fits: Bool) throws {
+        for value in ["x", "é", "😀"] {
+            let count = (bytes - 100) / value.utf8.count
+            let entries = [
+                String(repeating: "k", count: bytes - count * value.utf8.count): String(repeating: value, count: count)
+            ]
+            var change = MetadataChange()
+            change.custom = .merge(entries)
+            var metadata = SettableMetadata()
+            if fits {
+                try metadata.apply(change)
+            } else {
+                let error = try storageError { () throws(StorageError) in try metadata.apply(change) }
+                #expect(error.code == .invalidArgument && error.param == "metadata.customMetadata")
+                #expect(error.message.contains("8193") && error.message.contains("8192"))
+            }
+        }
+    }
+
+    @Test func `Only what is left over counts`() throws {
+        var metadata = SettableMetadata()
+        metadata.custom = ["old": String(repeating: "x", count: 8000)]
+        var change = MetadataChange()
+        change.custom = .merge(["old": nil, "new": String(repeating: "y", count: 8000)])
+        try metadata.apply(change)
+        #expect(metadata.custom.keys.elementsEqual(["new"]))
+        change.custom = .merge(["more": String(repeating: "z", count: 190)])
+        #expect(throws: StorageError.self) { try metadata.apply(change) }
+    }
+}

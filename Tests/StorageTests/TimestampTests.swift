@@ -1,0 +1,42 @@
+import Storage
+import Testing
+
+@Suite struct TimestampTests {
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.000Z"), (999, "1970-01-01T00:00:00.000Z"),
+        (1000, "1970-01-01T00:00:00.001Z"), (999_999, "1970-01-01T00:00:00.999Z"),
+        (1_000_000, "1970-01-01T00:00:01.000Z"), (1_456_863_361_673_999, "2016-03-01T20:16:01.673Z"),
+        (86_399_999_999, "1970-01-01T23:59:59.999Z"), (86_400_000_000, "1970-01-02T00:00:00.000Z"),
+        (951_782_400_000_000, "2000-02-29T00:00:00.000Z"), (951_868_800_000_000, "2000-03-01T00:00:00.000Z"),
+        (1_709_164_800_000_000, "2024-02-29T00:00:00.000Z"), (1_735_689_599_999_999, "2024-12-31T23:59:59.999Z"),
+        (4_107_542_399_000_000, "2100-02-28T23:59:59.000Z"), (4_107_542_400_000_000, "2100-03-01T00:00:00.000Z"),
+        (2_147_483_648_000_000, "2038-01-19T03:14:08.000Z"), (253_402_300_799_999_999, "9999-12-31T23:59:59.999Z"),
+        (-1, "1969-12-31T23:59:59.999Z"), (-1000, "1969-12-31T23:59:59.999Z"), (-1001, "1969-12-31T23:59:59.998Z"),
+        (-2_203_891_200_000_000, "1900-03-01T00:00:00.000Z"), (-2_203_977_600_000_000, "1900-02-28T00:00:00.000Z"),
+        (-11_671_084_800_000_000, "1600-02-28T00:00:00.000Z"), (-11_670_998_400_000_000, "1600-02-29T00:00:00.000Z"),
+        (-62_135_596_800_000_000, "0001-01-01T00:00:00.000Z"),
+    ])
+    func `A moment is written in UTC, cut off at milliseconds`(microseconds: Int64, text: String) {
+        #expect(Timestamp(microseconds: microseconds).rfc3339 == text)
+    }
+
+    @Test func `Every day for eight hundred years follows the one before`() {
+        let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        var (year, month, day) = (1970, 1, 1)
+        for number in Int64(0)..<292_194 {
+            let expected = "\(year)-\(month < 10 ? "0" : "")\(month)-\(day < 10 ? "0" : "")\(day)T12:00:00.000Z"
+            let text = Timestamp(microseconds: number * 86_400_000_000 + 43_200_000_000).rfc3339
+            guard text == expected else { return #expect(text == expected) }
+            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+            day += 1
+            if day > lengths[month - 1] + (month == 2 && isLeap ? 1 : 0) { (month, day) = (month + 1, 1) }
+            if month > 12 { (year, month) = (year + 1, 1) }
+        }
+        #expect(year == 2770)
+    }
+
+    @Test(arguments: [Int64.max, .min, .max - 1])
+    func `The far ends of time are text too`(microseconds: Int64) {
+        #expect(Timestamp(microseconds: microseconds).rfc3339.hasSuffix("Z"))
+    }
+}

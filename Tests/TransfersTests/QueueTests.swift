@@ -1,0 +1,127 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(1))) struct QueueTests {
+    let stage = Stage()
+
+    private func uploads(_ count: Int, of size: Int = 20) async throws -> [(task: UploadTask, session: ScriptedSession)]
+    {
+        var uploads: [(task: UploadTask, session: ScriptedSession)] = []
+        for _ in 0..<count { uploads.append(try await stage.upload(size)) }
+        for upload in uploads { upload.task.start() }
+        return uploads
+    }
+
+    private func states(_ uploads: [(task: UploadTask, session: ScriptedSession)]) -> [TaskState] {
+        uploads.map(\.task.state)
+    }
+
+    @Test func `So many move bytes as the engine likes, the others wait in line`() async throws {
+        let all = try await uploads(5)
+        #expect(states(all) == [.running, .running, .queued, .queued, .queued])
+        for index in 0...1 { _ = await all[index].session.nextStep() }
+        for (index, next) in [(1, 2), (0, 3), (2, 4)] {
+            all[index].session.answer(.failed(.refused))
+            #expect(await all[next].session.nextStep() == .open)
+            #expect(all[index].task.state == .failed)
+        }
+    }
+
+    @Test func `Those of one request do not wait behind those of many`() async throws {
+        let large = try await uploads(3)
+        let small = try await uploads(10, of: 1)
+        #expect(large[2].task.state == .queued)
+        #expect(states(small).allSatisfy { $0 == .running })
+    }
+
+    @Test func `A pause while waiting leaves the line, a resume joins at its end`() async throws {
+        let all = try await uploads(4)
+        #expect(try await all[2].task.pause())
+        #expect(all[2].task.resume())
+        _ = await all[0].session.nextStep()
+        all[0].session.answer(.failed(.refused))
+        #expect(await all[3].session.nextStep() == .open)
+        #expect(all[2].task.state == .queued)
+    }
+
+    @Test func `A cancellation while waiting ends it, and takes nobody's place`() async throws {
+        let all = try await uploads(4)
+        #expect(try await all[2].task.cancel())
+        #expect(states(all) == [.running, .running, .cancelled, .queued])
+        #expect(try await all[3].task.pause())
+        #expect(states(all) == [.running, .running, .cancelled, .paused])
+    }
+
+    @Test func `A pause gives the place away, and takes it from nobody afterwards`() async throws {
+        let all = try await uploads(3)
+        _ = await all[0].session.nextStep()
+        async let paused = all[0].task.pause()
+        await turns(3)
+        all[0].session.answer(.aborted)
+        #expect(try await paused)
+        #expect(states(all) == [.paused, .running, .running])
+        #expect(all[0].task.resume())
+        #expect(all[0].task.state == .queued)
+    }
+
+    @Test func `One who was paused before its start stays so`() async throws {
+        let (task, session) = try await stage.upload()
+        #expect(try await task.pause())
+        task.start()
+        await turns(2)
+        #expect(task.state == .paused && !session.isInFlight)
+        #expect(task.resume())
+        #expect(await session.nextStep() == .open)
+    }
+
+    @Test func `Resting keeps the place`() async throws {
+        let all = try await uploads(3)
+        _ = await all[0].session.nextStep()
+        all[0].session.answer(.failed(.busy))
+        _ = await stage.clock.nextSleep()
+        #expect(states(all) == [.running, .running, .queued])
+        #expect(try await all[0].task.pause())
+        #expect(states(all) == [.paused, .running, .running])
+    }
+
+    @Test func `Too much in memory makes the next upload wait`() async throws {
+        let half = Transfers.memoryLimit / 2 + 1
+        let all = try await uploads(2, of: half)
+        let third = Task { try await stage.upload(1, to: "late") }
+        let cancelled = Task { try await stage.transfers.upload([], to: Stage.reference(), .init()) }
+        await turns(3)
+        #expect(stage.transfers.all.count == 2)
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        for upload in all {
+            _ = await upload.session.nextStep()
+            upload.session.answer(.failed(.refused))
+        }
+        #expect(try await third.value.0.state == .queued)
+        #expect(stage.transfers.all.count == 3)
+    }
+
+    @Test func `Rest is when all are paused or ended`() async throws {
+        let all = try await uploads(3)
+        let rest = Mail<Void>()
+        Task {
+            try await stage.transfers.restsOnly(); rest.deliver(())
+        }
+        for index in [0, 1] { _ = await all[index].session.nextStep() }
+        let suspended = Task { try await stage.transfers.suspend() }
+        await turns(3)
+        all[0].session.answer(.aborted)
+        #expect(await all[2].session.nextStep() == .open)
+        await turns(3)
+        #expect(rest.waiting.isEmpty)
+        all[1].session.answer(.failed(.refused))
+        await turns(3)
+        all[2].session.answer(.aborted)
+        await rest.next()
+        try await suspended.value
+        #expect(states(all) == [.paused, .failed, .paused])
+    }
+}

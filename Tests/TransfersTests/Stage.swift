@@ -1,0 +1,72 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+/// A service's tasks over an engine and a clock that obey the test.
+@Loop final class Stage {
+    let backend: ScriptedBackend
+    let clock = ManualClock()
+    let transfers: Transfers
+
+    init(_ backend: ScriptedBackend = ScriptedBackend()) {
+        self.backend = backend
+        transfers = Transfers(backend: backend, clock: clock)
+    }
+
+    static func reference(_ path: String = "a") throws -> Reference { try Reference(bucket: "b", path: path) }
+
+    /// A task of 20 bytes in chunks, or of fewer in one request; not started.
+    func upload(_ size: Int = 20, to path: String = "a") async throws -> (UploadTask, ScriptedSession) {
+        let bytes = [UInt8](repeating: 1, count: size)
+        let task = try await transfers.upload(bytes, to: Self.reference(path), .init())
+        return (task, await backend.nextSession())
+    }
+
+    /// The same, with its first chunk on the way.
+    func sending() async throws -> (UploadTask, ScriptedSession) {
+        let (task, session) = try await upload()
+        task.start()
+        #expect(await session.nextStep() == .open)
+        session.answer(.opened)
+        #expect(await session.nextStep() == .send(0..<2))
+        return (task, session)
+    }
+}
+
+/// What a listener heard, as "handle status completed".
+@Loop final class Ear {
+    private(set) var heard: [(handle: String, snapshot: TaskSnapshot)] = []
+    private(set) lazy var listener = Listener { [weak self] in self?.heard.append(($0, $1)) }
+
+    var story: [String] {
+        heard.map { "\($0.handle) \($0.snapshot.status) \($0.snapshot.progress.completedUnitCount)" }
+    }
+
+    func observeAll(_ task: UploadTask, prefix: String = "") {
+        for status in Status.allCases { task.observe(status, handle: "\(prefix)\(status)", listener) }
+    }
+}
+
+extension ScriptedSession {
+    func complete() {
+        answer(.completed(.stored(upload.reference, size: upload.source.size)))
+    }
+}
+
+extension StorageError {
+    static let busy: StorageError = {
+        var error = StorageError(.unknown, "The engine is busy.")
+        error.retryable = true
+        return error
+    }()
+    static let refused = StorageError(.unauthorized, "The engine does not like it.")
+}
+
+/// Lets everything run that can run now.
+@Loop func turns(_ count: Int) async {
+    for _ in 0..<count {
+        await withCheckedContinuation { waiter in Loop.atEndOfTurn { waiter.resume() } }
+    }
+}

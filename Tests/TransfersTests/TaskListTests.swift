@@ -1,0 +1,118 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(1))) struct TaskListTests {
+    let stage = Stage()
+
+    @Test func `A result waits for the end, and can be given up`() async throws {
+        let (task, session) = try await stage.sending()
+        let waiting = Task { try await task.result() }
+        let givenUp = Task { try await task.result() }
+        await turns(3)
+        givenUp.cancel()
+        await #expect(throws: CancellationError.self) { try await givenUp.value }
+        session.complete()
+        #expect(try await waiting.value.state == .success)
+        #expect(try await task.result() == waiting.value)
+    }
+
+    @Test func `A failure is the result's error, about the object`() async throws {
+        let (task, session) = try await stage.sending()
+        session.answer(.failed(.refused))
+        let error = await #expect(throws: StorageError.self) { try await task.result() }
+        #expect(error == .refused.about(session.upload.reference))
+        #expect(task.snapshot().error == error && task.snapshot().status == .failure)
+    }
+
+    @Test func `All unfinished tasks are kept, and the newest thousand finished ones`() async throws {
+        let unfinished = try await stage.upload(1)
+        var ids: [String] = []
+        for _ in 0..<Transfers.finishedTasksKept + 5 {
+            let (task, session) = try await stage.upload(1)
+            task.start()
+            _ = await session.nextStep()
+            session.complete()
+            _ = try await task.result()
+            ids.append(task.id)
+        }
+        #expect(Set(ids).count == ids.count)
+        #expect(stage.transfers.all.map(\.id) == [unfinished.0.id] + ids.suffix(Transfers.finishedTasksKept))
+        for id in [ids[0], ids[4], "", "no such task"] {
+            let error = #expect(throws: StorageError.self) { try stage.transfers.task(id) }
+            #expect(error?.code == .invalidArgument && error?.message.contains("\"\(id)\"") == true)
+        }
+        #expect(try stage.transfers.task(ids[5]).state == .success)
+    }
+
+    @Test func `A file that cannot be looked at fails the task, not the call`() async throws {
+        let failure = StorageError.file("/no/such", "does not exist")
+        let stage = Stage(ScriptedBackend(inspection: .failure(failure)))
+        let task = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())
+        #expect(task.state == .queued)
+        let ear = Ear()
+        ear.observeAll(task)
+        task.start()
+        let error = await #expect(throws: StorageError.self) { try await task.result() }
+        #expect(error?.code == .unknown && error?.file == "/no/such" && error?.object == "a")
+        #expect(ear.story == ["resume resume 0", "failure failure 0"])
+        #expect(task.snapshot().progress.totalUnitCount == 0)
+    }
+
+    @Test func `The root cannot be written, nor has it metadata`() async throws {
+        let root = try Stage.reference("")
+        let calls: [() async throws -> Void] = [
+            { _ = try await stage.transfers.upload([], to: root, .init()) },
+            { _ = try await stage.transfers.upload(file: "/f", to: root, .init()) },
+            { _ = try await stage.transfers.metadata(of: root) },
+            { _ = try await stage.transfers.updateMetadata(of: root, .init()) },
+        ]
+        for call in calls {
+            let error = await #expect(throws: StorageError.self) { try await call() }
+            #expect(error?.code == .invalidArgument)
+        }
+        #expect(stage.transfers.all.isEmpty)
+    }
+
+    nonisolated static let types: [(String?, String, String, String)] = [
+        ("text/x-own", "/f.png", "a.gif", "text/x-own"), ("", "/f.png", "a.gif", ""),
+        (nil, "/f.png", "a.gif", "image/png"), (nil, "/f", "a.gif", "image/gif"),
+        (nil, "/d.png/f", "a.GIF", "image/gif"),
+        (nil, "/f.what", "a.gif/b", "application/octet-stream"), (nil, "/.png", "a", "application/octet-stream"),
+    ]
+    @Test(arguments: types)
+    func `The type is what was said, else the file's, else the reference's`(
+        said: String?, file: String, path: String, type: String
+    ) async throws {
+        var change = MetadataChange()
+        if let said { change.content[.contentType] = said }
+        _ = try await stage.transfers.upload(file: file, to: Stage.reference(path), change)
+        #expect(await stage.backend.nextSession().upload.metadata.content[.contentType] == type)
+    }
+
+    @Test func `A null in an upload's metadata is nothing said`() async throws {
+        var change = MetadataChange()
+        change.content = [.contentType: nil, .cacheControl: nil, .contentLanguage: ""]
+        change.custom = .merge(["gone": nil, "kept": "x"])
+        change.md5Hash = "abc"
+        let task = try await stage.transfers.upload([1], to: Stage.reference("a.txt"), change)
+        let upload = await stage.backend.nextSession().upload
+        #expect(upload.metadata.content == [.contentType: "text/plain", .contentLanguage: ""])
+        #expect(upload.metadata.custom == ["kept": "x"] && upload.expectedMD5 == "abc")
+        #expect(task.snapshot().metadata == .uploading(upload.metadata, md5Hash: "abc"))
+        change.custom = .removeAll
+        _ = try await stage.transfers.upload([1], to: Stage.reference(), change)
+        #expect(await stage.backend.nextSession().upload.metadata.custom == [:])
+    }
+
+    @Test func `Metadata that is too large makes no task`() async throws {
+        var change = MetadataChange()
+        change.custom = .merge(["k": String(repeating: "x", count: 8192)])
+        await #expect(throws: StorageError.self) {
+            try await stage.transfers.upload([1], to: Stage.reference(), change)
+        }
+        #expect(stage.transfers.all.isEmpty)
+    }
+}
