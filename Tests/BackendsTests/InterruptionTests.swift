@@ -1,0 +1,103 @@
+import Dispatch
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+@Suite(.timeLimit(.minutes(2))) struct InterruptionTests {
+    /// Aborts the step with this number shortly after it began, then goes on as a resumed upload would.
+    private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
+        let session = backend.beginUpload(upload)
+        let size = upload.source.size
+        var machine = UploadMachine(
+            size: size, oneRequest: size <= backend.oneRequestLimit,
+            chunks: ChunkSizes(first: 100_000, largest: 400_000))
+        var events: [UploadMachine.Event] = [.asked(.start), .admitted]
+        var number = 0
+        while !events.isEmpty {
+            for effect in machine.handle(events.removeFirst()) {
+                switch effect {
+                case .perform(let step):
+                    let isVictim = number == victim
+                    number += 1
+                    async let answer = session.perform(step)
+                    if isVictim {
+                        _ = machine.handle(.asked(.pause))
+                        await Task.yield()
+                        session.abort()
+                    }
+                    events.append(.answered(await answer))
+                case .publish(.pause): events += [.asked(.resume), .admitted]
+                case .abort: session.abort()
+                case .discard: session.discard()
+                case .acquire, .release, .wake, .publish: break
+                }
+            }
+        }
+        guard case .ended(.succeeded(let metadata)) = machine.state else { throw Stuck(state: machine.state) }
+        return metadata
+    }
+
+    private struct Stuck: Error { var state: UploadMachine.State }
+
+    @Test(arguments: [5, 65_536, 1_000_003], 0..<8)
+    func `An abort in any step, then a resume, ends with the right bytes`(size: Int, victim: Int) async throws {
+        let bytes = noise(size, seed: UInt64(size + victim))
+        for type in ConformanceTests.places {
+            let place = try await type.init()
+            let file = try Scratch()
+            let path = try file.file("source", bytes)
+            _ = try await run(.data(bytes, to: ref("memory")), in: place.backend, aborting: victim)
+            _ = try await run(place.backend.upload(file: path, to: "file"), in: place.backend, aborting: victim)
+            for name in ["memory", "file"] {
+                #expect(try await place.bytes(of: ref(name)) == bytes)
+                #expect(try await place.backend.metadata(of: ref(name)).md5 == Checksum(of: bytes).md5)
+            }
+        }
+    }
+
+    @Test(arguments: 0..<5)
+    func `What is discarded leaves nothing, even while it opens`(steps: Int) async throws {
+        let place = try await EmbeddedUnderTest()
+        for _ in 0..<20 {
+            let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
+            let plan: [UploadMachine.Step] = [.open, .send(0..<300_000), .send(300_000..<600_000), .query]
+            for step in plan.prefix(steps) { _ = await session.perform(step) }
+            async let last = session.perform(steps == 0 ? .open : .send(600_000..<900_000))
+            await Task.yield()
+            session.abort()
+            let answer = await last
+            if case .completed = answer { continue }
+            session.discard()
+        }
+        let objects = try await place.contents().objects
+        let expected = Contents(objects: objects, rows: 0, files: objects, filesOnDisk: objects)
+        #expect(try await place.settledContents(expected) == expected)
+    }
+
+    @Test func `An abort answers at once, whatever the threads are stuck in`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let isStuck = Mail<Void>()
+        let gate = DispatchSemaphore(value: 0)
+        for _ in 0..<5 {
+            place.backend.files.submit {
+                isStuck.deliver(())
+                gate.wait()
+            }
+        }
+        for _ in 0..<5 { await isStuck.next() }
+        let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
+        let answers = Mail<UploadMachine.Answer>()
+        Task { answers.deliver(await session.perform(.open)) }
+        while answers.waiting.isEmpty {
+            session.abort()
+            await Task.yield()
+        }
+        #expect(await answers.next() == .aborted)
+        for _ in 0..<5 { gate.signal() }
+        session.discard()
+        #expect(try await place.settledContents(.none) == .none)
+    }
+}

@@ -1,0 +1,172 @@
+import Database
+import EventLoop
+import Foundation
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// A directory of a test's own, gone with the test.
+final class Scratch: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/backends-tests-XXXXXX".utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    deinit {
+        do { try FileManager.default.removeItem(atPath: path) } catch { Issue.record(error) }
+    }
+
+    /// Writes a file, and returns its path.
+    func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let path = "\(path)/\(name)"
+        let file = try #require(fopen(path, "w"))
+        fwrite(bytes, 1, bytes.count, file)
+        try #require(fclose(file) == 0)
+        return path
+    }
+}
+
+/// A place that is put through the conformance suite, and can be looked into from behind.
+protocol BackendUnderTest: Sendable {
+    associatedtype Tested: Backend
+    var backend: Tested { get }
+    /// Fresh, and empty.
+    init() async throws
+    /// Uses what was stored with a new backend.
+    func reopened() async throws -> Self
+    /// The bytes that are stored, read past the backend's methods.
+    func bytes(of reference: Reference) async throws -> [UInt8]
+    /// How many objects, and how many pieces of storage they use.
+    func contents() async throws -> Contents
+}
+
+struct Contents: Equatable {
+    var objects: Int64
+    var rows: Int64
+    var files: Int64
+    var filesOnDisk: Int64
+
+    static let none = Contents(objects: 0, rows: 0, files: 0, filesOnDisk: 0)
+}
+
+struct EmbeddedUnderTest: BackendUnderTest {
+    let scratch: Scratch
+    let root: Root
+    let backend: EmbeddedBackend
+
+    init() async throws {
+        let scratch = try Scratch()
+        try await self.init(scratch, Root(scratch.path + "/root"))
+    }
+
+    private init(_ scratch: Scratch, _ root: Root) async throws {
+        (self.scratch, self.root) = (scratch, root)
+        backend = EmbeddedBackend(root)
+        try await backend.open()
+    }
+
+    func reopened() async throws -> EmbeddedUnderTest { try await EmbeddedUnderTest(scratch, root) }
+
+    func bytes(of reference: Reference) async throws -> [UInt8] {
+        let file: Int64? = try await backend.store.read { database in
+            try database.first(
+                "SELECT file FROM objects WHERE name = ? AND bucket = (SELECT id FROM buckets WHERE name = ?)",
+                .name(reference), .text(reference.bucket)
+            ) { try $0.integerOrNil(0) } ?? nil
+        }
+        guard let file else {
+            return try await backend.store.read { database in
+                try database.first(
+                    "SELECT bytes FROM bodies JOIN objects USING (generation) WHERE name = ?", .name(reference)
+                ) { try $0.blob(0) }
+            } ?? []
+        }
+        return try contentsOf(root.object(file))
+    }
+
+    func contents() async throws -> Contents {
+        // What is given back is given back on other threads: behind it in their queues is after it.
+        await backend.files.run {}
+        let counts = try await backend.store.read { database in
+            try ["objects", "bodies", "files"].map { table in
+                try database.first("SELECT count(*) FROM \(table)") { try $0.integer(0) } ?? 0
+            }
+        }
+        return Contents(objects: counts[0], rows: counts[1], files: counts[2], filesOnDisk: Int64(try names().count))
+    }
+
+    /// Waits for what is given back behind everybody's back.
+    func settledContents(_ expected: Contents) async throws -> Contents {
+        for _ in 0..<10_000 {
+            if try await contents() == expected { break }
+            await Task.yield()
+        }
+        return try await contents()
+    }
+
+    func names() throws -> [String] {
+        let directory = try #require(opendir(root.objects))
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
+func contentsOf(_ path: String) throws -> [UInt8] {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
+    return bytes
+}
+
+func ref(_ path: String, in bucket: String = "b") throws -> Reference { try Reference(bucket: bucket, path: path) }
+
+/// Bytes that look random, and differ from seed to seed.
+func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var random = SeededGenerator(state: seed)
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        for index in stride(from: 0, to: count, by: 8) {
+            withUnsafeBytes(of: random.next()) { word in
+                for place in index..<min(index + 8, count) { buffer[place] = word[place - index] }
+            }
+        }
+        filled = count
+    }
+}
+
+extension Upload {
+    static func data(_ bytes: [UInt8], to reference: Reference, _ metadata: SettableMetadata = .init()) -> Upload {
+        Upload(reference: reference, source: .data(bytes), metadata: metadata)
+    }
+}
+
+extension Backend {
+    @discardableResult
+    func put(_ bytes: [UInt8], at path: String, in bucket: String = "b") async throws -> ObjectMetadata {
+        try await run(.data(bytes, to: ref(path, in: bucket)))
+    }
+
+    func upload(file path: String, to name: String) async throws -> Upload {
+        Upload(reference: try ref(name), source: .file(path: path, try await inspect(file: path)), metadata: .init())
+    }
+}
+
+func failure(
+    _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async throws -> StorageError {
+    var found: StorageError?
+    do { try await body() } catch { found = error as? StorageError }
+    return try #require(found, "no storage error was thrown", sourceLocation: location)
+}

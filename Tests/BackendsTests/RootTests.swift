@@ -1,0 +1,111 @@
+import Database
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+@Suite(.timeLimit(.minutes(2))) struct RootTests {
+    @Test func `One root has one owner, and says which`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let error = #expect(throws: Root.Unusable.self) { try Root(place.root.path) }
+        #expect(
+            error?.message.contains(place.root.path) == true && error?.message.contains("process \(getpid())") == true)
+    }
+
+    @Test func `A root that cannot be says so`() throws {
+        let scratch = try Scratch()
+        let file = try scratch.file("file", [])
+        for path in [file, file + "/below", "/proc/none/root"] {
+            let error = #expect(throws: Root.Unusable.self) { try Root(path) }
+            #expect(error?.message.hasPrefix("The root \(path) cannot be used: ") == true)
+        }
+    }
+
+    @Test func `A root is made with all directories above it, for its owner alone`() throws {
+        let scratch = try Scratch()
+        let root = try Root(scratch.path + "/a/b/c")
+        var status = stat()
+        #expect(stat(root.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+    }
+
+    @Test func `What a crash left is swept, what was stored stays`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let kept = noise(100_000)
+        try await place.backend.put(kept, at: "kept")
+        try await place.backend.store.write { database in
+            _ = try database.run("INSERT INTO files VALUES (100, 0), (101, 2), (102, 0)")
+        }
+        for id in [100, 101] { _ = try place.scratch.file("root/objects/\(id)", noise(10)) }
+        let again = try await place.reopened()
+        #expect(try await again.contents() == Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1))
+        #expect(try await again.bytes(of: ref("kept")) == kept)
+        try await again.backend.put(noise(100_000), at: "new")
+        #expect(try await again.contents().filesOnDisk == 2)
+    }
+
+    @Test func `An abandoned upload is swept too`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
+        #expect(await session.perform(.open) == .opened)
+        #expect(await session.perform(.send(0..<300_000)) == .received(upTo: 300_000))
+        #expect(try await place.contents() == Contents(objects: 0, rows: 0, files: 1, filesOnDisk: 1))
+        #expect(try await place.reopened().contents() == .none)
+    }
+
+    @Test func `A clock that was set back does not set generations back`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let ahead: Int64 = 9_000_000_000_000_000
+        try await place.backend.store.write { _ = try $0.run("UPDATE counters SET generation = ?", .integer(ahead)) }
+        let again = try await place.reopened()
+        #expect(try await again.backend.put([1], at: "a").generation == ahead + 1)
+        #expect(try await again.backend.put([1], at: "a").generation == ahead + 2)
+    }
+
+    @Test func `A database of tomorrow is left alone`() async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.store.write { try $0.execute("PRAGMA user_version = 99") }
+        let error = try await failure { _ = try await place.reopened() }
+        #expect(error.message.contains(place.root.database) && error.message.contains("newer version"))
+    }
+
+    @Test func `A damaged database is an error that names it`() async throws {
+        let scratch = try Scratch()
+        let root = try Root(scratch.path + "/root")
+        _ = try scratch.file("root/storage.sqlite3", noise(8192))
+        let backend = EmbeddedBackend(root)
+        let error = try await failure { try await backend.open() }
+        #expect(error.message.contains(root.database))
+        let later = try await failure { try await backend.put([1], at: "a") }
+        #expect(later == error, "and stays one")
+    }
+
+    @Test func `Nothing works before it was opened, and nothing hangs`() async throws {
+        let scratch = try Scratch()
+        let backend = EmbeddedBackend(try Root(scratch.path + "/root"))
+        #expect(try await failure { try await backend.put([1], at: "a") }.code == .internalError)
+        #expect(try await failure { try await backend.put(noise(100_000), at: "a") }.code == .internalError)
+        #expect(try await failure { _ = try await backend.metadata(of: ref("a")) }.code == .internalError)
+    }
+
+    @Test func `One write that fails does not take the others along`() async throws {
+        let place = try await EmbeddedUnderTest()
+        await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    do {
+                        if number % 3 == 0 {
+                            _ = try await place.backend.updateMetadata(of: ref("missing"), .init())
+                        } else {
+                            try await place.backend.put([1], at: "\(number)")
+                        }
+                        return true
+                    } catch { return number % 3 != 0 || (error as? StorageError)?.code != .objectNotFound }
+                }
+            }
+            #expect(await group.reduce(0) { $0 + ($1 ? 1 : 0) } == 40)
+        }
+        #expect(try await place.contents().objects == 40)
+    }
+}

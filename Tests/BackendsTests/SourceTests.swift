@@ -1,0 +1,119 @@
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+@Suite(.timeLimit(.minutes(2))) struct SourceTests {
+    enum Meddling: String, CaseIterable {
+        case append, truncate, overwrite, replace, remove, makeEmpty
+
+        func meddle(_ path: String, _ scratch: Scratch) throws {
+            switch self {
+            case .append: try write(path, O_WRONLY | O_APPEND)
+            case .overwrite: try write(path, O_WRONLY)
+            case .truncate: #expect(cut(path, 1_400_000) == 0)
+            case .makeEmpty: #expect(cut(path, 0) == 0)
+            case .replace: #expect(rename(try scratch.file("other", noise(1_500_000)), path) == 0)
+            case .remove: #expect(unlink(path) == 0)
+            }
+        }
+
+        private func cut(_ path: String, _ size: Int) -> Int32 { Glibc.truncate(path, size) }
+
+        private func write(_ path: String, _ flags: Int32) throws {
+            let file = open(path, flags)
+            #expect(Glibc.write(file, "!", 1) == 1)
+            close(file)
+        }
+    }
+
+    @Test(arguments: Meddling.allCases, [0, 262_144, 786_432])
+    func `A file that changes is not stored, whenever it does`(meddling: Meddling, offset: Int64) async throws {
+        let place = try await EmbeddedUnderTest()
+        let path = try place.scratch.file("source", noise(1_500_000))
+        let upload = try await place.backend.upload(file: path, to: "a")
+        let error = try await failure {
+            _ = try await place.backend.run(upload) { step in
+                guard case .send(let range) = step, range.lowerBound == offset else { return }
+                do { try meddling.meddle(path, place.scratch) } catch { Issue.record(error) }
+            }
+        }
+        #expect(error.code == .unknown && error.file == path)
+        #expect(error.message.hasPrefix("File \(path) ") && error.message.contains("chang") || meddling == .remove)
+        #expect(try await place.settledContents(.none) == .none)
+    }
+
+    @Test(arguments: Meddling.allCases)
+    func `Nor is a small one`(meddling: Meddling) async throws {
+        let place = try await EmbeddedUnderTest()
+        let path = try place.scratch.file("source", noise(2000))
+        let upload = try await place.backend.upload(file: path, to: "a")
+        try meddling.meddle(path, place.scratch)
+        let error = try await failure { _ = try await place.backend.run(upload) }
+        #expect(error.code == .unknown && error.file == path)
+        #expect(try await place.settledContents(.none) == .none)
+    }
+
+    @Test func `Nor is one that changed while it was paused`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let path = try place.scratch.file("source", noise(1_500_000))
+        let session = place.backend.beginUpload(try await place.backend.upload(file: path, to: "a"))
+        #expect(await session.perform(.open) == .opened)
+        #expect(await session.perform(.send(0..<262_144)) == .received(upTo: 262_144))
+        session.abort()
+        try Meddling.overwrite.meddle(path, place.scratch)
+        #expect(await session.perform(.query) == .received(upTo: 262_144))
+        guard case .failed(let error) = await session.perform(.send(262_144..<1_500_000)) else {
+            return #expect(Bool(false), "it was sent")
+        }
+        #expect(error.file == path)
+        session.discard()
+        #expect(try await place.settledContents(.none) == .none)
+    }
+
+    @Test func `What cannot be uploaded says why`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let scratch = place.scratch
+        let (fifo, link) = (scratch.path + "/fifo", scratch.path + "/link")
+        #expect(mkfifo(fifo, 0o600) == 0 && symlink(scratch.path + "/nowhere", link) == 0)
+        let file = try scratch.file("file", [1])
+        let table = [
+            (scratch.path + "/missing", "does not exist"), (scratch.path, "is not a regular file but a directory"),
+            (fifo, "is not a regular file but a pipe"), ("/dev/null", "is not a regular file but a device"),
+            (link, "does not exist"), (file + "/below", "cannot be opened: Not a directory"), ("", "does not exist"),
+            ("/" + String(repeating: "x", count: 300), "cannot be opened: File name too long"),
+        ]
+        for (path, why) in table {
+            let error = try await failure { _ = try await place.backend.inspect(file: path) }
+            #expect(error == .file(path, why))
+        }
+    }
+
+    @Test func `A socket is no file`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let path = place.scratch.path + "/socket"
+        #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+        let error = try await failure { _ = try await place.backend.inspect(file: path) }
+        #expect(error.message.contains(path) && error.code == .unknown)
+    }
+
+    @Test(.disabled(if: geteuid() == 0, "nothing is unreadable to root"))
+    func `An unreadable file says so`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let path = try place.scratch.file("secret", [1])
+        chmod(path, 0)
+        let error = try await failure { _ = try await place.backend.inspect(file: path) }
+        #expect(error == .file(path, "cannot be opened: Permission denied"))
+    }
+
+    @Test func `A link to a file is as good as the file`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let file = try place.scratch.file("file", noise(100))
+        let link = place.scratch.path + "/link"
+        #expect(symlink(file, link) == 0)
+        _ = try await place.backend.run(place.backend.upload(file: link, to: "a"))
+        #expect(try await place.bytes(of: ref("a")) == noise(100))
+    }
+}
