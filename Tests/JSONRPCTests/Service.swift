@@ -35,7 +35,7 @@ import Testing
         return (connection, ended)
     }
 
-    nonisolated static let methods = MethodTable<Desk>([Echo.self, Wait.self, Fail.self, Announce.self])
+    nonisolated static let methods = MethodTable<Desk>([Echo.self, Wait.self, Fail.self, Announce.self, Report.self])
 }
 
 struct Echo: RPCMethod {
@@ -82,6 +82,15 @@ struct Announce: ParameterlessMethod {
     static let name = "announce"
     func run(in request: Request<Desk>) async throws -> JSON { "announced" }
     func didReply(_ result: JSON, in desk: Desk) { for number in 1...3 { desk.tell(number) } }
+}
+
+/// Answers with news about what is told and shown.
+struct Report: ParameterlessMethod {
+    static let name = "report"
+    func run(in request: Request<Desk>) async throws -> JSON {
+        request.subject = "t"
+        return "report"
+    }
 }
 
 func echo(_ id: String, _ value: String = "1") -> String {
