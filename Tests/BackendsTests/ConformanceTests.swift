@@ -5,7 +5,7 @@ import Testing
 @testable import Backends
 
 /// What every place must do. A new one is another line here.
-@Suite(.timeLimit(.minutes(2))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
     static let places: [any BackendUnderTest.Type] = [EmbeddedUnderTest.self]
 
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, (1 << 20) + 1, (5 << 20) + 12_345])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Loop @Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     let desk = Desk()
     let wire = Wire()
 
