@@ -8,10 +8,10 @@ public protocol Peer: AnyObject, Sendable {
 
 /// How much a piece of news is worth to one who reads slowly.
 public enum NewsKind: Sendable {
-    /// Never dropped, and never overtaken by news about the same subject.
-    case fact(about: String)
+    /// Never dropped.
+    case fact
     /// Only the newest of a key counts while older bytes wait.
-    case sample(key: String, of: String)
+    case sample(key: String)
 }
 
 /// One peer: reads its messages, answers its requests, tells it the news.

@@ -6,13 +6,15 @@ extension Connection {
     public func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {
         guard stream != nil else { return }
         let message: JSON = ["jsonrpc": "2.0", "method": .string(method), "params": params]
-        var bytes: [UInt8] = []
-        style.wrap(into: &bytes) { message.write(to: &$0) }
         switch kind {
-        case .fact(let subject): outbox.put(bytes, factAbout: subject)
-        case .sample(let key, let subject): outbox.put(bytes, sample: key, of: subject)
+        case .fact:
+            put { message.write(to: &$0) }
+        case .sample(let key):
+            var bytes: [UInt8] = []
+            style.wrap(into: &bytes) { message.write(to: &$0) }
+            outbox.put(bytes, sample: key)
+            noteTurn()
         }
-        noteTurn()
     }
 
     /// A request has run to its end.

@@ -1,12 +1,11 @@
 /// What waits to be written to one peer, kept small when the peer reads slowly.
 ///
 /// Replies and facts are kept in order and never dropped. A *sample* is worth only its newest value:
-/// while older bytes wait, each key has at most one sample waiting. A fact about a subject first lets
-/// the waiting samples of that subject go ahead, so neither ever overtakes the other.
+/// while older bytes wait, each key has at most one sample waiting. It goes out before the next reply
+/// or fact, so neither ever overtakes the other.
 struct Outbox: Sendable {
     private struct Sample {
         var key: String
-        var subject: String
         var bytes: [UInt8]
     }
 
@@ -19,16 +18,15 @@ struct Outbox: Sendable {
     /// Bytes that the peer has not taken yet.
     var unsent: Int { bytes.count - sent }
 
-    mutating func put(_ write: (inout [UInt8]) -> Void) { write(&bytes) }
-
-    mutating func put(_ message: [UInt8], factAbout subject: String) {
-        release { $0.subject == subject }
-        bytes += message
+    /// A reply or a fact.
+    mutating func put(_ write: (inout [UInt8]) -> Void) {
+        releaseSamples()
+        write(&bytes)
     }
 
-    mutating func put(_ message: [UInt8], sample key: String, of subject: String) {
+    mutating func put(_ message: [UInt8], sample key: String) {
         guard isBlocked else { return bytes += message }
-        let sample = Sample(key: key, subject: subject, bytes: message)
+        let sample = Sample(key: key, bytes: message)
         if let index = samples.firstIndex(where: { $0.key == key }) {
             samples[index] = sample
         } else {
@@ -40,7 +38,7 @@ struct Outbox: Sendable {
     mutating func flush(_ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         isBlocked = false
         while true {
-            if unsent == 0 { release { _ in true } }
+            if unsent == 0 { releaseSamples() }
             guard unsent > 0 else { break }
             let count = try bytes.withUnsafeBytes { try write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
             if count == 0 { isBlocked = true; break }
@@ -49,9 +47,9 @@ struct Outbox: Sendable {
         }
     }
 
-    private mutating func release(where matches: (Sample) -> Bool) {
-        for sample in samples where matches(sample) { bytes += sample.bytes }
-        samples.removeAll(where: matches)
+    private mutating func releaseSamples() {
+        for sample in samples { bytes += sample.bytes }
+        samples.removeAll()
     }
 
     /// Moves the rest to the front when that is cheaper than what was sent, and gives back what a burst took.

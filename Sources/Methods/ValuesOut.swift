@@ -120,6 +120,6 @@ struct UploadEvent: JSONConvertible {
 extension TaskSnapshot {
     /// Only progress may be skipped by one who reads slowly.
     func newsKind(for handle: String) -> NewsKind {
-        status == .progress ? .sample(key: handle, of: task) : .fact(about: task)
+        status == .progress ? .sample(key: handle) : .fact
     }
 }

@@ -22,52 +22,32 @@ import Testing
 
     private static func blocked() -> (Outbox, Reader) {
         var (outbox, reader) = (Outbox(), Reader(room: 0))
-        outbox.put(factsAbout: []) { $0 += "old ".utf8 }
+        outbox.put { $0 += "old ".utf8 }
         reader.take(from: &outbox)
         reader.room = .max
         return (outbox, reader)
     }
 
     private enum Item {
-        case reply(String)
-        case replyAbout(String, String)
-        case fact(String, String)
-        case sample(String, of: String, key: String)
+        case fact(String)
+        case sample(String, key: String)
     }
 
     private func put(_ items: [Item], into outbox: inout Outbox) {
         for item in items {
             switch item {
-            case .reply(let text): outbox.put(factsAbout: []) { $0 += "\(text) ".utf8 }
-            case .replyAbout(let text, let subject): outbox.put(factsAbout: [subject]) { $0 += "\(text) ".utf8 }
-            case .fact(let text, let subject): outbox.put(Array("\(text) ".utf8), factAbout: subject)
-            case .sample(let text, let subject, let key):
-                outbox.put(Array("\(text) ".utf8), sample: key, of: subject)
+            case .fact(let text): outbox.put { $0 += "\(text) ".utf8 }
+            case .sample(let text, let key): outbox.put(Array("\(text) ".utf8), sample: key)
             }
         }
     }
 
     private static let stories: [([Item], blocked: String, open: String)] = [
-        ([.reply("r1"), .fact("f1", "t"), .reply("r2")], "r1 f1 r2 ", "r1 f1 r2 "),
-        ([.sample("s1", of: "t", key: "k"), .sample("s2", of: "t", key: "k")], "s2 ", "s1 s2 "),
-        (
-            [.sample("s1", of: "t", key: "k"), .sample("x1", of: "t", key: "l"), .sample("s2", of: "t", key: "k")],
-            "s2 x1 ", "s1 x1 s2 "
-        ),
-        (
-            [.sample("s1", of: "t", key: "k"), .fact("f", "t"), .sample("s2", of: "t", key: "k")], "s1 f s2 ",
-            "s1 f s2 "
-        ),
-        ([.sample("s1", of: "t", key: "k"), .fact("f", "u"), .sample("s2", of: "t", key: "k")], "f s2 ", "s1 f s2 "),
-        ([.sample("s1", of: "t", key: "k"), .reply("r"), .sample("s2", of: "t", key: "k")], "r s2 ", "s1 r s2 "),
-        (
-            [.sample("s1", of: "t", key: "k"), .replyAbout("r", "t"), .sample("s2", of: "t", key: "k")],
-            "s1 r s2 ", "s1 r s2 "
-        ),
-        (
-            [.sample("a1", of: "t", key: "k"), .sample("b1", of: "u", key: "l"), .fact("f", "u")],
-            "b1 f a1 ", "a1 b1 f "
-        ),
+        ([.fact("f1"), .fact("f2")], "f1 f2 ", "f1 f2 "),
+        ([.sample("s1", key: "k"), .sample("s2", key: "k")], "s2 ", "s1 s2 "),
+        ([.sample("s1", key: "k"), .sample("x1", key: "l"), .sample("s2", key: "k")], "s2 x1 ", "s1 x1 s2 "),
+        ([.sample("s1", key: "k"), .fact("f"), .sample("s2", key: "k")], "s1 f s2 ", "s1 f s2 "),
+        ([.sample("s1", key: "k"), .sample("s2", key: "k"), .fact("f")], "s2 f ", "s1 s2 f "),
     ]
 
     @Test func `Samples give way only while somebody reads slowly, and never pass a fact`() {
@@ -88,7 +68,7 @@ import Testing
     @Test func `A million samples for a slow reader are a few bytes`() {
         var (outbox, reader) = Self.blocked()
         for number in 0..<1_000_000 {
-            outbox.put(Array("\(number) ".utf8), sample: "\(number % 3)", of: "t")
+            outbox.put(Array("\(number) ".utf8), sample: "\(number % 3)")
         }
         #expect(outbox.unsent == 4)
         reader.take(from: &outbox)
@@ -101,7 +81,7 @@ import Testing
         var expected = ""
         for number in 0..<2000 {
             expected += "message \(number) "
-            put([.reply("message \(number)")], into: &outbox)
+            put([.fact("message \(number)")], into: &outbox)
             reader.room = room
             reader.take(from: &outbox)
         }
@@ -115,7 +95,7 @@ import Testing
     @Test func `What was offered and not taken is offered again`() throws {
         struct Broken: Error {}
         var outbox = Outbox()
-        outbox.put(factsAbout: []) { $0 += "abc".utf8 }
+        outbox.put { $0 += "abc".utf8 }
         #expect(throws: Broken.self) { try outbox.flush { _ in throw Broken() } }
         #expect(outbox.unsent == 3)
         var reader = Reader()

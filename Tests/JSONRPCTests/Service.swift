@@ -17,8 +17,8 @@ import Testing
         if isShut { throw .invalidRequest("The desk is shut.") }
     }
 
-    func tell(_ number: Int) { peer?.notify("told", ["number": JSON(Int64(number))], .fact(about: "t")) }
-    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .sample(key: "k", of: "t")) }
+    func tell(_ number: Int) { peer?.notify("told", ["number": JSON(Int64(number))], .fact) }
+    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .sample(key: "k")) }
 
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
@@ -35,7 +35,7 @@ import Testing
         return (connection, ended)
     }
 
-    nonisolated static let methods = MethodTable<Desk>([Echo.self, Wait.self, Fail.self, Announce.self, Report.self])
+    nonisolated static let methods = MethodTable<Desk>([Echo.self, Wait.self, Fail.self, Announce.self])
 }
 
 struct Echo: RPCMethod {
@@ -82,15 +82,6 @@ struct Announce: ParameterlessMethod {
     static let name = "announce"
     func run(in request: Request<Desk>) async throws -> JSON { "announced" }
     func didReply(_ result: JSON, in desk: Desk) { for number in 1...3 { desk.tell(number) } }
-}
-
-/// Answers with news about what is told and shown.
-struct Report: ParameterlessMethod {
-    static let name = "report"
-    func run(in request: Request<Desk>) async throws -> JSON {
-        request.subject = "t"
-        return "report"
-    }
 }
 
 func echo(_ id: String, _ value: String = "1") -> String {
