@@ -8,9 +8,6 @@ public actor Loop {
 
     nonisolated let executor = LoopExecutor()
 
-    /// For tasks that wait often: they come back without a detour.
-    public static var preferred: any TaskExecutor { shared.executor }
-
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private init() { executor.start() }
@@ -18,5 +15,10 @@ public actor Loop {
     /// Runs once, after the jobs of this turn and before the loop waits again: the place to write a batch of answers.
     @Loop public static func atEndOfTurn(_ work: @escaping @Loop () -> Void) {
         Turns.shared.endOfTurn.append(work)
+    }
+
+    /// Returns in the next turn, when descriptors and other jobs have had theirs.
+    @Loop public static func endOfTurn() async {
+        await withCheckedContinuation { waiter in atEndOfTurn { waiter.resume() } }
     }
 }

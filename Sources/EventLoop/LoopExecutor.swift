@@ -3,10 +3,7 @@ import Glibc
 import Synchronization
 
 /// Runs the loop's jobs one after the other on a thread of its own, which sleeps in the poller and nowhere else.
-///
-/// A task that prefers it comes straight back to the loop when what it waited for has happened elsewhere;
-/// any other one goes by way of a thread of the common pool.
-final class LoopExecutor: SerialExecutor, TaskExecutor {
+final class LoopExecutor: SerialExecutor {
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var asleep = false
@@ -67,17 +64,20 @@ final class LoopExecutor: SerialExecutor, TaskExecutor {
         _ = write(wakeUp, &one, 8)
     }
 
-    /// Those that are here, and those that they bring along on this thread.
+    /// Those that are here, and those that they bring along; but never so many that the descriptors starve.
     private func runJobs() {
         collect()
-        while next < queue.count {
+        let end = next + Self.jobsPerTurn
+        while next < queue.count, next < end {
             let job = queue[next]
             next += 1
-            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            job.runSynchronously(on: asUnownedSerialExecutor())
         }
-        queue.removeAll(keepingCapacity: queue.capacity < 4096)
+        queue.removeFirst(next)
         next = 0
     }
+
+    private static let jobsPerTurn = 1024
 
     /// This thread is the loop's: work that is isolated to the loop is just called.
     private func onThisThread(_ work: @escaping @Loop () -> Void) {

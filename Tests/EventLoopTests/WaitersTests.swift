@@ -57,10 +57,10 @@ import Testing
         let task = Task {
             for number in 0..<2 { await wait(waiters, number, results).value }
         }
-        await turns(1)
+        while waiters.isEmpty { await turns(1) }
         waiters.wakeAll()
         #expect(await results.next() == "0 woken")
-        await turns(1)
+        while waiters.isEmpty { await turns(1) }
         #expect(results.waiting.isEmpty)
         waiters.wakeAll()
         await task.value

@@ -181,6 +181,13 @@ public func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) th
     var template = Array("/tmp/storage-rpc-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TranscriptPlayer.Failure(description: "no temporary directory") }
     let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    defer { remove(path) }
     return try body(path)
+}
+
+/// A file that its owner removes meanwhile makes the first attempt break off.
+private func remove(_ directory: String) {
+    for _ in 1...10 where FileManager.default.fileExists(atPath: directory) {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
 }

@@ -12,8 +12,7 @@
 >> {"jsonrpc": "2.0", "id": 3, "method": "uploadTask/wait", "params": {"task": "<long>"}}
 >> {"jsonrpc": "2.0", "id": 4, "method": "service/ping"}
 << {"jsonrpc": "2.0", "id": 4, "result": "pong"}
->> {"jsonrpc": "2.0", "id": 5, "method": "uploadTask/cancel", "params": {"task": "<long>"}}
-<< {"jsonrpc": "2.0", "id": 5, "result": {"accepted": true, "...": "..."}}
+>> {"jsonrpc": "2.0", "method": "uploadTask/cancel", "params": {"task": "<long>"}}
 << {"jsonrpc": "2.0", "id": 3, "error": {"code": -13040, "message": "User cancelled the upload of gs://default-bucket/videos/holidays.mov.", "data": {"name": "cancelled", "bucket": "default-bucket", "object": "videos/holidays.mov", "retryable": false}}}
 
 # Who waits for what has ended is answered at once.

@@ -83,7 +83,7 @@ final class ByteStream {
         Task {
             while isOpen, wantsInput {
                 hear(.readable)
-                await Task.yield()
+                await Loop.endOfTurn()
             }
         }
     }
