@@ -97,4 +97,10 @@ int csystem_start_writeback(int fd, int64_t offset, int64_t length) {
     return sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
 }
 
+int csystem_drop_written(int fd, int64_t offset, int64_t length) {
+    unsigned flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    int failure = sync_file_range(fd, offset, length, flags);
+    return failure ? failure : posix_fadvise(fd, offset, length, POSIX_FADV_DONTNEED);
+}
+
 int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }

@@ -14,17 +14,14 @@ final class LoopExecutor: SerialExecutor {
     private let inbox = Mutex(Inbox())
     /// Touched by the loop's thread alone.
     private nonisolated(unsafe) var queue: [UnownedJob] = []
-    private nonisolated(unsafe) var next = 0
+    private nonisolated(unsafe) var turn: [UnownedJob] = []
     private nonisolated(unsafe) var thread = pthread_t()
 
     func start() {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         startThread("loop", stackSize: 2 << 20) { [self] in
             thread = pthread_self()
-            while true {
-                runJobs()
-                onThisThread { Turns.shared.take() }
-            }
+            while true { takeTurn() }
         }
     }
 
@@ -44,7 +41,7 @@ final class LoopExecutor: SerialExecutor {
     /// Waits for descriptors, but only while there is no job to run.
     func poll(into ready: inout [csystem_ready]) -> Int {
         let mayWait = inbox.withLock { inbox in
-            inbox.asleep = inbox.jobs.isEmpty && next == queue.count
+            inbox.asleep = inbox.jobs.isEmpty && queue.isEmpty
             return inbox.asleep
         }
         let count = csystem_poller_wait(poller, &ready, Int32(ready.count), mayWait ? -1 : 0)
@@ -64,24 +61,13 @@ final class LoopExecutor: SerialExecutor {
         _ = write(wakeUp, &one, 8)
     }
 
-    /// Those that are here, and those that they bring along; but never so many that the descriptors starve.
-    private func runJobs() {
+    /// The jobs that are here now, then the descriptors: what those bring along comes in the next turn.
+    private func takeTurn() {
         collect()
-        let end = next + Self.jobsPerTurn
-        while next < queue.count, next < end {
-            let job = queue[next]
-            next += 1
-            job.runSynchronously(on: asUnownedSerialExecutor())
-        }
-        queue.removeFirst(next)
-        next = 0
-    }
-
-    private static let jobsPerTurn = 1024
-
-    /// This thread is the loop's: work that is isolated to the loop is just called.
-    private func onThisThread(_ work: @escaping @Loop () -> Void) {
-        unsafeBitCast(work, to: (() -> Void).self)()
+        Task { @Loop in Turns.shared.take() }
+        swap(&queue, &turn)
+        for job in turn { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        turn.removeAll(keepingCapacity: turn.capacity < 4096)
     }
 
     private func collect() {

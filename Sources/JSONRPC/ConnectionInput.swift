@@ -115,7 +115,7 @@ extension Connection {
         gate.enter(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
-        let task = Task.immediate {
+        let task = Task {
             do {
                 let (result, afterwards) = try await run(request)
                 finish(number, .success(result), afterwards, in: batch)

@@ -152,7 +152,7 @@ extension UploadTask {
 
     private func perform(_ step: UploadMachine.Step) {
         guard let session else { return }
-        Task.immediate { post(.answered(await session.perform(step))) }
+        Task { post(.answered(await session.perform(step))) }
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {

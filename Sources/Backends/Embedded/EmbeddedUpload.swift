@@ -53,22 +53,23 @@ final class EmbeddedUpload: UploadSession {
 
 extension EmbeddedUpload {
     private func sendWhole(_ attempt: Attempt) {
-        queue.submit { [self] in
-            do throws(StorageError) {
-                let bytes = try wholeSource()
-                let checksum = Checksum(of: bytes)
-                commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
-            } catch {
-                attempt.answer(.failed(error))
+        switch upload.source {
+        case .data(let bytes):
+            commit(whole: bytes, attempt)
+        case .file(let path, let identity):
+            queue.submit { [self] in
+                do throws(StorageError) {
+                    commit(whole: try Self.read(path, identity), attempt)
+                } catch {
+                    attempt.answer(.failed(error))
+                }
             }
         }
     }
 
-    private func wholeSource() throws(StorageError) -> [UInt8] {
-        switch upload.source {
-        case .data(let bytes): bytes
-        case .file(let path, let identity): try Self.read(path, identity)
-        }
+    private func commit(whole bytes: [UInt8], _ attempt: Attempt) {
+        let checksum = Checksum(of: bytes)
+        commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
     }
 
     private static func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {

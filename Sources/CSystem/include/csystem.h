@@ -35,4 +35,6 @@ int csystem_connect(const char *path);
 bool csystem_peer_is_same_user(int socket);
 /// Starts writing back dirty pages of a range, so that a later sync has little left to do.
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);
+/// Waits until a range is written back, and lets its pages go: the next ones need not be found elsewhere.
+int csystem_drop_written(int fd, int64_t offset, int64_t length);
 int csystem_thread_name(const char *name);
