@@ -21,12 +21,14 @@ let package = Package(
         .target(name: "Storage", dependencies: ["MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["EventLoop", "CSystem"]),
         .target(name: "Database", dependencies: ["CSQLite"]),
+        .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
         .target(
             name: "Contract", path: "protocol",
             exclude: ["README.md", "CHANGELOG.md", "reference.md", "render.py", "openrpc.json", "transcripts"],
             sources: ["contract.c"]),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "Checksums"),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CSystem"),
@@ -50,7 +52,7 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
-let cTargets: Set = ["Contract", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
+let cTargets: Set = ["Contract", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// libcurl, as much of it as is used here. The library is looked for when it is first needed, so no
+// headers of it are needed to build. Every function is the curl_ function of the same name; numbers
+// are libcurl's own, which it never changes.
+
+/// Loads the library, once for the process. NULL, or why it cannot be had; nothing else may be called then.
+const char *ccurl_load(void);
+
+typedef struct ccurl_easy ccurl_easy;
+typedef struct ccurl_multi ccurl_multi;
+typedef struct ccurl_list ccurl_list;
+
+enum ccurl_option {
+    CCURL_NOBODY = 44,
+    CCURL_UPLOAD = 46,
+    CCURL_FOLLOWLOCATION = 52,
+    CCURL_SSL_VERIFYPEER = 64,
+    CCURL_HTTPGET = 80,
+    CCURL_SSL_VERIFYHOST = 81,
+    CCURL_HTTP_VERSION = 84,
+    CCURL_SSLVERSION = 32,
+    CCURL_NOPROGRESS = 43,
+    CCURL_BUFFERSIZE = 98,
+    CCURL_NOSIGNAL = 99,
+    CCURL_CONNECTTIMEOUT_MS = 156,
+    CCURL_PROTOCOLS = 181,
+    CCURL_TCP_KEEPALIVE = 213,
+    CCURL_PATH_AS_IS = 234,
+    CCURL_SUPPRESS_CONNECT_HEADERS = 265,
+    CCURL_DISALLOW_USERNAME_IN_URL = 278,
+    CCURL_UPLOAD_BUFFERSIZE = 280,
+    CCURL_HTTP09_ALLOWED = 285,
+    /// Ending a transfer does not wait for the name that it was resolving.
+    CCURL_QUICK_EXIT = 322,
+    CCURL_URL = 10002,
+    CCURL_PROXY = 10004,
+    CCURL_CUSTOMREQUEST = 10036,
+    CCURL_CAINFO = 10065,
+    CCURL_CAPATH = 10097,
+    CCURL_COPYPOSTFIELDS = 10165,
+    CCURL_NOPROXY = 10177,
+    CCURL_PROXY_CAINFO = 10246,
+    CCURL_PROXY_CAPATH = 10247,
+    CCURL_INFILESIZE_LARGE = 30115,
+    CCURL_POSTFIELDSIZE_LARGE = 30120,
+};
+
+enum ccurl_value {
+    CCURL_PROTOCOL_HTTP = 1,
+    CCURL_PROTOCOL_HTTPS = 2,
+    CCURL_HTTP_VERSION_2TLS = 4,
+    CCURL_SSLVERSION_TLSV1_2 = 6,
+    CCURL_ERROR_SIZE = 256,
+};
+
+enum ccurl_info {
+    CCURL_RESPONSE_CODE = 0x200002,
+    CCURL_REQUEST_SIZE = 0x20000c,
+    CCURL_HTTP_CONNECTCODE = 0x200016,
+    CCURL_OS_ERRNO = 0x200019,
+    CCURL_USED_HTTP_VERSION = 0x20002e,
+    /// Not 0 once a connection was there to send the request on.
+    CCURL_PRETRANSFER_TIME_T = 0x600035,
+};
+
+enum ccurl_multi_option {
+    CCURL_MULTI_MAXCONNECTS = 6,
+    CCURL_MULTI_MAX_HOST_CONNECTIONS = 7,
+};
+
+enum ccurl_code {
+    CCURL_OK = 0,
+    CCURL_UNSUPPORTED_PROTOCOL = 1,
+    CCURL_URL_MALFORMAT = 3,
+    CCURL_COULDNT_RESOLVE_PROXY = 5,
+    CCURL_COULDNT_RESOLVE_HOST = 6,
+    CCURL_COULDNT_CONNECT = 7,
+    CCURL_WEIRD_SERVER_REPLY = 8,
+    CCURL_HTTP2 = 16,
+    CCURL_PARTIAL_FILE = 18,
+    CCURL_OUT_OF_MEMORY = 27,
+    CCURL_SSL_CONNECT_ERROR = 35,
+    CCURL_INTERFACE_FAILED = 45,
+    CCURL_GOT_NOTHING = 52,
+    CCURL_SSL_ENGINE_NOTFOUND = 53,
+    CCURL_SSL_ENGINE_SETFAILED = 54,
+    CCURL_SEND_ERROR = 55,
+    CCURL_RECV_ERROR = 56,
+    CCURL_SSL_CERTPROBLEM = 58,
+    CCURL_SSL_CIPHER = 59,
+    CCURL_PEER_FAILED_VERIFICATION = 60,
+    CCURL_USE_SSL_FAILED = 64,
+    CCURL_SEND_FAIL_REWIND = 65,
+    CCURL_SSL_ENGINE_INITFAILED = 66,
+    CCURL_LOGIN_DENIED = 67,
+    CCURL_SSL_CACERT_BADFILE = 77,
+    CCURL_SSL_SHUTDOWN_FAILED = 80,
+    CCURL_SSL_CRL_BADFILE = 82,
+    CCURL_SSL_ISSUER_ERROR = 83,
+    CCURL_SSL_PINNEDPUBKEYNOTMATCH = 90,
+    CCURL_SSL_INVALIDCERTSTATUS = 91,
+    CCURL_HTTP2_STREAM = 92,
+    CCURL_PROXY_ERROR = 97,
+    CCURL_SSL_CLIENTCERT = 98,
+    CCURL_TOO_LARGE = 100,
+};
+
+/// What a body callback answers instead of a number of bytes.
+enum ccurl_bytes_answer { CCURL_ABORT = 0x10000000, CCURL_PAUSE = 0x10000001 };
+enum ccurl_pause { CCURL_PAUSE_RECEIVING = 1, CCURL_PAUSE_SENDING = 4 };
+
+/// The functions that libcurl calls while it works, and what it hands to each of them.
+typedef struct {
+    void *context;
+    size_t (*header)(char *bytes, size_t size, size_t count, void *context);
+    size_t (*write)(char *bytes, size_t size, size_t count, void *context);
+    size_t (*read)(char *bytes, size_t size, size_t count, void *context);
+    int (*seek)(void *context, int64_t offset, int origin);
+    int (*progress)(void *context, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent);
+    /// A name is about to be resolved.
+    int (*resolving)(void *resolver, void *reserved, void *context);
+    /// A socket is about to be connected.
+    int (*connecting)(void *context, int socket, int purpose);
+} ccurl_callbacks;
+
+ccurl_easy *ccurl_easy_init(void);
+void ccurl_easy_cleanup(ccurl_easy *);
+int ccurl_easy_pause(ccurl_easy *, int directions);
+const char *ccurl_easy_strerror(int code);
+int ccurl_set_long(ccurl_easy *, int option, long value);
+int ccurl_set_offset(ccurl_easy *, int option, int64_t value);
+/// Copies the string; `COPYPOSTFIELDS` copies as many bytes as were announced before.
+int ccurl_set_bytes(ccurl_easy *, int option, const void *bytes);
+int ccurl_set_headers(ccurl_easy *, ccurl_list *);
+/// `buffer` has `CCURL_ERROR_SIZE` bytes and stays until the handle is cleaned up.
+int ccurl_set_error_buffer(ccurl_easy *, char *buffer);
+void ccurl_set_callbacks(ccurl_easy *, const ccurl_callbacks *);
+/// 0 where there is none.
+long ccurl_get_long(ccurl_easy *, int info);
+int64_t ccurl_get_offset(ccurl_easy *, int info);
+
+/// NULL when out of memory; the list stays as it was then. Copies the string.
+ccurl_list *ccurl_list_append(ccurl_list *, const char *string);
+void ccurl_list_free(ccurl_list *);
+
+ccurl_multi *ccurl_multi_init(void);
+int ccurl_multi_cleanup(ccurl_multi *);
+int ccurl_multi_set_long(ccurl_multi *, int option, long value);
+int ccurl_multi_add(ccurl_multi *, ccurl_easy *);
+int ccurl_multi_remove(ccurl_multi *, ccurl_easy *);
+int ccurl_multi_perform(ccurl_multi *);
+/// Waits for sockets, for libcurl's timers, for `wakeup`, at most `timeout` milliseconds.
+int ccurl_multi_poll(ccurl_multi *, int timeout);
+/// The one function that other threads may call.
+int ccurl_multi_wakeup(ccurl_multi *);
+const char *ccurl_multi_strerror(int code);
+/// The next transfer that has ended, and how; NULL if there is none.
+ccurl_easy *ccurl_multi_next_ended(ccurl_multi *, int *code);

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// Sends requests over connections that it keeps, all of them from one thread, which starts with the first request.
+///
+/// Certificates are always verified for https. Released clients finish what they have begun.
+public final class HTTPClient: Sendable {
+    private let thread: TransferThread
+
+    /// - Parameter connectionsPerHost: more requests than these wait for their turn.
+    public init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
+        thread = TransferThread(connectionsPerHost: connectionsPerHost, environment: environment)
+    }
+
+    deinit { thread.order(.stop) }
+
+    /// Returns the server's answer, whatever its status. Cancelling the task ends the transfer at once.
+    public func perform(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        if let flaw = request.flaw { throw HTTPError(flaw, host: request.host) }
+        let transfer = Transfer(request, on: thread)
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                transfer.waiter = waiter
+                thread.order(.start(transfer))
+            }
+        } onCancel: {
+            transfer.isCancelled.store(true, ordering: .releasing)
+            thread.order(.cancel(transfer))
+        }
+        return try outcome.get()
+    }
+}

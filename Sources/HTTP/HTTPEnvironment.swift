@@ -1,0 +1,33 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the environment says about proxies and certificates, under the names that curl goes by.
+public struct HTTPEnvironment: Sendable, Equatable {
+    /// From `http_proxy` (in capitals a web server could have set it for a client), or `all_proxy`, `ALL_PROXY`.
+    public var proxy = ""
+    /// From `https_proxy`, `HTTPS_PROXY`, or `all_proxy`, `ALL_PROXY`.
+    public var secureProxy = ""
+    /// From `no_proxy`, `NO_PROXY`: hosts that are asked directly.
+    public var direct = ""
+    /// A file of certificates to trust instead of the system's, from `CURL_CA_BUNDLE`, `SSL_CERT_FILE`.
+    public var certificateFile: String?
+    /// A directory of certificates to trust, from `SSL_CERT_DIR`.
+    public var certificateDirectory: String?
+
+    public init(_ variable: (String) -> String?) {
+        func first(_ names: String...) -> String? { names.lazy.compactMap(variable).first { !$0.isEmpty } }
+        let all = first("all_proxy", "ALL_PROXY") ?? ""
+        proxy = first("http_proxy") ?? all
+        secureProxy = first("https_proxy", "HTTPS_PROXY") ?? all
+        direct = first("no_proxy", "NO_PROXY") ?? ""
+        certificateFile = first("CURL_CA_BUNDLE", "SSL_CERT_FILE")
+        certificateDirectory = first("SSL_CERT_DIR")
+    }
+
+    public static var ofProcess: Self { Self { name in getenv(name).map { String(cString: $0) } } }
+}

@@ -1,0 +1,83 @@
+import CCurl
+
+/// Why there is no answer. Says nothing of paths, queries or the values of headers, which may be secret.
+public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Kind: Sendable, Equatable {
+        /// No usable libcurl on this machine.
+        case libraryMissing(String)
+        case badURL
+        /// A method or a header that must not be sent.
+        case badRequest(String)
+        case cannotResolve
+        case cannotConnect(String)
+        case tls(String)
+        /// Reset, closed or garbled before the answer was complete.
+        case connectionBroken(String)
+        case connectTimedOut
+        /// No byte moved for too long.
+        case stalled
+        /// The whole request was sent, and no answer began.
+        case noAnswer
+        /// The limit for all of it has passed.
+        case deadlineExceeded
+        /// The answer, or its head, is larger than allowed; in bytes.
+        case tooLarge(limit: Int)
+        /// The source or the sink gave up.
+        case bodyFailed(String)
+        case cancelled
+        /// Something else, by libcurl's number.
+        case other(code: Int32, String)
+    }
+
+    public var kind: Kind
+    /// Host and port of the URL.
+    public var host: String
+    /// False only if the server cannot have seen any of the request.
+    public var mayHaveReachedServer: Bool
+
+    public init(_ kind: Kind, host: String, mayHaveReachedServer: Bool = false) {
+        self.kind = kind
+        self.host = host
+        self.mayHaveReachedServer = mayHaveReachedServer
+    }
+
+    /// Whether the same request may fare better later.
+    public var isRetryable: Bool {
+        switch kind {
+        case .cannotResolve, .cannotConnect, .connectionBroken, .connectTimedOut, .stalled, .noAnswer: true
+        case .libraryMissing, .badURL, .badRequest, .tls, .deadlineExceeded, .tooLarge, .bodyFailed, .cancelled,
+            .other:
+            false
+        }
+    }
+
+    public var description: String { host.isEmpty ? sentence : "\(host): \(sentence)" }
+
+    private var sentence: String {
+        switch kind {
+        case .libraryMissing(let reason):
+            """
+            libcurl is not on this machine (\(reason)): install the package libcurl4 (Debian, Ubuntu), \
+            libcurl (Fedora, Alpine) or curl (Arch)
+            """
+        case .badURL: "not an http or https URL that can be asked for"
+        case .badRequest(let reason): "the request cannot be sent: \(reason)"
+        case .cannotResolve: "the name cannot be resolved"
+        case .cannotConnect(let reason): "no connection: \(reason)"
+        case .tls(let reason): "no secure connection: \(reason)"
+        case .connectionBroken(let reason): "the connection broke: \(reason)"
+        case .connectTimedOut: "no connection in time"
+        case .stalled: "the transfer stalled"
+        case .noAnswer: "no answer in time"
+        case .deadlineExceeded: "not done in time"
+        case .tooLarge(let limit): "the answer is larger than \(limit) bytes"
+        case .bodyFailed(let reason): reason
+        case .cancelled: "cancelled"
+        case .other(let code, let text): "\(text) (libcurl \(code))"
+        }
+    }
+}
+
+extension HTTPError.Kind {
+    static var outOfMemory: Self { .other(code: Int32(CCURL_OUT_OF_MEMORY.rawValue), "out of memory") }
+}

@@ -1,0 +1,114 @@
+import CCurl
+
+extension Transfer {
+    /// Bodies up to this size travel with the head in one write; larger ones are read in place.
+    static let largestCopiedBody = 64 << 10
+
+    /// What libcurl needs to run the request; nil when out of memory.
+    func prepare() -> OpaquePointer? {
+        guard let easy = ccurl_easy_init() else { return nil }
+        self.easy = easy
+        ccurl_set_callbacks(easy, [ccurl_callbacks(for: self)])
+        let errors = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CCURL_ERROR_SIZE.rawValue))
+        errors.initialize(repeating: 0, count: Int(CCURL_ERROR_SIZE.rawValue))
+        errorBuffer = errors
+        ccurl_set_error_buffer(easy, errors)
+        setManners(easy)
+        setSecurity(easy)
+        set(easy, CCURL_URL, request.url)
+        setMethod(easy)
+        return setHeaders(easy) ? easy : nil
+    }
+
+    private func setManners(_ easy: OpaquePointer) {
+        set(easy, CCURL_NOSIGNAL, 1)
+        set(easy, CCURL_NOPROGRESS, 0)
+        set(easy, CCURL_QUICK_EXIT, 1)
+        set(easy, CCURL_FOLLOWLOCATION, 0)
+        set(easy, CCURL_HTTP09_ALLOWED, 0)
+        set(easy, CCURL_PATH_AS_IS, 1)
+        set(easy, CCURL_TCP_KEEPALIVE, 1)
+        set(easy, CCURL_SUPPRESS_CONNECT_HEADERS, 1)
+        set(easy, CCURL_HTTP_VERSION, Int(CCURL_HTTP_VERSION_2TLS.rawValue))
+        // Its clock would count the wait for a free connection too.
+        set(easy, CCURL_CONNECTTIMEOUT_MS, Int(Int32.max))
+        if request.sink != nil { set(easy, CCURL_BUFFERSIZE, 128 << 10) }
+    }
+
+    private func setSecurity(_ easy: OpaquePointer) {
+        let environment = thread.environment
+        let isSecure = request.url.prefix(6).lowercased() == "https:"
+        set(easy, CCURL_PROTOCOLS, Int(CCURL_PROTOCOL_HTTP.rawValue | CCURL_PROTOCOL_HTTPS.rawValue))
+        set(easy, CCURL_DISALLOW_USERNAME_IN_URL, 1)
+        set(easy, CCURL_SSL_VERIFYPEER, 1)
+        set(easy, CCURL_SSL_VERIFYHOST, 2)
+        set(easy, CCURL_SSLVERSION, Int(CCURL_SSLVERSION_TLSV1_2.rawValue))
+        set(easy, CCURL_PROXY, isSecure ? environment.secureProxy : environment.proxy)
+        set(easy, CCURL_NOPROXY, environment.direct)
+        if let file = environment.certificateFile {
+            set(easy, CCURL_CAINFO, file)
+            set(easy, CCURL_PROXY_CAINFO, file)
+        }
+        if let directory = environment.certificateDirectory {
+            set(easy, CCURL_CAPATH, directory)
+            set(easy, CCURL_PROXY_CAPATH, directory)
+        }
+    }
+
+    private func setMethod(_ easy: OpaquePointer) {
+        if let source {
+            set(easy, CCURL_UPLOAD, 1)
+            ccurl_set_offset(easy, Int32(CCURL_INFILESIZE_LARGE.rawValue), source.count)
+            set(easy, CCURL_UPLOAD_BUFFERSIZE, sendBuffer(for: source.count))
+        } else if case .bytes(let bytes) = request.body {
+            setBody(easy, bytes)
+        } else if request.method == "HEAD" {
+            set(easy, CCURL_NOBODY, 1)
+        } else if ["POST", "PUT", "PATCH"].contains(request.method) {
+            setBody(easy, [])
+        } else {
+            set(easy, CCURL_HTTPGET, 1)
+        }
+        if request.method != "HEAD" { set(easy, CCURL_CUSTOMREQUEST, request.method) }
+    }
+
+    private func setBody(_ easy: OpaquePointer, _ bytes: [UInt8]) {
+        ccurl_set_offset(easy, Int32(CCURL_POSTFIELDSIZE_LARGE.rawValue), Int64(bytes.count))
+        _ =
+            bytes.isEmpty
+            ? ccurl_set_bytes(easy, Int32(CCURL_COPYPOSTFIELDS.rawValue), "")
+            : ccurl_set_bytes(easy, Int32(CCURL_COPYPOSTFIELDS.rawValue), bytes)
+    }
+
+    /// The more transfers, the less for each.
+    private func sendBuffer(for count: Int64) -> Int {
+        let share = min(512 << 10, (1 << 20) / (thread.runningCount + 1))
+        return max(16 << 10, Int(min(count, Int64(share))))
+    }
+
+    /// A name alone, with a colon, tells libcurl not to send the field that it would send by itself.
+    private func setHeaders(_ easy: OpaquePointer) -> Bool {
+        var lines = request.headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        lines.append("Expect:")
+        if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
+        for line in lines {
+            guard let longer = ccurl_list_append(headerList, line) else { return false }
+            headerList = longer
+        }
+        ccurl_set_headers(easy, headerList)
+        return true
+    }
+
+    private func set(_ easy: OpaquePointer, _ option: ccurl_option, _ value: Int) {
+        ccurl_set_long(easy, Int32(option.rawValue), value)
+    }
+
+    private func set(_ easy: OpaquePointer, _ option: ccurl_option, _ value: String) {
+        ccurl_set_bytes(easy, Int32(option.rawValue), value)
+    }
+}
+
+func ccurl_get_long(_ easy: OpaquePointer, _ info: ccurl_info) -> Int { ccurl_get_long(easy, Int32(info.rawValue)) }
+func ccurl_get_offset(_ easy: OpaquePointer, _ info: ccurl_info) -> Int64 {
+    ccurl_get_offset(easy, Int32(info.rawValue))
+}

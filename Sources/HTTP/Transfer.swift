@@ -1,0 +1,132 @@
+import CCurl
+import Synchronization
+
+/// One request on its way: what libcurl needs for it, what has come of it, and when it has taken too long.
+///
+/// Belongs to the transfer thread from its start order on; only `isCancelled` is for others.
+final class Transfer: @unchecked Sendable {
+    typealias Outcome = Result<HTTPResponse, HTTPError>
+
+    let request: HTTPRequest
+    let isCancelled = Atomic(false)
+    var waiter: CheckedContinuation<Outcome, Never>?
+    unowned let thread: TransferThread
+
+    /// Not nil while the transfer runs.
+    var easy: OpaquePointer?
+    var headerList: OpaquePointer?
+    var errorBuffer: UnsafeMutablePointer<CChar>?
+    var source: (any HTTPBodySource)?
+    var answer = Answer()
+    /// Why a callback stopped the transfer.
+    var failure: HTTPError.Kind?
+
+    var position: Int64 = 0
+    var sent: Int64 = 0
+    var received: Int64 = 0
+    var isHeldUp = false
+
+    private let bodyCount: Int64
+    private var began = monotonicNow()
+    private var beganToConnect: Int64?
+    private var isConnected = false
+    private var lastMove: Int64 = 0
+
+    init(_ request: HTTPRequest, on thread: TransferThread) {
+        self.request = request
+        self.thread = thread
+        bodyCount = request.body.count
+        if case .source(let source) = request.body { self.source = source }
+        if case .bytes(let bytes) = request.body, bytes.count > Self.largestCopiedBody {
+            source = BytesInMemory(bytes: bytes)
+        }
+    }
+
+    var isRunning: Bool { easy != nil }
+    var waker: HTTPWaker { HTTPWaker(transfer: self, thread: thread) }
+
+    /// Gives back what the transfer had, then tells who waits for it.
+    func finish(_ outcome: Outcome) {
+        if let easy { ccurl_easy_cleanup(easy) }
+        if let headerList { ccurl_list_free(headerList) }
+        errorBuffer?.deallocate()
+        (easy, headerList, errorBuffer) = (nil, nil, nil)
+        source?.transferEnded()
+        source = nil
+        waiter?.resume(returning: outcome)
+        waiter = nil
+    }
+
+    /// Lets source and sink have another try; libcurl's code.
+    func resume() -> Int32 {
+        guard isHeldUp, let easy else { return 0 }
+        isHeldUp = false
+        moved()
+        return ccurl_easy_pause(easy, 0)
+    }
+
+    func failed(_ kind: HTTPError.Kind) -> Outcome {
+        .failure(HTTPError(kind, host: request.host, mayHaveReachedServer: mayHaveReachedServer))
+    }
+
+    private var mayHaveReachedServer: Bool {
+        guard let easy else { return false }
+        return sent > 0 || received > 0 || answer.hasBegun || ccurl_get_long(easy, CCURL_REQUEST_SIZE) > 0
+    }
+}
+
+extension Transfer {
+    /// When to look at the transfer again, and what it has failed with if nothing moves until then.
+    var nextLimit: (time: Int64, failure: HTTPError.Kind)? {
+        let limits = request.limits
+        let total = limits.total.map { (began + $0.nanoseconds, HTTPError.Kind.deadlineExceeded) }
+        guard let phase = phaseLimit(limits) else { return total }
+        guard let total, total.0 < phase.0 else { return phase }
+        return total
+    }
+
+    private func phaseLimit(_ limits: HTTPLimits) -> (Int64, HTTPError.Kind)? {
+        guard isConnected else {
+            return beganToConnect.map { ($0 + limits.connect.nanoseconds, .connectTimedOut) }
+        }
+        if isHeldUp { return nil }
+        if sent >= bodyCount && !answer.isHeadComplete { return (lastMove + limits.answer.nanoseconds, .noAnswer) }
+        return (lastMove + limits.stall.nanoseconds, .stalled)
+    }
+
+    func lookAgain() {
+        if let (time, _) = nextLimit { thread.look(at: time) }
+    }
+
+    func moved() {
+        lastMove = monotonicNow()
+        lookAgain()
+    }
+
+    func connecting() {
+        guard beganToConnect == nil else { return }
+        beganToConnect = monotonicNow()
+        lookAgain()
+    }
+
+    func progressed(received: Int64, sent: Int64) {
+        let hasNews = sent != self.sent
+        let hasMoved = hasNews || received != self.received
+        (self.sent, self.received) = (sent, received)
+        if !isConnected, let easy, ccurl_get_offset(easy, CCURL_PRETRANSFER_TIME_T) > 0 {
+            isConnected = true
+            moved()
+        } else if hasMoved {
+            moved()
+        }
+        if hasNews { request.onSent?(sent) }
+    }
+}
+
+extension Duration {
+    /// As far as they fit beside the time of a clock.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return min(max(0, seconds), 1_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
