@@ -46,6 +46,7 @@ let package = Package(
         .testTarget(
             name: "BackendsTests", dependencies: ["Backends", "Storage", "Database", "EventLoop", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "TestSupport"]),
+        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],

@@ -1,0 +1,52 @@
+import HTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct BreakTests {
+    /// Where in the exchange the server goes away.
+    enum Moment: CaseIterable {
+        case atOnce, afterHead, withinBody, afterBody, withinHead, withinAnswer, withinChunks
+    }
+
+    static let cases = Moment.allCases.flatMap { moment in [(moment, true), (moment, false)] }
+
+    @Test(arguments: cases)
+    func `A server that goes away is a broken connection`(moment: Moment, resets: Bool) async throws {
+        let server = try FixtureServer { peer in
+            if resets { peer.breakOff() }
+            if moment == .atOnce { return }
+            let request = try peer.readHead()
+            if moment == .afterHead { return }
+            _ = try peer.read(1 << 20)
+            if moment == .withinBody { return }
+            _ = try peer.read((Int(request.headers["Content-Length"] ?? "") ?? 0) - 1 << 20)
+            if moment == .afterBody { return }
+            let length = moment == .withinChunks ? "Transfer-Encoding: chunked" : "Content-Length: 10"
+            try peer.write("HTTP/1.1 200 OK\r\n\(length)\r\n")
+            if moment == .withinHead { return }
+            try peer.write(moment == .withinChunks ? "\r\n8\r\nabcd" : "\r\nabcd")
+        }
+        let error = try await failure(of: HTTPRequest("PUT", server.url, body: .bytes(pattern(32 << 20))))
+        // Where it goes at once, it may be gone before it is known to have been there.
+        let isUnreached = if case .cannotConnect = error.kind { moment == .atOnce } else { false }
+        #expect((error.kind.isBroken || isUnreached) && error.isRetryable)
+        #expect(error.mayHaveReachedServer || moment == .atOnce)
+    }
+
+    @Test(arguments: [true, false])
+    func `An answer may come before the end of the body`(keepsReading: Bool) async throws {
+        let server = try FixtureServer { peer in
+            _ = try peer.readHead()
+            try peer.answer("403 Forbidden", "no", headers: ["Connection: close"])
+            if keepsReading { peer.waitForEnd() }
+        }
+        // Where the server closes at once, its answer and the news that it is gone race each other.
+        let request = HTTPRequest("PUT", server.url, body: .bytes(pattern(32 << 20)))
+        do throws(HTTPError) {
+            let response = try await HTTPClient(.none).perform(request)
+            #expect(response.status == 403 && response.body == Array("no".utf8))
+            #expect(response.bytesSent < 32 << 20)
+        } catch {
+            #expect(error.kind.isBroken && !keepsReading)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import EventLoop
+import Glibc
+import HTTP
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    let client = HTTPClient(.none)
+
+    @Test func `A connection is used again`() async throws {
+        let server = try FixtureServer { peer in
+            while true { try peer.answer("200 OK", String(peer.readRequest().body.count)) }
+        }
+        for count in [0, 1, 70_000, 5, 0] {
+            let response = try await client.perform(
+                HTTPRequest("PUT", server.url, body: .bytes(pattern(count))))
+            #expect(String(decoding: response.body, as: UTF8.self) == "\(count)")
+        }
+        #expect(server.connections == 1)
+    }
+
+    @Test func `A hundred requests are under way at once`() async throws {
+        let arrived = Mutex(0)
+        let all = Signal()
+        let server = try FixtureServer { peer in
+            _ = try peer.readRequest()
+            if arrived.withLock({
+                $0 += 1; return $0 == 100
+            }) {
+                all.fire()
+            }
+            all.block()
+            try peer.answer("200 OK", "all")
+        }
+        let client = HTTPClient(connectionsPerHost: 100, environment: .none)
+        let answers = try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+            for _ in 0..<100 { group.addTask { try await client.perform(HTTPRequest("GET", server.url)) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.count == 100 && answers.allSatisfy { $0.body == Array("all".utf8) })
+        #expect(server.connections == 100)
+    }
+
+    @Test func `More requests than connections wait for their turn`() async throws {
+        let server = try FixtureServer { peer in
+            while true { try peer.answer("200 OK", peer.readRequest().line) }
+        }
+        let client = HTTPClient(connectionsPerHost: 4, environment: .none)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<400 {
+                group.addTask {
+                    let response = try await client.perform(HTTPRequest("GET", "\(server.url)/\(number)"))
+                    #expect(String(decoding: response.body, as: UTF8.self) == "GET /\(number) HTTP/1.1")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect((1...4).contains(server.connections))
+    }
+
+    @Test(arguments: [100, 3 << 20])
+    func `A request is sent again where a kept connection dies before its answer`(count: Int) async throws {
+        let server = try FixtureServer { peer in
+            if peer.number == 1 {
+                _ = try peer.readRequest()
+                try peer.answer("200 OK", "first")
+            }
+            let request = try peer.readRequest()
+            if peer.number > 1 { try peer.answer("200 OK", "\(request.body == pattern(count))") }
+        }
+        _ = try await client.perform(HTTPRequest("GET", server.url))
+        let response = try await client.perform(HTTPRequest("PUT", server.url, body: .bytes(pattern(count))))
+        #expect(String(decoding: response.body, as: UTF8.self) == "true")
+        #expect(server.connections == 2)
+    }
+
+    @Test func `A file is read anew for another connection, and inspected once`() async throws {
+        let bytes = pattern(20 << 20)
+        let file = try ScratchFile(bytes)
+        let (seen, received) = (Follower(bytes), Follower(bytes))
+        let server = try FixtureServer { peer in
+            if peer.number == 1 {
+                _ = try peer.readRequest()
+                try peer.answer()
+                _ = try peer.readHead()
+                _ = try peer.read(9 << 20)
+                return peer.breakOff()
+            }
+            _ = try peer.readHead()
+            try peer.read(bytes.count, received.take)
+            try peer.answer()
+        }
+        _ = try await client.perform(HTTPRequest("GET", server.url))
+        let body = ReadAhead(
+            descriptor: file.descriptor, count: Int64(bytes.count), on: WorkerThreads("read"), inspect: seen.take)
+        let response = try await client.perform(HTTPRequest("PUT", server.url, body: .source(body)))
+        #expect(response.bytesSent == bytes.count)
+        #expect(received.isComplete && seen.isComplete && server.connections == 2)
+    }
+
+    @Test func `A server that always closes kept connections is given up`() async throws {
+        let server = try FixtureServer { peer in
+            _ = try peer.readRequest()
+            if peer.number == 1 {
+                try peer.answer()
+                _ = try peer.readRequest()
+            }
+        }
+        _ = try await client.perform(HTTPRequest("GET", server.url))
+        let error = try await failure(of: HTTPRequest("POST", server.url, body: .bytes([1])), by: client)
+        #expect(error.kind.isBroken && error.mayHaveReachedServer && error.isRetryable)
+    }
+
+    @Test func `A connection that the server closes after each answer is no error`() async throws {
+        let server = try FixtureServer { peer in
+            _ = try peer.readRequest()
+            try peer.answer("200 OK", "x")
+        }
+        for _ in 1...20 {
+            let response = try await client.perform(HTTPRequest("PUT", server.url, body: .bytes([1, 2])))
+            #expect(response.body == [UInt8(ascii: "x")])
+        }
+    }
+}

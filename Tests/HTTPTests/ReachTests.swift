@@ -1,0 +1,58 @@
+import Glibc
+import HTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ReachTests {
+    @Test func `Nobody listens`() async throws {
+        let (socket, port) = try FixtureServer.silentPort()
+        defer { close(socket) }
+        let error = try await failure(of: HTTPRequest("PUT", "http://127.0.0.1:\(port)/o?token=x", body: .bytes([1])))
+        #expect(error.kind == .cannotConnect("Connection refused") && error.isRetryable)
+        #expect(!error.mayHaveReachedServer)
+        #expect(error.description == "127.0.0.1:\(port): no connection: Connection refused")
+    }
+
+    @Test func `No such host`() async throws {
+        let error = try await failure(of: HTTPRequest("GET", "http://nowhere.invalid/"))
+        #expect(error.kind == .cannotResolve && error.isRetryable && !error.mayHaveReachedServer)
+        #expect(error.description == "nowhere.invalid: the name cannot be resolved")
+    }
+
+    @Test func `The proxy is asked, but for hosts that are excepted`() async throws {
+        let proxy = try FixtureServer { peer in
+            while true { try peer.answer("200 OK", peer.readRequest().line) }
+        }
+        let variables = ["http_proxy": proxy.url, "NO_PROXY": "127.0.0.1", "HTTP_PROXY": "http://nowhere.invalid"]
+        let client = HTTPClient(HTTPEnvironment { variables[$0] })
+        for (url, line) in [
+            ("http://upstream.invalid/x", "GET http://upstream.invalid/x HTTP/1.1"),
+            (proxy.url + "/y", "GET /y HTTP/1.1"),
+        ] {
+            let response = try await client.perform(HTTPRequest("GET", url))
+            #expect(String(decoding: response.body, as: UTF8.self) == line)
+        }
+    }
+
+    @Test func `A proxy that refuses is no connection`() async throws {
+        let proxy = try FixtureServer { peer in
+            let request = try peer.readRequest()
+            #expect(request.line == "CONNECT upstream.invalid:443 HTTP/1.1" && request.headers["X-Secret"] == nil)
+            try peer.answer("403 Forbidden")
+        }
+        let client = HTTPClient(HTTPEnvironment { $0 == "ALL_PROXY" ? proxy.url : nil })
+        let request = HTTPRequest("GET", "https://upstream.invalid/", headers: ["X-Secret": "s"])
+        let error = try await failure(of: request, by: client)
+        #expect(error.kind == .cannotConnect("the proxy answered 403"))
+    }
+
+    @Test func `The environment goes by curl's names`() {
+        let variables = [
+            "http_proxy": "a", "HTTPS_PROXY": "b", "all_proxy": "c", "no_proxy": "d", "SSL_CERT_FILE": "e",
+            "SSL_CERT_DIR": "f", "https_proxy": "",
+        ]
+        let environment = HTTPEnvironment { variables[$0] }
+        #expect(environment.proxy == "a" && environment.secureProxy == "b" && environment.direct == "d")
+        #expect(environment.certificateFile == "e" && environment.certificateDirectory == "f")
+        #expect(HTTPEnvironment { $0 == "HTTP_PROXY" ? "a" : nil } == HTTPEnvironment { _ in nil })
+    }
+}

@@ -1,0 +1,57 @@
+import HTTP
+import Testing
+
+/// Requests that are not sent at all.
+@Suite struct RefusalTests {
+    private static let url = "http://127.0.0.1:1/"
+
+    @Test(arguments: [
+        "", "/", "http://", "http:///x", "ftp://host/", "file:///etc/passwd", "http://host/a b", "http://host/\r\nX: y",
+        "http://host/\0", "http://host/ü", "https:/host", "http://host:99999/", "http://user:secret@127.0.0.1:1/",
+    ])
+    func `What is no URL`(url: String) async throws {
+        let error = try await failure(of: HTTPRequest("GET", url))
+        #expect(error.kind == .badURL && !error.mayHaveReachedServer && !error.isRetryable)
+        #expect(!error.description.contains("secret"))
+    }
+
+    @Test(arguments: ["", "GET ", "GET / HTTP/1.1\r\nX: y", "G\0T", "GÉT"])
+    func `What is no method`(method: String) async throws {
+        let error = try await failure(of: HTTPRequest(method, Self.url))
+        #expect(error.kind == .badRequest("the method is not a token"))
+    }
+
+    @Test(arguments: ["", "X Y", "X:", "X\r\nY", "X\0", "Ü"])
+    func `What is no header's name`(name: String) async throws {
+        let error = try await failure(of: HTTPRequest("GET", Self.url, headers: [name: "secret"]))
+        #expect(error.kind == .badRequest("a header's name is not a token"))
+    }
+
+    @Test(arguments: ["secret\r\nX: y", "secret\n", "\rsecret", "sec\0ret"])
+    func `What is no header's value`(value: String) async throws {
+        let error = try await failure(of: HTTPRequest("GET", Self.url, headers: ["Authorization": value]))
+        #expect(error.kind == .badRequest("the header Authorization has a line break or a NUL in it"))
+        #expect(!"\(error)".contains("secret") && !"\(HTTPHeaders(dictionaryLiteral: ("A", value)))".contains("secret"))
+    }
+
+    @Test(arguments: ["content-length", "Transfer-Encoding", "EXPECT"])
+    func `Headers that the body decides`(name: String) async throws {
+        let error = try await failure(of: HTTPRequest("GET", Self.url, headers: [name: "1"]))
+        #expect(error.kind == .badRequest("the header \(name) is not the caller's to set"))
+    }
+
+    @Test func `Headers are found whatever their case`() {
+        var headers: HTTPHeaders = ["A": "1", "b": "2", "a": "3"]
+        #expect(headers["a"] == "3" && headers.all("A") == ["1", "3"] && headers["B"] == "2" && headers["c"] == nil)
+        headers["A"] = "4"
+        #expect(headers.fields == [.init("b", "2"), .init("A", "4")])
+        headers["B"] = nil
+        #expect(headers.description == "A")
+    }
+
+    @Test func `A missing library is named with its package`() {
+        let error = HTTPError(.libraryMissing("libcurl.so.4 cannot be loaded"), host: "")
+        #expect(error.description.hasPrefix("libcurl is not on this machine (libcurl.so.4 cannot be loaded): install"))
+        #expect(error.description.contains("libcurl4 (Debian, Ubuntu)") && !error.isRetryable)
+    }
+}
