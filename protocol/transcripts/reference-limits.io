@@ -30,4 +30,4 @@
 
 # The same holds for buckets, within their own limits.
 >> {"jsonrpc": "2.0", "id": 8, "method": "storage/reference", "params": {"bucket": "a/b"}}
-<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -13050, "message": "A bucket's name has no slash, space or control character.", "data": {"name": "invalidArgument", "param": "bucket", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -13050, "message": "Bucket \"a/b\" cannot be: a bucket's name has no slash, space or control character.", "data": {"name": "invalidArgument", "param": "bucket", "retryable": false}}}

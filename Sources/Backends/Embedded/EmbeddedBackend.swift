@@ -12,8 +12,8 @@ public final class EmbeddedBackend: Backend {
 
     let root: Root
     let store: ObjectStore
-    /// Read, write and sync files. One more than uploads at once, so that a look at a file finds a thread.
-    let files = WorkerThreads("files", limit: 5)
+    /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
+    let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
 
     public init(_ root: Root) {
