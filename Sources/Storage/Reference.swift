@@ -98,7 +98,8 @@ extension Reference {
             throw .invalidArgument("bucket", "A bucket's name has 1 to 222 bytes, this one \(bucket.utf8.count).")
         }
         guard !bucket.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }) else {
-            throw .invalidArgument("bucket", "Bucket \"\(bucket)\" cannot be: a bucket's name has no slash, space or control character.")
+            throw .invalidArgument(
+                "bucket", "Bucket \"\(bucket)\" cannot be: a bucket's name has no slash, space or control character.")
         }
         return bucket
     }
