@@ -109,7 +109,9 @@ public final class Connection<Context: MethodContext>: Peer {
     private func hear(_ news: ByteStream.News) {
         switch news {
         case .readable: read()
-        case .writable: flush()
+        case .writable:
+            flush()
+            receive()
         case .hungUp: close()
         }
     }

@@ -3,6 +3,8 @@ import EventLoop
 extension Connection {
     /// Bytes of answers that may wait for the peer before no more of its requests are read.
     private static var unsentLimit: Int { 64 << 20 }
+    /// Messages in one batch: they are begun together, past the gate.
+    private static var batchLimit: Int { 4096 }
 
     func read() {
         guard let stream else { return }
@@ -62,7 +64,13 @@ extension Connection {
 
     private func receive(_ message: JSON, bytes: Int) {
         guard let items = message.array else { return begin(Incoming(message), bytes: bytes, in: nil) }
-        guard !items.isEmpty else { return reply(.null, .failure(.invalidRequest("A batch must not be empty."))) }
+        guard (1...Self.batchLimit).contains(items.count) else {
+            let why =
+                items.isEmpty
+                ? "A batch must not be empty."
+                : "A batch has at most \(Self.batchLimit) messages, this one \(items.count)."
+            return reply(.null, .failure(.invalidRequest(why)))
+        }
         let batch = Batch(count: items.count)
         for item in items { begin(Incoming(item), bytes: bytes / items.count, in: batch) }
     }
@@ -115,7 +123,7 @@ extension Connection {
         gate.enter(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
-        let task = Task {
+        let task = Task.immediate {
             do {
                 let (result, afterwards) = try await run(request)
                 finish(number, .success(result), afterwards, in: batch)

@@ -24,13 +24,13 @@ final class Places {
 
     /// Gives the place back, or leaves the line.
     func release(_ task: UploadTask) {
+        defer { released() }
         if taken.remove(task.id) == nil {
             guard let index = line.firstIndex(where: { $0 === task }) else { return }
             line.remove(at: index)
         }
         bytes -= task.upload.source.bytesInMemory
         admit()
-        released()
     }
 
     private func admit() {

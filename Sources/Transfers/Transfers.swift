@@ -43,13 +43,15 @@ public final class Transfers {
 
     /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
     public func upload(_ data: [UInt8], to reference: Reference, _ change: MetadataChange) async throws -> UploadTask {
+        let settings = settings
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        return try create(.data(data), reference, change, contentTypeFrom: [reference.name])
+        return try create(.data(data), reference, change, settings, contentTypeFrom: [reference.name])
     }
 
     /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
     public func upload(file path: String, to reference: Reference, _ change: MetadataChange) async throws -> UploadTask
     {
+        let settings = settings
         let source: UploadSource, failure: StorageError?
         do throws(StorageError) {
             (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)
@@ -57,7 +59,8 @@ public final class Transfers {
             (source, failure) = (.data([]), error)
         }
         try Task.checkCancellation()
-        return try create(source, reference, change, contentTypeFrom: [path, reference.name], failing: failure)
+        return try create(
+            source, reference, change, settings, contentTypeFrom: [path, reference.name], failing: failure)
     }
 
     public func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata {
@@ -77,13 +80,14 @@ public final class Transfers {
         }
     }
 
-    /// Pauses all that run, as far as they still can be paused.
+    /// Pauses all that run, as far as they still can be paused; those in line first, so that none of them gets a place.
     public func suspend() async throws {
-        for task in all { _ = try await task.pause() }
+        for task in all.reversed() { _ = try await task.pause() }
     }
 
     private func create(
-        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, contentTypeFrom names: [String],
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
+        contentTypeFrom names: [String],
         failing error: StorageError? = nil
     ) throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
@@ -92,10 +96,10 @@ public final class Transfers {
             names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
         try metadata.apply(change.withoutRemovals)
         let upload = Upload(reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash)
-        return register(upload, error.map { FailedSession(error: $0) } ?? backend.beginUpload(upload))
+        return register(upload, settings, error.map { FailedSession(error: $0) } ?? backend.beginUpload(upload))
     }
 
-    private func register(_ upload: Upload, _ session: any UploadSession) -> UploadTask {
+    private func register(_ upload: Upload, _ settings: Settings, _ session: any UploadSession) -> UploadTask {
         let size = upload.source.size
         let oneRequest = size <= backend.oneRequestLimit && size <= settings.uploadChunkSizeBytes ?? .max
         let machine = UploadMachine(

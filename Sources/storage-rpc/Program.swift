@@ -8,8 +8,8 @@ enum Program {
         raiseDescriptorLimit()
         do {
             switch try Command(Array(CommandLine.arguments.dropFirst())) {
-            case .help: say(Help.text)
-            case .version: say("storage-rpc \(Help.version)")
+            case .help: try say(Help.text)
+            case .version: try say("storage-rpc \(Help.version)")
             case .serve(let options): try Server.run(options)
             case .put(let put): try Put.run(put)
             }
@@ -34,7 +34,15 @@ enum Program {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    static func say(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    /// Throws where stdout takes no more: what nobody gets is not done.
+    static func say(_ line: String) throws(Unsaid) {
+        guard write(line + "\n", to: STDOUT_FILENO) else { throw Unsaid(reason: String(cString: strerror(errno))) }
+    }
+
+    struct Unsaid: Complaint {
+        let reason: String
+        var message: String { "nothing can be written to stdout: \(reason)" }
+    }
 
     static func complain(_ line: String) { write("storage-rpc: \(line)\n", to: STDERR_FILENO) }
 

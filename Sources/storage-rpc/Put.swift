@@ -60,7 +60,7 @@ struct Put {
         switch snapshot["status"]?.string {
         case "success":
             bar.end()
-            Program.say(command.json ? (snapshot["metadata"] ?? .null).text : Self.lines(snapshot["metadata"]))
+            try Program.say(command.json ? (snapshot["metadata"] ?? .null).text : Self.lines(snapshot["metadata"]))
             return true
         case "failure":
             bar.end()

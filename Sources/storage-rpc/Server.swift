@@ -21,7 +21,9 @@ final class Server {
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
     private var listener: UnixListener?
     private var signals: Watch?
-    private var isEnding = false
+    /// The status to end with, once that is sure.
+    private var ending: Int32?
+    private var isSuspended = false
 
     init(_ options: ServiceOptions, _ backend: EmbeddedBackend) {
         self.options = options
@@ -81,6 +83,7 @@ final class Server {
             session = nil
             self.connections[ObjectIdentifier(connection)] = nil
             ended(self)
+            self.exitIfAllAreGone()
         }
         let opened = Session(service, peer: connection)
         session = opened
@@ -116,18 +119,23 @@ final class Server {
 
     /// Pauses what runs, lets the peers have what is ready for them, and ends the process: within two seconds, whatever hangs.
     private func end(_ status: Int32) {
-        guard !isEnding else { return }
-        isEnding = true
+        guard ending == nil else { return }
+        ending = status
+        startThread("deadline") {
+            usleep(1_500_000)
+            _exit(status)
+        }
         listener?.close()
         Task {
-            do { try await Task.sleep(for: .milliseconds(1500)) } catch {}
-            _exit(status)
-        }
-        Task {
             do { try await transfers.suspend() } catch {}
-            for connection in connections.values { await connection.finish() }
-            _exit(status)
+            isSuspended = true
+            for connection in connections.values { Task { await connection.finish() } }
+            exitIfAllAreGone()
         }
+    }
+
+    private func exitIfAllAreGone() {
+        if let ending, isSuspended, connections.isEmpty { _exit(ending) }
     }
 }
 

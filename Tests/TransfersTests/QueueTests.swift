@@ -113,13 +113,11 @@ import Transfers
         for index in [0, 1] { _ = await all[index].session.nextStep() }
         let suspended = Task { try await stage.transfers.suspend() }
         await turns(3)
-        all[0].session.answer(.aborted)
-        #expect(await all[2].session.nextStep() == .open)
-        await turns(3)
-        #expect(rest.waiting.isEmpty)
+        #expect(states(all) == [.running, .running, .paused], "what is in line gets no place")
         all[1].session.answer(.failed(.refused))
         await turns(3)
-        all[2].session.answer(.aborted)
+        #expect(rest.waiting.isEmpty)
+        all[0].session.answer(.aborted)
         await rest.next()
         try await suspended.value
         #expect(states(all) == [.paused, .failed, .paused])

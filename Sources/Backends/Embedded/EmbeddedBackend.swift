@@ -21,7 +21,7 @@ public final class EmbeddedBackend: Backend {
         store = ObjectStore(root)
     }
 
-    /// Must be called before anything else. Throws a sentence that names the file at fault.
+    /// Returns once everything is open. Throws a sentence that names the file at fault.
     public func open() async throws(StorageError) { try await store.open() }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {

@@ -29,7 +29,7 @@ final class BlockRing: @unchecked Sendable {
         return free.withLock { $0.popLast() }.map { Block(bytes: $0, ring: self) }
     }
 
-    fileprivate func give(back block: Block) {
+    func give(back block: Block) {
         free.withLock { $0.append(block.bytes) }
         freed.signal()
     }

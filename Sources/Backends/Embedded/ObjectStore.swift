@@ -19,15 +19,15 @@ final class ObjectStore: Sendable {
         var finish: (StorageError?) -> Void
     }
 
-    init(_ root: Root) { self.root = root }
+    /// Begins to open the database at once: whatever is asked of the store comes after that.
+    init(_ root: Root) {
+        self.root = root
+        thread.submit { [self] in database = Result { () throws(StorageError) in try openAndSweep() } }
+    }
 
-    /// Opens the database and sweeps up what a crash has left. Throws a sentence that names the file.
+    /// Returns once the database is open, and what a crash has left is swept up. Throws a sentence that names the file.
     func open() async throws(StorageError) {
-        let opened = await thread.run { [self] in
-            let opened = Result { () throws(StorageError) in try openAndSweep() }
-            database = opened
-            return opened.map { _ in }
-        }
+        let opened = await thread.run { [self] in Result { () throws(StorageError) in _ = try self.opened() } }
         try opened.get()
     }
 

@@ -43,8 +43,13 @@ final class Staging {
         while offset < range.upperBound, mayGoOn(), let block = blocks.take() {
             let bytes = UnsafeMutableRawBufferPointer(
                 rebasing: block.bytes[..<min(Self.blockSize, Int(range.upperBound - offset))])
-            try read(into: bytes)
-            try storing { () throws(SystemError) in try target.write(UnsafeRawBufferPointer(bytes), at: offset) }
+            do throws(StorageError) {
+                try read(into: bytes)
+                try storing { () throws(SystemError) in try target.write(UnsafeRawBufferPointer(bytes), at: offset) }
+            } catch {
+                blocks.give(back: block)
+                throw error
+            }
             checksum.updateCRC(UnsafeRawBufferPointer(bytes))
             md5.update(block, count: bytes.count)
             offset += Int64(bytes.count)

@@ -45,9 +45,24 @@ struct SourceFile {
     /// Looks at what was opened, and at what the path leads to now.
     func checkUnchanged() throws(StorageError) {
         try compare(Self.identity(of: file, path))
+        try checkEnd()
         var status = stat()
         guard stat(path, &status) == 0 else { throw changed("it was removed") }
         try compare(FileIdentity(status))
+    }
+
+    /// Some files, such as those of /proc, have more bytes than their size says.
+    private func checkEnd() throws(StorageError) {
+        var next: UInt8 = 0
+        let count: Int
+        do throws(SystemError) {
+            count = try withUnsafeMutableBytes(of: &next) { byte throws(SystemError) in
+                try file.read(into: byte, at: identity.size)
+            }
+        } catch {
+            throw .file(path, "cannot be read: \(error.reason)")
+        }
+        guard count == 0 else { throw changed("there is more in it than the \(identity.size) bytes of its size") }
     }
 
     private func compare(_ now: FileIdentity) throws(StorageError) {

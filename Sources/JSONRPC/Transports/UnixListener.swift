@@ -21,7 +21,7 @@ public final class UnixListener {
         let lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lock >= 0 else { throw Self.unusable(path, errno) }
         defer { Glibc.close(lock) }
-        flock(lock, LOCK_EX)
+        Self.wait(for: lock)
 
         try Self.clear(path, &address)
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -66,6 +66,11 @@ public final class UnixListener {
         }
     }
 
+    /// At most a second: whoever else has locked the directory must not keep the service from starting.
+    private static func wait(for lock: Int32) {
+        for _ in 0..<100 where flock(lock, LOCK_EX | LOCK_NB) != 0 { usleep(10_000) }
+    }
+
     /// Removes a socket file that nobody listens on.
     private static func clear(_ path: String, _ address: inout sockaddr_un) throws(Unusable) {
         var status = stat()
@@ -73,7 +78,7 @@ public final class UnixListener {
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw Unusable(message: "\(path) cannot be listened on: there is a file that is no socket.")
         }
-        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard probe >= 0 else { throw unusable(path, errno) }
         defer { Glibc.close(probe) }
         let answer = withSocketAddress(&address) { connect(probe, $0, $1) }
