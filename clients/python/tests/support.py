@@ -14,7 +14,7 @@ from typing import Any, cast
 from storage_rpc import Snapshot, Storage, UploadTask
 from storage_rpc.values import Callback, Status
 
-PATIENCE = 20.0  # seconds; a safety net, never a measure
+PATIENCE = 60.0  # seconds; a safety net, never a measure
 MIB = 1 << 20
 
 
