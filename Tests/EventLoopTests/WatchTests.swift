@@ -97,13 +97,6 @@ import Testing
     var all: [Int: Watch] = [:]
 }
 
-/// Lets the loop wait for descriptors this many times.
-@Loop func turns(_ count: Int) async {
-    for _ in 0..<count {
-        await withCheckedContinuation { waiter in Loop.atEndOfTurn { waiter.resume() } }
-    }
-}
-
 final class Pipe: Sendable {
     let reading: Int32
     let writing: Int32

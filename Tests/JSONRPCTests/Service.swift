@@ -101,9 +101,3 @@ func complaint(_ line: String?) throws -> String {
     let id = message["id"].map { String(decoding: written($0), as: UTF8.self) }
     return "\(id ?? "?") \(message["error"]?["code"]?.number?.literal ?? "?")"
 }
-
-@Loop func turns(_ count: Int) async {
-    for _ in 0..<count {
-        await withCheckedContinuation { waiter in Loop.atEndOfTurn { waiter.resume() } }
-    }
-}

@@ -31,12 +31,6 @@ let opening: Conversation = [
 ]
 
 extension StorageError {
-    static let busy: StorageError = {
-        var error = StorageError(.unknown, "The engine is busy.")
-        error.retryable = true
-        return error
-    }()
-    static let refused = StorageError(.unauthorized, "The engine does not like it.")
     static let gaveUp: StorageError = {
         var error = busy
         error.code = .retryLimitExceeded

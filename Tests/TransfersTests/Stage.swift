@@ -54,19 +54,3 @@ extension ScriptedSession {
         answer(.completed(.stored(upload.reference, size: upload.source.size)))
     }
 }
-
-extension StorageError {
-    static let busy: StorageError = {
-        var error = StorageError(.unknown, "The engine is busy.")
-        error.retryable = true
-        return error
-    }()
-    static let refused = StorageError(.unauthorized, "The engine does not like it.")
-}
-
-/// Lets everything run that can run now.
-@Loop func turns(_ count: Int) async {
-    for _ in 0..<count {
-        await withCheckedContinuation { waiter in Loop.atEndOfTurn { waiter.resume() } }
-    }
-}

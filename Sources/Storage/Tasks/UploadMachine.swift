@@ -188,7 +188,7 @@ extension UploadMachine {
             isOpen = true
         case .received(let offset):
             let asked = state.step == .query
-            if !asked { chunk = min(chunk > chunks.largest / 2 ? chunks.largest : chunk * 2, chunks.largest) }
+            if !asked { chunk = chunk > chunks.largest / 2 ? chunks.largest : chunk * 2 }
             self.offset = offset
             offsetIsCertain = true
             failuresInARow = 0

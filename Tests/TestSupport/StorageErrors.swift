@@ -1,0 +1,13 @@
+import Storage
+
+extension StorageError {
+    /// An engine's failure that may be retried.
+    public static let busy: StorageError = {
+        var error = StorageError(.unknown, "The engine is busy.")
+        error.retryable = true
+        return error
+    }()
+
+    /// One that may not.
+    public static let refused = StorageError(.unauthorized, "The engine does not like it.")
+}
