@@ -8,18 +8,22 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "storage-rpc",
-            dependencies: ["Methods", "Backends", "Transfers", "Storage", "JSONRPC", "EventLoop", "CSystem"],
+            dependencies: [
+                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "CSystem",
+            ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
                 .unsafeFlags(
                     ["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections"],
                     .when(platforms: [.linux], configuration: .release))
             ]),
-        .target(name: "Methods", dependencies: ["JSONRPC", "Transfers", "Storage", "EventLoop", "Contract"]),
+        .target(
+            name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "EventLoop", "Contract"]),
         .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
         .target(name: "Backends", dependencies: ["Storage", "Database", "Checksums", "EventLoop", "CSystem"]),
         .target(name: "Storage", dependencies: ["MediaTypes"]),
-        .target(name: "JSONRPC", dependencies: ["EventLoop", "CSystem"]),
+        .target(name: "JSONRPC", dependencies: ["JSONText", "EventLoop", "CSystem"]),
+        .target(name: "JSONText"),
         .target(name: "Database", dependencies: ["CSQLite"]),
         .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
@@ -36,16 +40,19 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["Methods", "Backends", "Transfers", "Storage", "JSONRPC", "EventLoop", "Contract"],
+            dependencies: [
+                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "Contract",
+            ],
             path: "Tests/TestSupport"),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),
-        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "EventLoop", "TestSupport"]),
+        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
+        .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "MediaTypes", "TestSupport"]),
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "EventLoop", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
         .testTarget(
             name: "BackendsTests", dependencies: ["Backends", "Storage", "Database", "EventLoop", "TestSupport"]),
-        .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "TestSupport"]),
+        .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],

@@ -1,3 +1,5 @@
+import JSONText
+
 /// Bytes that came in and were not taken yet, with a mark up to where they were searched, so that none is searched twice.
 struct ByteQueue: Sendable {
     private var storage: [UInt8] = []

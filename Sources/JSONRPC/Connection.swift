@@ -1,3 +1,4 @@
+import JSONText
 import EventLoop
 
 /// One who can be told news.

@@ -1,3 +1,5 @@
+import JSONText
+
 /// Cuts one connection's bytes into messages, whichever way they arrive in pieces.
 ///
 /// The first bytes decide between lines (one message each) and headers (`Content-Length: N`, an empty line, N bytes).

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The headers of one message as far as they have been read.
 struct HeaderBlock: Sendable {
     static let maxBytes = 16 << 10

@@ -1,3 +1,5 @@
+import JSONText
+
 /// One message from the peer, taken apart. Every JSON value is one of these.
 enum Incoming {
     case request(RequestID, method: String, Params)

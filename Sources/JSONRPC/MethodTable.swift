@@ -1,3 +1,4 @@
+import JSONText
 import EventLoop
 
 /// Every method of a service by name; decoding the params yields a call that is ready to run.

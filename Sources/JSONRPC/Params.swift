@@ -1,3 +1,5 @@
+import JSONText
+
 /// The params of one request, or one object within them: taken by name, each with its type, nothing left over.
 public struct Params: Sendable {
     private var members: [JSON.Member]

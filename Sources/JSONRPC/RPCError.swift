@@ -1,3 +1,5 @@
+import JSONText
+
 /// The error object of a reply.
 public struct RPCError: Error, Equatable, Sendable {
     public var code: Int

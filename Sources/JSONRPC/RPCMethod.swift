@@ -1,3 +1,4 @@
+import JSONText
 import EventLoop
 
 /// One method a peer may call. The stored properties are its params, `run` is its behaviour.

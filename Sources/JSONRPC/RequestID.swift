@@ -1,3 +1,5 @@
+import JSONText
+
 /// The id a peer chose for a request, as it will be echoed: `1` and `"1"` are two ids, and no digit is lost.
 struct RequestID: Hashable, Sendable {
     let text: String

@@ -1,3 +1,4 @@
+import JSONText
 import FoundationEssentials
 import JSONRPC
 import Storage
@@ -23,8 +24,7 @@ extension Reference {
 
 extension ObjectMetadata {
     var json: JSON {
-        let checksum = withUnsafeBytes(of: crc32c.bigEndian) { Data($0) }
-        let members: [JSON.Member] = [
+        var members: [JSON.Member] = [
             .init(key: "bucket", value: .string(reference.bucket)),
             .init(key: "fullPath", value: .string(reference.fullPath)),
             .init(key: "name", value: .string(reference.name)),
@@ -33,9 +33,12 @@ extension ObjectMetadata {
             .init(key: "size", value: JSON(size)),
             .init(key: "timeCreated", value: .string(timeCreated.rfc3339)),
             .init(key: "updated", value: .string(updated.rfc3339)),
-            .init(key: "md5Hash", value: .string(Data(md5).base64EncodedString())),
-            .init(key: "crc32c", value: .string(checksum.base64EncodedString())),
         ]
+        if let md5 { members.append(.init(key: "md5Hash", value: .string(Data(md5).base64EncodedString()))) }
+        if let crc32c {
+            let bytes = withUnsafeBytes(of: crc32c.bigEndian) { Data($0) }
+            members.append(.init(key: "crc32c", value: .string(bytes.base64EncodedString())))
+        }
         return .object(members + settable.members)
     }
 }

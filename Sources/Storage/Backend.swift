@@ -1,7 +1,9 @@
 /// A place that objects live in.
 public protocol Backend: Sendable {
-    /// How many uploads may move bytes at the same time; those that fit one request do not count.
+    /// How many uploads may move bytes at the same time.
     var uploadsAtOnce: Int { get }
+    /// The same for those that fit one request, which do not count above.
+    var smallUploadsAtOnce: Int { get }
     /// Objects up to this size, in bytes, are uploaded in one request.
     var oneRequestLimit: Int64 { get }
     /// In bytes, where nobody set a fixed size: the first chunk, and the largest that it may grow to.
@@ -12,8 +14,13 @@ public protocol Backend: Sendable {
     func beginUpload(_ upload: Upload) -> any UploadSession
 
     /// Throws `objectNotFound`, or why the engine could not tell.
-    func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata
-    func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws(StorageError) -> ObjectMetadata
+    func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
+    func updateMetadata(
+        of reference: Reference, _ change: MetadataChange, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata
+
+    /// Returns when nothing is left to do that nobody waits for, such as telling a server what is not wanted.
+    func settle() async
 }
 
 /// One upload's line to its engine. At most one step is in flight, ever.
@@ -33,12 +40,17 @@ public struct Upload: Sendable {
     public var metadata: SettableMetadata
     /// The base64 MD5 that the bytes must have.
     public var expectedMD5: String?
+    public var caller: Caller
 
-    public init(reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil) {
+    public init(
+        reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
+        caller: Caller = Caller(patience: .seconds(600))
+    ) {
         self.reference = reference
         self.source = source
         self.metadata = metadata
         self.expectedMD5 = expectedMD5
+        self.caller = caller
     }
 }
 

@@ -57,13 +57,14 @@ public struct ObjectMetadata: Equatable, Sendable {
     public var size: Int64
     public var timeCreated: Timestamp
     public var updated: Timestamp
-    public var md5: [UInt8]
-    public var crc32c: UInt32
+    /// Either of the two may be unknown to a remote engine.
+    public var md5: [UInt8]?
+    public var crc32c: UInt32?
     public var settable: SettableMetadata
 
     public init(
         reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,
-        updated: Timestamp, md5: [UInt8], crc32c: UInt32, settable: SettableMetadata
+        updated: Timestamp, md5: [UInt8]?, crc32c: UInt32?, settable: SettableMetadata
     ) {
         self.reference = reference
         self.generation = generation

@@ -31,6 +31,27 @@ public struct StorageError: Error, Equatable, Sendable {
     public var serverResponse: String?
     /// The same call may succeed later without any change to it.
     public var retryable = false
+    /// How long the server asked to be left alone before that.
+    public var retryAfter: Duration?
+    /// What was tried in vain since the last progress, where the time for retries has run out.
+    public var attempts: [Attempt] = []
+
+    /// One try that failed.
+    public struct Attempt: Equatable, Sendable {
+        public var time: Timestamp
+        /// What the server answered, or else why there was no answer.
+        public var httpStatus: Int?
+        public var cause: String
+        /// Bytes that the engine had acknowledged.
+        public var completedUnitCount: Int64
+
+        public init(time: Timestamp, httpStatus: Int?, cause: String, completedUnitCount: Int64) {
+            self.time = time
+            self.httpStatus = httpStatus
+            self.cause = cause
+            self.completedUnitCount = completedUnitCount
+        }
+    }
 
     public init(_ code: Code, _ message: String) {
         self.code = code

@@ -13,7 +13,7 @@ public final class Transfers {
     private let clock: any Clock<Duration>
     private let room = Waiters()
     private let rest = Waiters()
-    private lazy var small = Places(limit: 256) { [unowned self] in released() }
+    private lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
     private lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
     private var tasks: [String: UploadTask] = [:]
     private var finished: [String] = []
@@ -42,15 +42,18 @@ public final class Transfers {
     }
 
     /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
-    public func upload(_ data: [UInt8], to reference: Reference, _ change: MetadataChange) async throws -> UploadTask {
+    public func upload(
+        _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+    ) async throws -> UploadTask {
         let settings = settings
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        return try create(.data(data), reference, change, settings, contentTypeFrom: [reference.name])
+        return try create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
     }
 
     /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
-    public func upload(file path: String, to reference: Reference, _ change: MetadataChange) async throws -> UploadTask
-    {
+    public func upload(
+        file path: String, to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+    ) async throws -> UploadTask {
         let settings = settings
         let source: UploadSource, failure: StorageError?
         do throws(StorageError) {
@@ -60,17 +63,23 @@ public final class Transfers {
         }
         try Task.checkCancellation()
         return try create(
-            source, reference, change, settings, contentTypeFrom: [path, reference.name], failing: failure)
+            source, reference, change, settings, tokens, contentTypeFrom: [path, reference.name], failing: failure)
     }
 
-    public func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata {
-        try await backend.metadata(of: reference.checkedAsObject("has no metadata"))
+    public func metadata(
+        of reference: Reference, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(tokens))
     }
 
     public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange
+        of reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
     ) async throws(StorageError) -> ObjectMetadata {
-        try await backend.updateMetadata(of: reference.checkedAsObject("has no metadata"), change)
+        try await backend.updateMetadata(of: reference.checkedAsObject("has no metadata"), change, for: caller(tokens))
+    }
+
+    private func caller(_ tokens: (any TokenSource)?) -> Caller {
+        Caller(tokens: tokens, patience: .seconds(settings.maxOperationRetryTime))
     }
 
     /// Returns when no task runs or waits for a place: what is left is paused or has ended.
@@ -87,7 +96,7 @@ public final class Transfers {
 
     private func create(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
-        contentTypeFrom names: [String],
+        _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
         failing error: StorageError? = nil
     ) throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
@@ -95,7 +104,9 @@ public final class Transfers {
         metadata.content[.contentType] =
             names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
         try metadata.apply(change.withoutRemovals)
-        let upload = Upload(reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash)
+        let upload = Upload(
+            reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
+            caller: Caller(tokens: tokens, patience: .seconds(settings.maxUploadRetryTime)))
         return register(upload, settings, error.map { FailedSession(error: $0) } ?? backend.beginUpload(upload))
     }
 

@@ -1,3 +1,4 @@
+import JSONText
 import CSystem
 import Glibc
 import JSONRPC

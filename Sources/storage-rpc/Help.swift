@@ -1,3 +1,4 @@
+import JSONText
 import Methods
 
 /// What `--help` says, on one screen.

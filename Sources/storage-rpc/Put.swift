@@ -1,3 +1,4 @@
+import JSONText
 import Backends
 import CSystem
 import EventLoop

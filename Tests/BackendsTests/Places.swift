@@ -153,6 +153,14 @@ extension Upload {
 }
 
 extension Backend {
+    func metadata(of reference: Reference) async throws -> ObjectMetadata {
+        try await metadata(of: reference, for: Caller(patience: .seconds(10)))
+    }
+
+    func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws -> ObjectMetadata {
+        try await updateMetadata(of: reference, change, for: Caller(patience: .seconds(10)))
+    }
+
     @discardableResult
     func put(_ bytes: [UInt8], at path: String, in bucket: String = "b") async throws -> ObjectMetadata {
         try await run(.data(bytes, to: ref(path, in: bucket)))

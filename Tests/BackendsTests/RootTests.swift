@@ -48,7 +48,7 @@ import Testing
     @Test func `An abandoned upload is swept too`() async throws {
         let place = try await EmbeddedUnderTest()
         let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
-        #expect(await session.perform(.open) == .opened)
+        #expect(await session.perform(.open) == .opened())
         #expect(await session.perform(.send(0..<300_000)) == .received(upTo: 300_000))
         #expect(try await place.contents() == Contents(objects: 0, rows: 0, files: 1, filesOnDisk: 1))
         #expect(try await place.reopened().contents() == .none)

@@ -60,7 +60,7 @@ import Testing
         let place = try await EmbeddedUnderTest()
         let path = try place.scratch.file("source", noise(1_500_000))
         let session = place.backend.beginUpload(try await place.backend.upload(file: path, to: "a"))
-        #expect(await session.perform(.open) == .opened)
+        #expect(await session.perform(.open) == .opened())
         #expect(await session.perform(.send(0..<262_144)) == .received(upTo: 262_144))
         session.abort()
         try Meddling.overwrite.meddle(path, place.scratch)

@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 import Synchronization
 import TestSupport

@@ -1,3 +1,4 @@
+import JSONText
 import EventLoop
 import TestSupport
 import Testing

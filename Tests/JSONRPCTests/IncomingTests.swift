@@ -1,3 +1,5 @@
+import TestSupport
+import JSONText
 import Testing
 
 @testable import JSONRPC

@@ -27,7 +27,7 @@ extension UploadMachine {
 let opening: Conversation = [
     (.asked(.start), [.acquire]),
     (.admitted, [.publish(.resume), .perform(.open)]),
-    (.answered(.opened), [.perform(.send(0..<2))]),
+    (.answered(.opened()), [.perform(.send(0..<2))]),
 ]
 
 extension StorageError {

@@ -40,7 +40,7 @@ import Testing
             (.asked(.resume), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
             (.asked(.pause), [.abort]),
-            (.answered(.opened), [.release, .publish(.pause)]),
+            (.answered(.opened()), [.release, .publish(.pause)]),
             (.asked(.resume), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.send(0..<2))]),
         ])

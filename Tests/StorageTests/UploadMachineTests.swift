@@ -21,7 +21,7 @@ import Testing
         machine.converse([
             (.asked(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
-            (.answered(.opened), [.perform(.send(0..<4))]),
+            (.answered(.opened()), [.perform(.send(0..<4))]),
             (.answered(.received(upTo: 4)), [.publish(.progress), .perform(.send(4..<8))]),
             (.answered(.received(upTo: 8)), [.publish(.progress), .perform(.send(8..<10))]),
         ])
@@ -32,14 +32,14 @@ import Testing
         var machine = UploadMachine(size: size, chunks: ChunkSizes(first: 4, largest: 4))
         _ = machine.handle(.asked(.start))
         _ = machine.handle(.admitted)
-        #expect(machine.handle(.answered(.opened)) == [.perform(.send(first))])
+        #expect(machine.handle(.answered(.opened())) == [.perform(.send(first))])
     }
 
     @Test func `Sizes at the far end do not overflow`() {
         var machine = UploadMachine(size: .max, chunks: .fixed(.max))
         _ = machine.handle(.asked(.start))
         _ = machine.handle(.admitted)
-        #expect(machine.handle(.answered(.opened)) == [.perform(.send(0..<ChunkSizes.fixed(.max).first))])
+        #expect(machine.handle(.answered(.opened())) == [.perform(.send(0..<ChunkSizes.fixed(.max).first))])
         let next = ChunkSizes.fixed(.max).first..<Int64.max
         #expect(
             machine.handle(.answered(.received(upTo: next.lowerBound))) == [.publish(.progress), .perform(.send(next))])
@@ -50,7 +50,7 @@ import Testing
         machine.converse([
             (.asked(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
-            (.answered(.opened), [.perform(.send(0..<0))]),
+            (.answered(.opened()), [.perform(.send(0..<0))]),
             (.answered(.completed(try stored(0))), [.release, .publish(.progress), .publish(.success)]),
         ])
         #expect(machine.progress.fractionCompleted == 1)
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `What nobody waits for does nothing`() throws {
         let strangers: [UploadMachine.Event] = [
-            .admitted, .answered(.opened), .answered(.received(upTo: 2)), .answered(.aborted),
+            .admitted, .answered(.opened()), .answered(.received(upTo: 2)), .answered(.aborted),
             .answered(.completed(try stored())), .answered(.failed(.refused)), .retryDue(attempt: 1),
         ]
         var paused = UploadMachine.growing()

@@ -105,7 +105,7 @@ private struct Walk {
         case .sendWhole: return try complete()
         case .open:
             (isOpen, stored, told) = (true, 0, 0)
-            return try handle(.answered(.opened))
+            return try handle(.answered(.opened()))
         case .query: break
         case .send(let range):
             if range.upperBound == machine.size, !partly, stored >= range.lowerBound { return try complete() }

@@ -4,6 +4,7 @@ import Synchronization
 /// An engine that does nothing by itself: a test sees each step and gives its answer.
 public final class ScriptedBackend: Backend {
     public let uploadsAtOnce: Int
+    public let smallUploadsAtOnce = 256
     public let oneRequestLimit: Int64
     public let chunkSizes: ChunkSizes
     /// What `inspect` says of every file.
@@ -31,15 +32,17 @@ public final class ScriptedBackend: Backend {
         return session
     }
 
-    public func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata {
+    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         throw .objectNotFound(reference)
     }
 
     public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange
+        of reference: Reference, _ change: MetadataChange, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         throw .objectNotFound(reference)
     }
+
+    public func settle() async {}
 }
 
 /// One upload into a scripted engine.

@@ -1,3 +1,4 @@
+import JSONText
 import Foundation
 
 /// A conversation with the service as it lies in `protocol/transcripts`: what is said, and what must be heard.

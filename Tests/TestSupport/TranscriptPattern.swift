@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 
 /// What placeholders stand for so far, and whether a message is the one that was written down.

@@ -1,3 +1,4 @@
+import JSONText
 import Contract
 import JSONRPC
 import Synchronization

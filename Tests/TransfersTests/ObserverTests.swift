@@ -14,7 +14,7 @@ import Transfers
         #expect(ear.story == [], "a queued task has nothing to tell")
         task.start()
         _ = await session.nextStep()
-        session.answer(.opened)
+        session.answer(.opened())
         for offset in [Int64(2), 6, 14] {
             _ = await session.nextStep()
             session.answer(.received(upTo: offset))

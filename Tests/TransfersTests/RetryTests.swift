@@ -61,7 +61,7 @@ import Transfers
         let (task, session) = try await stage.upload(size)
         task.start()
         #expect(await session.nextStep() == .open)
-        session.answer(.opened)
+        session.answer(.opened())
         #expect(await session.nextStep() == .send(0..<ChunkSizes.granularity))
     }
 

@@ -29,7 +29,7 @@ import Transfers
         let (task, session) = try await upload()
         task.start()
         #expect(await session.nextStep() == .open)
-        session.answer(.opened)
+        session.answer(.opened())
         #expect(await session.nextStep() == .send(0..<2))
         return (task, session)
     }

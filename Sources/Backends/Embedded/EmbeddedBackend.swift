@@ -6,6 +6,7 @@ import Storage
 /// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
 public final class EmbeddedBackend: Backend {
     public let uploadsAtOnce = 4
+    public let smallUploadsAtOnce = 256
     /// Up to here an object's bytes are a row: one commit stores it.
     public let oneRequestLimit: Int64 = 64 << 10
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
@@ -30,15 +31,18 @@ public final class EmbeddedBackend: Backend {
 
     public func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
 
-    public func metadata(of reference: Reference) async throws(StorageError) -> ObjectMetadata {
+    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
         try await store.read { try $0.metadata(of: reference) }
     }
 
     public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange
+        of reference: Reference, _ change: MetadataChange, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try await store.write { try $0.update(reference, change) }
     }
+
+    /// What is not done behind everybody's back is done at the next start.
+    public func settle() async {}
 
     /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last moment.
     func commit(

@@ -89,7 +89,7 @@ extension EmbeddedUpload {
                 let file = try await backend.newFile()
                 queue.submit { [self] in
                     stage(file)
-                    attempt.answer(.opened)
+                    attempt.answer(.opened())
                 }
             } catch {
                 attempt.answer(.failed(error))

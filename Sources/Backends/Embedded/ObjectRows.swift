@@ -89,7 +89,8 @@ extension Database {
             "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             .integer(bucket), .name(object.reference), .integer(object.generation), .integer(object.metageneration),
             .integer(object.size), .integer(object.timeCreated.microseconds), .integer(object.updated.microseconds),
-            .blob(object.md5), .integer(Int64(object.crc32c)), content[0], content[1], content[2], content[3],
+            .blob(object.md5 ?? []), .integer(Int64(object.crc32c ?? 0)), content[0], content[1], content[2],
+            content[3],
             content[4], .text(UUID().uuidString.lowercased()), file)
         try insertCustom(object)
     }

@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 
 /// `exit`: ends the process, with status 0 after `shutdown`, else 1.

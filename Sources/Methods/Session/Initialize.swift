@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 
 /// `initialize`: says what this service is. Nobody has to call it.

@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 
 /// `service/ping`: is anybody there?

@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 
 /// `shutdown`: from here on the connection may only ask for the end.

@@ -1,3 +1,4 @@
+import JSONText
 import JSONRPC
 import Storage
 import Transfers

@@ -54,11 +54,14 @@ public struct UploadMachine: Equatable, Sendable {
 
     /// How the step in flight ended.
     public enum Answer: Equatable, Sendable {
-        case opened
+        /// Every chunk but the last has to be a multiple of so many bytes.
+        case opened(granularity: Int64 = ChunkSizes.granularity)
         /// The engine has all bytes before this offset.
         case received(upTo: Int64)
         case completed(ObjectMetadata)
         case failed(StorageError)
+        /// The engine knows nothing of what was opened, any more.
+        case forgotten(StorageError)
         case aborted
     }
 
@@ -196,7 +199,7 @@ extension UploadMachine {
             guard offset > acknowledged else { return [] }
             acknowledged = offset
             return [.publish(.progress)]
-        case .failed, .aborted:
+        case .failed, .forgotten, .aborted:
             offsetIsCertain = !isOpen
             chunk = chunks.first
         case .completed:

@@ -1,4 +1,5 @@
-import JSONRPC
+import TestSupport
+import JSONText
 import Testing
 
 struct JSONParserTests {

@@ -2,12 +2,12 @@
 ///
 /// A word is tested for all its bytes at once: `word - ones & ~word & highs` has the high bit of every byte that was
 /// zero. A borrow can set a bit above a true one, never below, so the lowest bit set is always right.
-enum ByteScan {
+package enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     /// The offset of the first `byte` at or after `start`.
-    static func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    package static func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         let pattern = ones &* UInt64(byte)
         let end = first(in: bytes, from: start) { word in
             let match = word ^ pattern

@@ -6,7 +6,7 @@ public struct JSONNumber: Sendable, Hashable {
     public let literal: String
 
     /// Takes `literal` as it is; it has to follow the grammar of RFC 8259 already.
-    init(literal: String) {
+    package init(literal: String) {
         self.literal = literal
     }
 

@@ -1,4 +1,5 @@
-import JSONRPC
+import TestSupport
+import JSONText
 import Testing
 
 @Suite(.enabled(if: !JSONTestSuite.files.isEmpty, "\(JSONTestSuite.isMissing)"))

@@ -1,0 +1,46 @@
+/// A secret that proves who asks. It is sent to the engine's server and shown nowhere else.
+public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// Whose token it is, and with that how it is sent.
+    public enum Kind: String, CaseIterable, Sendable {
+        /// Of a user of Firebase Authentication.
+        case idToken
+        /// OAuth 2.0, of Google Cloud.
+        case accessToken
+        /// Of an app, from Firebase App Check.
+        case appCheckToken
+    }
+
+    public var kind: Kind
+    public var secret: String
+    /// From then on it is worth nothing; nil where nobody said.
+    public var expires: Timestamp?
+
+    public init(_ kind: Kind, _ secret: String, expires: Timestamp? = nil) {
+        self.kind = kind
+        self.secret = secret
+        self.expires = expires
+    }
+
+    public var description: String { "\(kind)(…)" }
+    public var customMirror: Mirror { Mirror(self, children: ["kind": kind]) }
+}
+
+/// Where tokens come from: a client, a file, a command, a service that issues them.
+public protocol TokenSource: Sendable {
+    /// The token to send now; nil where this source has none of that kind. One that has expired, or that the
+    /// server has just `refused`, is not given again. Throws `unauthenticated` that says what to look at.
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token?
+}
+
+/// Who asks an engine for something, and how long they are ready to wait.
+public struct Caller: Sendable {
+    /// Nil asks as nobody in particular.
+    public var tokens: (any TokenSource)?
+    /// How long failures may be retried.
+    public var patience: Duration
+
+    public init(tokens: (any TokenSource)? = nil, patience: Duration) {
+        self.tokens = tokens
+        self.patience = patience
+    }
+}
