@@ -20,7 +20,9 @@ let package = Package(
         .target(
             name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "EventLoop", "Contract"]),
         .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
-        .target(name: "Backends", dependencies: ["Storage", "Database", "Checksums", "EventLoop", "CSystem"]),
+        .target(
+            name: "Backends",
+            dependencies: ["Storage", "Database", "HTTP", "JSONText", "Checksums", "EventLoop", "CSystem"]),
         .target(name: "Storage", dependencies: ["MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "EventLoop", "CSystem"]),
         .target(name: "JSONText"),
@@ -51,7 +53,8 @@ let package = Package(
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "EventLoop", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
         .testTarget(
-            name: "BackendsTests", dependencies: ["Backends", "Storage", "Database", "EventLoop", "TestSupport"]),
+            name: "BackendsTests",
+            dependencies: ["Backends", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),

@@ -10,19 +10,15 @@ public final class ReadAhead: HTTPBodySource {
     /// Fills the whole buffer from `offset` of the body on. Called on a worker thread, may block. What it throws
     /// ends the transfer with `bodyFailed` and the error's text.
     public typealias Fill = @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws -> Void
-    /// Sees every byte of the body once, in order, on a worker thread, however often the body is sent.
-    public typealias Inspect = @Sendable (_ bytes: UnsafeRawBufferPointer) -> Void
 
     public let count: Int64
     private let threads: WorkerThreads
     private let fill: Fill
-    private let inspect: Inspect?
     private let state: Mutex<ReadAheadState>
 
-    public init(count: Int64, on threads: WorkerThreads, inspect: Inspect? = nil, fill: @escaping Fill) {
+    public init(count: Int64, on threads: WorkerThreads, fill: @escaping Fill) {
         self.count = count
         self.threads = threads
-        self.inspect = inspect
         self.fill = fill
         state = Mutex(ReadAheadState(count: count))
     }
@@ -50,20 +46,11 @@ public final class ReadAhead: HTTPBodySource {
             var failure: String?
             do {
                 try fill(block.bytes, block.offset)
-                show(block)
             } catch {
                 failure = String(describing: error)
             }
             let wake = state.withLock { $0.filled(block, failure) }
             wake?()
         }
-    }
-
-    private func show(_ block: ReadAheadState.Block) {
-        guard let inspect else { return }
-        let seen = state.withLock { $0.inspect(upTo: block.offset + Int64(block.bytes.count)) }
-        let known = Int(max(0, seen - block.offset))
-        guard known < block.bytes.count else { return }
-        inspect(UnsafeRawBufferPointer(rebasing: block.bytes[known...]))
     }
 }

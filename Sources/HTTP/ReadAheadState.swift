@@ -28,7 +28,6 @@ struct ReadAheadState: @unchecked Sendable {
     /// Rises when all blocks are forgotten.
     private var turn = 0
     private var isFilling = false
-    private var inspected: Int64 = 0
     private(set) var failure: String?
     private var wake: HTTPWaker?
 
@@ -80,12 +79,6 @@ struct ReadAheadState: @unchecked Sendable {
         }
         defer { wake = nil }
         return wake
-    }
-
-    /// Returns how far the bytes were inspected before.
-    mutating func inspect(upTo offset: Int64) -> Int64 {
-        defer { inspected = max(inspected, offset) }
-        return inspected
     }
 
     /// Lets go of the memory, which a job may still be filling.

@@ -19,6 +19,7 @@ extension ccurl_callbacks {
             },
             seek: { context, offset, origin in
                 guard let transfer = Transfer.of(context), origin == 0 else { return 2 }
+                if transfer.request.isSentOnce, offset < transfer.position { return 1 }
                 transfer.position = offset
                 return 0
             },

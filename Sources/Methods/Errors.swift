@@ -12,6 +12,17 @@ extension StorageError: RPCErrorConvertible {
         if let httpStatus { members.append(.init(key: "httpStatus", value: JSON(Int64(httpStatus)))) }
         if let serverResponse { members.append(.init(key: "serverResponse", value: .string(serverResponse))) }
         members.append(.init(key: "retryable", value: .bool(retryable)))
+        if !attempts.isEmpty { members.append(.init(key: "attempts", value: .array(attempts.map(\.json)))) }
+        return .object(members)
+    }
+}
+
+extension StorageError.Attempt {
+    fileprivate var json: JSON {
+        var members: [JSON.Member] = [.init(key: "time", value: .string(time.rfc3339))]
+        if let httpStatus { members.append(.init(key: "httpStatus", value: JSON(Int64(httpStatus)))) }
+        members.append(.init(key: "cause", value: .string(cause)))
+        members.append(.init(key: "completedUnitCount", value: JSON(completedUnitCount)))
         return .object(members)
     }
 }

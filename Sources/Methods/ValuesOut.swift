@@ -68,6 +68,7 @@ extension TaskSnapshot {
             .init(key: "metadata", value: metadataJSON),
         ]
         if let error { members.append(.init(key: "error", value: error.rpcError.json)) }
+        if let retry { members.append(.init(key: "retry", value: retry.json)) }
         return .object(members)
     }
 
@@ -87,6 +88,15 @@ extension Progress {
         [
             "completedUnitCount": JSON(completedUnitCount), "totalUnitCount": JSON(totalUnitCount),
             "fractionCompleted": JSON(fractionCompleted),
+        ]
+    }
+}
+
+extension Retry {
+    fileprivate var json: JSON {
+        [
+            "attempt": JSON(Int64(attempt)), "of": .string(of.rawValue), "at": .string(at.rfc3339),
+            "error": error.rpcError.json,
         ]
     }
 }

@@ -86,7 +86,7 @@ public struct FileIdentity: Equatable, Sendable {
     }
 }
 
-/// Sizes of chunks in bytes: each accepted chunk doubles the next one, a failure starts anew.
+/// Sizes of chunks in bytes: between them they follow the speed of the line, and a failure starts anew.
 public struct ChunkSizes: Equatable, Sendable {
     public var first: Int64
     public var largest: Int64

@@ -6,6 +6,16 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
 
+    /// So much later, cut off to microseconds; at most the last moment that there is.
+    public func advanced(by duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = duration.components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let (later, overflow2) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+        let (sum, overflow3) = microseconds.addingReportingOverflow(later)
+        guard overflow || overflow2 || overflow3 else { return Timestamp(microseconds: sum) }
+        return Timestamp(microseconds: duration < .zero ? .min : .max)
+    }
+
     /// RFC 3339, UTC, milliseconds: `2016-03-01T20:16:01.673Z`. Cut off, not rounded.
     public var rfc3339: String {
         let (days, timeOfDay) = microseconds.dividedByFloor(86_400_000_000)
@@ -15,6 +25,52 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return year.padded(4) + "-" + month.padded(2) + "-" + day.padded(2) + "T"
             + (seconds / 3600).padded(2) + ":" + (seconds / 60 % 60).padded(2) + ":" + (seconds % 60).padded(2)
             + "." + (milliseconds % 1000).padded(3) + "Z"
+    }
+
+    /// Takes any offset from UTC and any number of digits of the second; nil where it is none such.
+    public init?(rfc3339 text: String) {
+        var rest = Substring(text).utf8
+        func digits(_ count: Int) -> Int64? {
+            let part = rest.prefix(count)
+            guard part.count == count, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            rest = rest.dropFirst(count)
+            return part.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+        }
+        func skip(_ marks: String) -> UInt8? {
+            rest.first.flatMap { marks.utf8.contains($0) ? rest.removeFirst() : nil }
+        }
+        guard let year = digits(4), skip("-") != nil, let month = digits(2), skip("-") != nil, let day = digits(2),
+            skip("Tt ") != nil, let hour = digits(2), skip(":") != nil, let minute = digits(2), skip(":") != nil,
+            let second = digits(2), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+            second <= 60
+        else { return nil }
+        var fraction: Int64 = 0
+        if skip(".") != nil {
+            let digits = rest.prefix { (0x30...0x39).contains($0) }
+            guard !digits.isEmpty else { return nil }
+            rest = rest.dropFirst(digits.count)
+            for place in 0..<6 {
+                fraction =
+                    fraction * 10 + (place < digits.count ? Int64(digits.dropFirst(place).first ?? 0x30) - 0x30 : 0)
+            }
+        }
+        var offset: Int64 = 0
+        guard let zone = skip("Zz+-") else { return nil }
+        if zone == UInt8(ascii: "+") || zone == UInt8(ascii: "-") {
+            guard let hours = digits(2), skip(":") != nil, let minutes = digits(2) else { return nil }
+            offset = (hours * 60 + minutes) * (zone == UInt8(ascii: "-") ? -60 : 60)
+        }
+        guard rest.isEmpty else { return nil }
+        let seconds = Self.days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        microseconds = seconds * 1_000_000 + fraction
+    }
+
+    /// Since 1970: the other way round.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let (era, yearOfEra) = year.dividedByFloor(400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
     /// The proleptic Gregorian calendar, counted in eras of 400 years that begin on the first of March.

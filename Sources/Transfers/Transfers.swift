@@ -11,6 +11,7 @@ public final class Transfers {
     public var settings = Settings()
     private let backend: any Backend
     private let clock: any Clock<Duration>
+    private let now: @Sendable () -> Timestamp
     private let room = Waiters()
     private let rest = Waiters()
     private lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
@@ -20,9 +21,14 @@ public final class Transfers {
     private var lastNumber = 0
     private var lastHandle = 0
 
-    public init(backend: any Backend, clock: any Clock<Duration> = ContinuousClock()) {
+    /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
+    public init(
+        backend: any Backend, clock: any Clock<Duration> = ContinuousClock(),
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
         self.backend = backend
         self.clock = clock
+        self.now = now
     }
 
     /// In the order of their creation.
@@ -116,11 +122,11 @@ public final class Transfers {
         let machine = UploadMachine(
             size: size, oneRequest: oneRequest,
             chunks: settings.uploadChunkSizeBytes.map(ChunkSizes.fixed) ?? backend.chunkSizes,
-            patience: .seconds(settings.maxUploadRetryTime))
+            patience: .seconds(settings.maxUploadRetryTime), seed: .random(in: .min ... .max))
         lastNumber += 1
         let task = UploadTask(
             number: lastNumber, upload: upload, machine: machine, session: session, places: oneRequest ? small : large,
-            clock: clock,
+            clock: clock, now: now,
             ended: { [weak self] in self?.finish($0) })
         tasks[task.id] = task
         return task

@@ -15,6 +15,7 @@ public final class UploadTask {
     private var session: (any UploadSession)?
     private let places: Places
     private let clock: any Clock<Duration>
+    private let now: @Sendable () -> Timestamp
     private let ended: @Loop (UploadTask) -> Void
     private var events: [UploadMachine.Event] = []
     private var isHandling = false
@@ -25,7 +26,8 @@ public final class UploadTask {
 
     init(
         number: Int, upload: Upload, machine: UploadMachine, session: any UploadSession, places: Places,
-        clock: any Clock<Duration>, ended: @escaping @Loop (UploadTask) -> Void
+        clock: any Clock<Duration>, now: @escaping @Sendable () -> Timestamp,
+        ended: @escaping @Loop (UploadTask) -> Void
     ) {
         self.number = number
         self.upload = upload
@@ -33,6 +35,7 @@ public final class UploadTask {
         self.session = session
         self.places = places
         self.clock = clock
+        self.now = now
         self.ended = ended
     }
 
@@ -43,6 +46,10 @@ public final class UploadTask {
             task: id, status: status ?? state.status, state: state(for: status),
             progress: machine.progress, reference: upload.reference,
             metadata: .uploading(upload.metadata, md5Hash: upload.expectedMD5))
+        if var retry = machine.retry {
+            retry.error = retry.error.about(upload.reference)
+            snapshot.retry = retry
+        }
         if status == .progress { return snapshot }
         switch machine.state {
         case .ended(.succeeded(let metadata)): snapshot.metadata = .stored(metadata)
@@ -150,9 +157,14 @@ extension UploadTask {
         }
     }
 
+    /// The step has begun when this returns: an abort right behind it finds it.
     private func perform(_ step: UploadMachine.Step) {
         guard let session else { return }
-        Task { post(.answered(await session.perform(step))) }
+        let elapsed = clock.stopwatch()
+        Task.immediate { [now] in
+            let answer = await session.perform(step)
+            post(.answered(answer, took: elapsed(), at: now()))
+        }
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
@@ -172,5 +184,13 @@ extension UploadTask {
         session = nil
         upload.source = .data([])
         ended(self)
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Tells how long ago it was made.
+    fileprivate func stopwatch() -> @Sendable () -> Duration {
+        let start = now
+        return { start.duration(to: now) }
     }
 }

@@ -55,6 +55,10 @@ struct ServiceOptions {
     var socket: String?
     var root: String?
     var bucket = "default-bucket"
+    var engine = Engine.Kind.embedded
+    var endpoint: String?
+    /// Plain http to other machines.
+    var allowInsecure = false
     /// In bytes.
     var maxMessageBytes = 64 << 20
     var logLevel = LogLevel.warning
@@ -63,16 +67,12 @@ struct ServiceOptions {
         switch flag {
         case "--root": root = try line.value("a directory")
         case "--bucket": bucket = try line.value("a name")
-        case "--engine": try checkEngine(line.value("embedded"))
+        case "--engine": engine = try line.choice()
+        case "--endpoint": endpoint = try line.value("a URL")
+        case "--allow-insecure": allowInsecure = true
         case "--max-message-bytes": maxMessageBytes = try line.number(in: 1024...(1 << 40))
         case "--log-level": logLevel = try line.choice()
         default: throw UsageError(message: "unknown flag \(flag); try --help")
-        }
-    }
-
-    private func checkEngine(_ engine: String) throws(UsageError) {
-        guard engine == "embedded" else {
-            throw UsageError(message: "--engine takes embedded, not \"\(engine)\"; try --help")
         }
     }
 }

@@ -23,13 +23,13 @@ struct Put {
 
     /// A service in this very process, at the other end of a socket pair.
     private static func ownService(_ options: ServiceOptions) throws -> Int32 {
-        let backend = EmbeddedBackend(try Server.openRoot(options))
+        let engine = try Engine(options)
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw Client.Failure(message: "no socket pair can be made: \(String(cString: strerror(errno)))")
         }
         let far = Descriptor(owning: ends[1])
-        Task { @Loop in Server(options, backend).serve(far) }
+        Task { @Loop in Server(options, engine).serve(far) }
         return ends[0]
     }
 

@@ -11,11 +11,12 @@ import Transfers
 @Loop
 final class Server {
     private let options: ServiceOptions
+    private let engine: Engine
     private let log: Log
     private let transfers: Transfers
     private lazy var service = Service(
         .init(
-            engine: "embedded", defaultBucket: options.bucket, maxMessageBytes: options.maxMessageBytes,
+            engine: options.engine.rawValue, defaultBucket: options.bucket, maxMessageBytes: options.maxMessageBytes,
             processID: getpid()),
         transfers: transfers, end: { [weak self] status in self?.end(status) })
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
@@ -25,36 +26,26 @@ final class Server {
     private var ending: Int32?
     private var isSuspended = false
 
-    init(_ options: ServiceOptions, _ backend: EmbeddedBackend) {
+    init(_ options: ServiceOptions, _ engine: Engine) {
         self.options = options
+        self.engine = engine
         log = Log(level: options.logLevel)
-        transfers = Transfers(backend: backend)
-        Task { await open(backend) }
+        transfers = Transfers(backend: engine.backend)
+        Task { await open() }
     }
 
     /// Serves until it is told to end. Throws what keeps it from starting.
     nonisolated static func run(_ options: ServiceOptions) throws -> Never {
         let signals = csystem_termination_signals()
         let stdio = options.stdio ? try StandardStreams() : nil
-        let backend = EmbeddedBackend(try openRoot(options))
+        let engine = try Engine(options)
         Task { @Loop in
-            let server = Server(options, backend)
+            let server = Server(options, engine)
             server.watch(signals)
             if let path = options.socket { server.listen(path) }
             if let stdio { server.serve(stdio) }
         }
         while true { pause() }
-    }
-
-    nonisolated static func openRoot(_ options: ServiceOptions) throws(Root.Unusable) -> Root {
-        try Root(options.root ?? Self.defaultRoot)
-    }
-
-    private nonisolated static var defaultRoot: String {
-        if let data = getenv("XDG_DATA_HOME").map({ String(cString: $0) }), data.hasPrefix("/") {
-            return data + "/storage-rpc"
-        }
-        return (getenv("HOME").map { String(cString: $0) } ?? "/tmp") + "/.local/share/storage-rpc"
     }
 
     /// One more peer, on a socket.
@@ -63,10 +54,11 @@ final class Server {
     }
 
     private func serve(_ stdio: StandardStreams) {
-        let transfers = transfers
+        let (transfers, backend) = (transfers, engine.backend)
         let linger: Connection<Session>.Linger = { connection in
             await connection.workIsDone()
             do { try await transfers.restsOnly() } catch { return }
+            await backend.settle()
         }
         serve(input: stdio.input, output: stdio.output, linger: linger) { $0.end(0) }
     }
@@ -105,9 +97,9 @@ final class Server {
         _exit(1)
     }
 
-    private func open(_ backend: EmbeddedBackend) async {
+    private func open() async {
         do {
-            try await backend.open()
+            try await engine.open()
         } catch {
             fail(error.message)
         }
@@ -128,6 +120,7 @@ final class Server {
         listener?.close()
         Task {
             do { try await transfers.suspend() } catch {}
+            await engine.backend.settle()
             isSuspended = true
             for connection in connections.values { Task { await connection.finish() } }
             exitIfAllAreGone()
@@ -159,5 +152,4 @@ struct StandardStreams: Sendable {
     }
 }
 
-extension Root.Unusable: Complaint {}
 extension UnixListener.Unusable: Complaint {}

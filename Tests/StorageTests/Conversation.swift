@@ -15,6 +15,18 @@ extension UploadMachine {
         UploadMachine(size: size, oneRequest: true, chunks: ChunkSizes(first: 2, largest: 8))
     }
 
+    /// Started, admitted and opened.
+    static func sending(
+        _ size: Int64 = 20, _ chunks: ChunkSizes = ChunkSizes(first: 2, largest: 8), granularity: Int64 = 1,
+        patience: Duration = .seconds(600)
+    ) -> UploadMachine {
+        var machine = UploadMachine(size: size, chunks: chunks, patience: patience)
+        _ = machine.handle(.asked(.start))
+        _ = machine.handle(.admitted)
+        _ = machine.handle(.answered(.opened(granularity: granularity)))
+        return machine
+    }
+
     mutating func converse(_ conversation: Conversation, _ location: SourceLocation = #_sourceLocation) {
         for (number, line) in conversation.enumerated() {
             let effects = handle(line.said)
@@ -30,13 +42,18 @@ let opening: Conversation = [
     (.answered(.opened()), [.perform(.send(0..<2))]),
 ]
 
+/// The rests of a machine with the seed 0, before retries of these numbers in a row.
+func rests(_ retries: Int...) -> [Duration] {
+    var backoff = Backoff(seed: 0)
+    return retries.map { backoff.delay(beforeRetry: $0) }
+}
+
+/// Rests for the first time, before a retry with the number 0.
+let rested: [UploadMachine.Effect] = [.wake(attempt: 1, after: rests(0)[0])]
+
 extension StorageError {
-    static let gaveUp: StorageError = {
-        var error = busy
-        error.code = .retryLimitExceeded
-        error.message = "Max retry time for operation exceeded, please try again. The last failure: \(busy.message)"
-        return error
-    }()
+    /// What the engine has lost.
+    static let gone = StorageError(.unknown, "The engine knows no such upload.")
 }
 
 func stored(_ size: Int64 = 20) throws -> ObjectMetadata {
@@ -45,4 +62,8 @@ func stored(_ size: Int64 = 20) throws -> ObjectMetadata {
 
 extension UploadMachine.State {
     static func failed(_ error: StorageError) -> Self { .ended(.failed(error)) }
+
+    var error: StorageError? {
+        if case .ended(.failed(let error)) = self { error } else { nil }
+    }
 }

@@ -31,9 +31,26 @@ import Testing
         #expect(state.isFinished == (fitting == [.success] || fitting == [.failure]))
     }
 
-    @Test func `A pause doubles with each failure, up to 64 seconds`() {
-        let delays = (-1...100).map(Backoff.delay(afterFailures:))
-        #expect(Array(delays.prefix(8)) == [1, 1, 2, 4, 8, 16, 32, 64].map { Duration.seconds($0) })
-        #expect(delays.dropFirst(8).allSatisfy { $0 == .seconds(64) })
+    @Test func `A rest doubles with each retry up to 64 seconds, less up to half of it`() {
+        for seed in UInt64(0)..<200 {
+            var (backoff, again) = (Backoff(seed: seed), Backoff(seed: seed))
+            for number in -1...100 {
+                let most = Duration.seconds(1 << min(max(number, 0), 6))
+                let delay = backoff.delay(beforeRetry: number)
+                #expect(delay >= most / 2 && delay <= most)
+                #expect(delay == again.delay(beforeRetry: number))
+            }
+        }
+    }
+
+    @Test func `Rests are spread over all that they may last`() {
+        let delays = (UInt64(0)..<1000).map { seed in
+            var backoff = Backoff(seed: seed)
+            return backoff.delay(beforeRetry: 1)
+        }
+        for part in 0..<10 {
+            let (from, to) = (Duration.milliseconds(1000 + part * 100), Duration.milliseconds(1100 + part * 100))
+            #expect((50...150).contains(delays.count { from <= $0 && $0 < to }))
+        }
     }
 }

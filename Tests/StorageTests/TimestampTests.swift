@@ -39,4 +39,16 @@ import Testing
     func `The far ends of time are text too`(microseconds: Int64) {
         #expect(Timestamp(microseconds: microseconds).rfc3339.hasSuffix("Z"))
     }
+
+    @Test func `Later is later, up to the end of time`() {
+        let moment = Timestamp(microseconds: 5)
+        #expect(moment.advanced(by: .zero) == moment)
+        #expect(moment.advanced(by: .milliseconds(1500)).microseconds == 1_500_005)
+        #expect(moment.advanced(by: .nanoseconds(1999)).microseconds == 6)
+        #expect(moment.advanced(by: .seconds(-1)).microseconds == -999_995)
+        for seconds in [Int64.max, Int64.max / 1_000_000] {
+            #expect(Timestamp(microseconds: 1_000_000).advanced(by: .seconds(seconds)).microseconds == .max)
+            #expect(Timestamp(microseconds: -1_000_000).advanced(by: .seconds(-seconds)).microseconds == .min)
+        }
+    }
 }

@@ -57,7 +57,7 @@ import Testing
         var resting = UploadMachine.growing()
         resting.converse(
             opening + [
-                (.answered(.failed(.busy)), [.wake(attempt: 1, after: .seconds(1))]),
+                (.answered(.failed(.busy)), rested),
                 (.asked(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: 1), []),
                 (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.query)]),
             ])

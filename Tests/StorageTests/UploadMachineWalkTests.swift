@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-/// One upload, and an engine that does what it likes but does not lie.
+/// One upload, and an engine that does what it likes: it fails, stops, forgets, lies, and takes its time.
 private struct Walk {
     let seed: UInt64
     var machine: UploadMachine
@@ -37,16 +37,22 @@ private struct Walk {
     private var told: Int64?
     private var published: [Status] = []
     private var isPaused = false
+    /// Since the last rest, pause or loss.
+    private var steps: [UploadMachine.Step] = []
+    private var ledger: Ledger
+    /// What was acknowledged whenever the engine forgot.
+    private var losses: Set<Int64> = []
 
     init(seed: UInt64) {
         self.seed = seed
         random = SeededGenerator(state: seed)
         let size = Int64.random(in: 0...64, using: &random)
         let first = Int64.random(in: 1...8, using: &random)
+        ledger = Ledger(patience: .seconds(Int.random(in: 0...20, using: &random)))
         machine = UploadMachine(
             size: size, oneRequest: Bool.random(using: &random) && size < 8,
             chunks: ChunkSizes(first: first, largest: first << Int.random(in: 0...3, using: &random)),
-            patience: .seconds(Int.random(in: 0...20, using: &random)))
+            patience: ledger.patience, seed: seed)
     }
 
     mutating func step() throws {
@@ -71,6 +77,9 @@ private struct Walk {
         try #require(machine.taskState.isFinished, "seed \(seed)")
         try #require(published.filter { $0 == .success || $0 == .failure }.count == 1, "seed \(seed)")
         try #require(places == 0 && inFlight == nil, "seed \(seed)")
+        if case .ended(.failed(let error)) = machine.state, error.code == .retryLimitExceeded {
+            try #require((1...100).contains(error.attempts.count), "seed \(seed)")
+        }
     }
 
     private mutating func ask(_ wish: UploadMachine.Wish) throws {
@@ -83,36 +92,74 @@ private struct Walk {
 
     private mutating func answer(_ step: UploadMachine.Step) throws {
         inFlight = nil
-        let mood = Int.random(in: 0..<20, using: &random)
-        switch mood {
-        case 0..<3: told = nil; return try handle(.answered(.failed(.busy)))
-        case 3: if seed % 5 == 0 { return try handle(.answered(.failed(.refused))) }
-        case 4, 5:
-            // Stopped midway, and nobody knows where.
-            if case .send(let range) = step {
-                stored = Int64.random(in: range.lowerBound...range.upperBound, using: &random)
-            }
-            told = nil
-            return try handle(.answered(.aborted))
-        case 6: stored = Int64.random(in: 0...stored, using: &random)
-        default: break
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0..<3: try hear(.failed(.busy), to: step)
+        case 3: try hear(.failed(.busy(retryAfter: .seconds(Int.random(in: 0...8, using: &random)))), to: step)
+        case 4 where seed % 5 == 0: try hear(.failed(.refused), to: step)
+        case 5: try stopMidway(step)
+        case 6: try lie(to: step)
+        case 7 where seed % 3 == 0: try lose(step)
+        case 8:
+            stored = Int64.random(in: 0...stored, using: &random)
+            try obey(step, partly: false)
+        case 9: try obey(step, partly: true)
+        default: try obey(step, partly: false)
         }
-        try obey(step, partly: mood == 7)
+    }
+
+    /// Nobody knows how much of it arrived.
+    private mutating func stopMidway(_ step: UploadMachine.Step) throws {
+        if case .send(let range) = step {
+            stored = Int64.random(in: range.lowerBound...range.upperBound, using: &random)
+        }
+        try hear(.aborted, to: step)
+    }
+
+    private mutating func lie(to step: UploadMachine.Step) throws {
+        switch step {
+        case .open: try hear(.opened(granularity: Int64.random(in: -2...70, using: &random)), to: step)
+        case .sendWhole: try hear(.failed(.busy), to: step)
+        case .query, .send:
+            let offset =
+                seed % 7 == 0
+                ? Int64.random(in: .min ... .max, using: &random) : Int64.random(in: 0...machine.size, using: &random)
+            try hear(.received(upTo: offset), to: step)
+        }
+    }
+
+    private mutating func lose(_ step: UploadMachine.Step) throws {
+        (isOpen, stored) = (false, 0)
+        let isSecond = !losses.insert(machine.acknowledged).inserted
+        try hear(.forgotten(.gone), to: step)
+        if isSecond { try #require(machine.taskState.isFinished, "seed \(seed)") }
     }
 
     private mutating func obey(_ step: UploadMachine.Step, partly: Bool) throws {
         switch step {
         case .sendWhole: return try complete()
-        case .open:
-            (isOpen, stored, told) = (true, 0, 0)
-            return try handle(.answered(.opened()))
+        case .open: return try hear(.opened(), to: step)
         case .query: break
         case .send(let range):
             if range.upperBound == machine.size, !partly, stored >= range.lowerBound { return try complete() }
             stored = partly ? Int64.random(in: range.lowerBound...range.upperBound, using: &random) : range.upperBound
         }
-        told = stored
-        try handle(.answered(.received(upTo: stored)))
+        try hear(.received(upTo: stored), to: step)
+    }
+
+    /// The answer as an event, with what follows from it for the promises.
+    private mutating func hear(_ answer: UploadMachine.Answer, to step: UploadMachine.Step) throws {
+        let took = Duration.milliseconds(Int.random(in: 0...3000, using: &random))
+        switch answer {
+        case .opened: (isOpen, stored, told) = (true, 0, 0)
+        case .received(let offset): told = offset
+        case .forgotten: (steps, told) = ([], nil)
+        case .completed, .failed, .aborted: told = nil
+        }
+        if machine.isFailure(answer, to: step) {
+            told = nil
+            ledger.spend(took)
+        }
+        try handle(.answered(answer, took: took))
     }
 
     private mutating func complete() throws {
@@ -121,7 +168,12 @@ private struct Walk {
 
     private mutating func handle(_ event: UploadMachine.Event) throws {
         let acknowledged = machine.acknowledged
+        if case .retryDue(let attempt) = event, machine.retry?.attempt == attempt {
+            steps = []
+            ledger.restIsOver()
+        }
         for effect in machine.handle(event) { try carryOut(effect) }
+        if machine.acknowledged > acknowledged { ledger.renew() }
         try #require(machine.acknowledged >= acknowledged, "seed \(seed)")
         try #require((0...machine.size).contains(machine.acknowledged), "seed \(seed)")
         try #require((inFlight != nil) == isMoving, "seed \(seed): \(machine.state)")
@@ -143,7 +195,10 @@ private struct Walk {
         case .release: places = 0
         case .perform(let step): try check(step)
         case .abort: try #require(inFlight != nil, "seed \(seed)")
-        case .wake(let attempt, _): alarms.append(attempt)
+        case .wake(let attempt, let rest):
+            alarms.append(attempt)
+            let isAllowed = ledger.allows(rest)
+            try #require(isAllowed, "seed \(seed): \(rest) after \(ledger)")
         case .discard: break
         case .publish(let status): try check(status)
         }
@@ -152,6 +207,8 @@ private struct Walk {
     private mutating func check(_ step: UploadMachine.Step) throws {
         try #require(inFlight == nil && places == 1, "seed \(seed): \(step)")
         inFlight = step
+        try #require(!steps.contains(step), "seed \(seed): \(step) again, without a rest")
+        steps.append(step)
         guard case .send(let range) = step else { return }
         try #require(isOpen && told == range.lowerBound, "seed \(seed): \(range) where \(told ?? -1) was told")
         try #require(range.upperBound <= machine.size, "seed \(seed)")
@@ -161,10 +218,42 @@ private struct Walk {
     private mutating func check(_ status: Status) throws {
         published.append(status)
         switch status {
-        case .pause: isPaused = true
+        case .pause: (isPaused, steps) = (true, [])
         case .resume: isPaused = false
         case .progress: try #require(!isPaused, "seed \(seed)")
         case .success, .failure: break
+        }
+    }
+}
+
+/// What rests and failures took since the last progress.
+private struct Ledger {
+    let patience: Duration
+    private var spent = Duration.zero
+    private var rest = Duration.zero
+
+    init(patience: Duration) { self.patience = patience }
+
+    mutating func spend(_ time: Duration) { spent += time }
+
+    /// Whether there may be another rest, which begins now.
+    mutating func allows(_ rest: Duration) -> Bool {
+        self.rest = rest
+        return rest > .zero && spent + rest <= patience
+    }
+
+    mutating func restIsOver() { spent += rest }
+    mutating func renew() { spent = .zero }
+}
+
+extension UploadMachine {
+    /// Whether the step failed, by itself.
+    fileprivate func isFailure(_ answer: Answer, to step: Step) -> Bool {
+        switch (answer, step) {
+        case (.failed, _), (.forgotten, _): true
+        case (.aborted, _): isSettled
+        case (.received(let offset), .send(let range)): isSettled && offset <= range.lowerBound
+        case (.received, _), (.opened, _), (.completed, _): false
         }
     }
 }

@@ -8,6 +8,13 @@ extension StorageError {
         return error
     }()
 
+    /// One that asks for patience.
+    public static func busy(retryAfter: Duration) -> StorageError {
+        var error = busy
+        error.retryAfter = retryAfter
+        return error
+    }
+
     /// One that may not.
     public static let refused = StorageError(.unauthorized, "The engine does not like it.")
 }

@@ -11,31 +11,41 @@ import Transfers
         let (_, session) = try await stage.sending()
         for seconds in [1, 2, 4, 8] {
             session.answer(.failed(.busy))
-            #expect(await stage.clock.nextSleep() == .seconds(seconds))
+            let rest = try await stage.rest(upTo: seconds)
             #expect(!session.isInFlight)
-            stage.clock.advance(by: .seconds(seconds))
+            stage.clock.advance(by: rest)
             #expect(await session.nextStep() == .query)
         }
         session.answer(.received(upTo: 0))
         #expect(await session.nextStep() == .send(0..<2))
     }
 
+    @Test func `Tasks that failed together rest differently`() async throws {
+        var rests: Set<Duration> = []
+        for _ in 0..<20 {
+            let (task, session) = try await stage.sending()
+            session.answer(.failed(.busy))
+            rests.insert(try await stage.rest(upTo: 1))
+            #expect(try await task.cancel())
+        }
+        #expect(rests.count > 1)
+    }
+
     @Test func `An alarm from before a pause wakes nobody after it`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.failed(.busy))
-        #expect(await stage.clock.nextSleep() == .seconds(1))
-        stage.clock.advance(by: .milliseconds(500))
+        let first = try await stage.rest(upTo: 1)
         #expect(try await task.pause())
         #expect(task.resume())
         #expect(await session.nextStep() == .query)
         session.answer(.received(upTo: 0))
         #expect(await session.nextStep() == .send(0..<2))
-        session.answer(.failed(.busy))
-        #expect(await stage.clock.nextSleep() == .seconds(1))
-        stage.clock.advance(by: .milliseconds(500))
+        session.answer(.failed(.busy(retryAfter: .seconds(5))))
+        #expect(await stage.clock.nextSleep() == .seconds(5))
+        stage.clock.advance(by: first)
         await turns(5)
         #expect(!session.isInFlight, "the first alarm was due, the second one not")
-        stage.clock.advance(by: .milliseconds(500))
+        stage.clock.advance(by: .seconds(5) - first)
         #expect(await session.nextStep() == .query)
     }
 
@@ -43,9 +53,10 @@ import Transfers
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 1)
         let (task, session) = try await stage.sending()
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 600)
+        stage.clock.advance(by: .milliseconds(900))
         session.answer(.failed(.busy))
-        #expect(await stage.clock.nextSleep() == .seconds(1))
-        stage.clock.advance(by: .seconds(1))
+        #expect(await stage.clock.nextSleep() == .milliseconds(100))
+        stage.clock.advance(by: .milliseconds(100))
         #expect(await session.nextStep() == .query)
         session.answer(.failed(.busy))
         let error = await #expect(throws: StorageError.self) { try await task.result() }
@@ -53,6 +64,47 @@ import Transfers
         #expect(error?.message.contains("The engine is busy.") == true)
         #expect(error?.object == "a" && error?.bucket == "b")
         #expect(session.discards == 1)
+    }
+
+    @Test func `The error tells when what was tried`() async throws {
+        try stage.transfers.settings.set(.maxUploadRetryTime, to: 10)
+        let (task, session) = try await stage.sending()
+        session.answer(.received(upTo: 2))
+        #expect(await session.nextStep() == .send(2..<6))
+        stage.clock.advance(by: .seconds(7))
+        session.answer(.failed(.busy(retryAfter: .seconds(3))))
+        #expect(await stage.clock.nextSleep() == .seconds(3))
+        stage.clock.advance(by: .seconds(3))
+        #expect(await session.nextStep() == .query)
+        stage.clock.advance(by: .seconds(20))
+        session.answer(.failed(.busy))
+        let error = await #expect(throws: StorageError.self) { try await task.result() }
+        #expect(
+            error?.attempts
+                == [7, 30].map { seconds in
+                    StorageError.Attempt(
+                        time: Stage.start.advanced(by: .seconds(seconds)), httpStatus: nil,
+                        cause: StorageError.busy.message, completedUnitCount: 2)
+                })
+        #expect(task.snapshot().error == error)
+    }
+
+    @Test func `A snapshot tells what a rest is for`() async throws {
+        let (task, session) = try await stage.sending()
+        stage.clock.advance(by: .seconds(3))
+        session.answer(.failed(.busy))
+        let due = Stage.start.advanced(by: .seconds(3) + (try await stage.rest(upTo: 1)))
+        let retry = Retry(attempt: 1, of: .upload, at: due, error: .busy.about(try Stage.reference()))
+        #expect(task.snapshot().retry == retry)
+        #expect(task.snapshot().state == .running)
+        let ear = Ear()
+        ear.observeAll(task)
+        #expect(ear.heard.map(\.snapshot.retry) == [retry, retry])
+        #expect(try await task.pause())
+        #expect(task.snapshot().retry == nil)
+        #expect(ear.story.last == "pause pause 0" && ear.heard.last?.snapshot.retry == nil)
+        #expect(try await task.cancel())
+        #expect(task.snapshot().retry == nil)
     }
 
     @Test func `A fixed chunk size holds for tasks made afterwards`() async throws {

@@ -6,13 +6,18 @@ import Transfers
 
 /// A service's tasks over an engine and a clock that obey the test.
 @Loop final class Stage {
+    /// The time of day when the clock has not moved yet: the beginning of 2026.
+    nonisolated static let start = Timestamp(microseconds: 1_767_225_600_000_000)
+
     let backend: ScriptedBackend
     let clock = ManualClock()
     let transfers: Transfers
 
     init(_ backend: ScriptedBackend = ScriptedBackend()) {
         self.backend = backend
-        transfers = Transfers(backend: backend, clock: clock)
+        transfers = Transfers(backend: backend, clock: clock) { [clock] in
+            Stage.start.advanced(by: clock.sinceStart)
+        }
     }
 
     static func reference(_ path: String = "a") throws -> Reference { try Reference(bucket: "b", path: path) }
@@ -32,6 +37,13 @@ import Transfers
         session.answer(.opened())
         #expect(await session.nextStep() == .send(0..<2))
         return (task, session)
+    }
+
+    /// The rest that somebody just began, which lasts at most so long and at least half of it.
+    func rest(upTo seconds: Int) async throws -> Duration {
+        let rest = try #require(await clock.nextSleep())
+        #expect(rest >= .milliseconds(seconds * 500) && rest <= .seconds(seconds))
+        return rest
     }
 }
 

@@ -141,7 +141,7 @@ extension EmbeddedUpload {
 
 extension EmbeddedUpload {
     private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: Attempt) {
-        do throws(StorageError) { try check(md5) } catch { return attempt.answer(.failed(error)) }
+        do throws(StorageError) { try upload.checkMD5(md5) } catch { return attempt.answer(.failed(error)) }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body)
         backend.commit(object, if: attempt.mayCommit) { outcome in
@@ -151,12 +151,5 @@ extension EmbeddedUpload {
             case .failure(let error): attempt.answer(.failed(error))
             }
         }
-    }
-
-    private func check(_ md5: [UInt8]) throws(StorageError) {
-        guard let expected = upload.expectedMD5, Data(base64Encoded: expected) != Data(md5) else { return }
-        throw StorageError(
-            .nonMatchingChecksum,
-            "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expected).")
     }
 }

@@ -1,6 +1,5 @@
 import Database
 import FoundationEssentials
-import Glibc
 import Storage
 
 /// An object that is about to be committed: its bytes are in memory, or in a file that is synced already.
@@ -138,12 +137,4 @@ extension Value {
     static func name(_ reference: Reference) -> Value { .blob(Array(reference.fullPath.utf8)) }
 
     fileprivate init(_ text: String?) { self = text.map(Value.text) ?? .null }
-}
-
-extension Timestamp {
-    static var now: Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
-    }
 }

@@ -1,4 +1,6 @@
 import Checksums
+import FoundationEssentials
+import Storage
 
 /// MD5 and CRC32C of bytes that come piece by piece.
 struct Checksum: Sendable {
@@ -30,5 +32,15 @@ struct Checksum: Sendable {
                 count = 16
             }
         }
+    }
+}
+
+extension Upload {
+    /// Throws `nonMatchingChecksum` unless the bytes have the MD5 that they were to have.
+    func checkMD5(_ md5: [UInt8]) throws(StorageError) {
+        guard let expectedMD5, Data(base64Encoded: expectedMD5) != Data(md5) else { return }
+        throw StorageError(
+            .nonMatchingChecksum,
+            "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expectedMD5).")
     }
 }

@@ -1,6 +1,23 @@
-/// How long to rest after failures in a row: 1, 2, 4 … 64 seconds, as the SDKs do.
-public enum Backoff {
-    public static func delay(afterFailures failures: Int) -> Duration {
-        .seconds(1 << min(max(failures, 0), 6))
+/// How long to rest before each retry: 1, 2, 4 … 64 seconds, less up to half of it by chance.
+///
+/// Chance keeps those that failed together from coming back together. The same seed gives the same rests.
+public struct Backoff: Equatable, Sendable {
+    private var state: UInt64
+
+    public init(seed: UInt64) { state = seed }
+
+    /// Whole milliseconds. The first retry has the number 0.
+    public mutating func delay(beforeRetry number: Int) -> Duration {
+        let half: UInt64 = 500 << UInt64(min(max(number, 0), 6))
+        return .milliseconds(half + next().multipliedFullWidth(by: half + 1).high)
+    }
+
+    /// The generator SplitMix64.
+    private mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }

@@ -61,10 +61,12 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var reference: Reference
     public var metadata: Metadata
     public var error: StorageError?
+    /// What it waits for while it rests after a failure.
+    public var retry: Retry?
 
     public init(
         task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
-        metadata: Metadata, error: StorageError? = nil
+        metadata: Metadata, error: StorageError? = nil, retry: Retry? = nil
     ) {
         self.task = task
         self.status = status
@@ -73,6 +75,7 @@ public struct TaskSnapshot: Equatable, Sendable {
         self.reference = reference
         self.metadata = metadata
         self.error = error
+        self.retry = retry
     }
 }
 
@@ -90,6 +93,10 @@ extension UploadMachine {
     }
 
     public var progress: Progress { Progress(completedUnitCount: acknowledged, totalUnitCount: size) }
+
+    public var retry: Retry? {
+        if case .resting(let retry, _) = state { retry } else { nil }
+    }
 
     /// It was told to stop and has not yet: a pause or a cancellation is not answered before it has.
     public var isSettled: Bool {

@@ -1,8 +1,10 @@
 /// The rules of one upload, without clocks, sockets or disks.
 ///
 /// Feed it events in the order they happened and carry out the effects in the order returned,
-/// each finished before the next. At most one step is in flight, ever; after a failure the engine
-/// is asked where it is before anything is sent. Exactly one of success and failure is published, last.
+/// each finished before the next. At most one step is in flight, ever; after a failure it rests, then
+/// the engine is asked where it is before anything is sent. What it says is believed, but only bytes that
+/// it never had before are progress, which alone renews patience. Exactly one of success and failure is
+/// published, last.
 ///
 ///     ready ──▶ queued ──▶ working ──▶ ended
 ///                 ▲        │ ▲   │ ▲
@@ -19,7 +21,7 @@ public struct UploadMachine: Equatable, Sendable {
         /// That step was told to stop; nothing else happens until it has ended.
         case stopping(Step, then: Intent)
         /// The last step failed and will be tried again.
-        case resting(attempt: Int)
+        case resting(Retry, for: Duration)
         case paused
         case ended(Outcome)
     }
@@ -41,43 +43,6 @@ public struct UploadMachine: Equatable, Sendable {
         case failed(StorageError)
     }
 
-    public enum Event: Equatable, Sendable {
-        case asked(Wish)
-        /// It has a place now.
-        case admitted
-        case answered(Answer)
-        case retryDue(attempt: Int)
-    }
-
-    /// What the user wants.
-    public enum Wish: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel }
-
-    /// How the step in flight ended.
-    public enum Answer: Equatable, Sendable {
-        /// Every chunk but the last has to be a multiple of so many bytes.
-        case opened(granularity: Int64 = ChunkSizes.granularity)
-        /// The engine has all bytes before this offset.
-        case received(upTo: Int64)
-        case completed(ObjectMetadata)
-        case failed(StorageError)
-        /// The engine knows nothing of what was opened, any more.
-        case forgotten(StorageError)
-        case aborted
-    }
-
-    public enum Effect: Equatable, Sendable {
-        /// Get in line for a place.
-        case acquire
-        /// Give the place back, or leave the line.
-        case release
-        case perform(Step)
-        case abort
-        case wake(attempt: Int, after: Duration)
-        /// What was stored so far is not wanted any more.
-        case discard
-        case publish(Status)
-    }
-
     /// In bytes.
     public let size: Int64
     public private(set) var state = State.ready
@@ -85,22 +50,22 @@ public struct UploadMachine: Equatable, Sendable {
     public private(set) var acknowledged: Int64 = 0
 
     private let oneRequest: Bool
-    private let chunks: ChunkSizes
-    /// How long it may rest in all, after failures in a row, before it gives up.
-    private let patience: Duration
-    private var chunk: Int64
+    private var chunk: NextChunk
+    private var patience: Patience
     private var offset: Int64 = 0
     private var isOpen = false
     private var offsetIsCertain = true
-    private var failuresInARow = 0
-    private var rested = Duration.zero
+    /// What had been acknowledged when the engine forgot it.
+    private var acknowledgedBeforeForgotten: Int64?
 
-    public init(size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, patience: Duration = .seconds(600)) {
+    /// `patience` is how long rests and failing steps may take in all without progress, `seed` what rests are drawn from.
+    public init(
+        size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, patience: Duration = .seconds(600), seed: UInt64 = 0
+    ) {
         self.size = size
         self.oneRequest = oneRequest
-        self.chunks = chunks
-        self.patience = patience
-        self.chunk = chunks.first
+        self.chunk = NextChunk(chunks)
+        self.patience = Patience(limit: patience, seed: seed)
     }
 
     public mutating func handle(_ event: Event) -> [Effect] {
@@ -110,8 +75,8 @@ public struct UploadMachine: Equatable, Sendable {
         case .asked(.pause): pause()
         case .asked(.cancel): cancel()
         case .admitted: state == .queued ? [.publish(.resume)] + begin() : []
-        case .answered(let answer): accept(answer)
-        case .retryDue(let attempt): state == .resting(attempt: attempt) ? begin() : []
+        case .answered(let answer, let took, let time): accept(answer, took, time)
+        case .retryDue(let attempt): retry(attempt)
         }
     }
 }
@@ -166,50 +131,95 @@ extension UploadMachine {
 // MARK: - Answers
 
 extension UploadMachine {
-    private mutating func accept(_ answer: Answer) -> [Effect] {
-        let stopping: Intent?
+    private mutating func accept(_ answer: Answer, _ took: Duration, _ time: Timestamp) -> [Effect] {
+        let step: Step, stopping: Intent?
         switch state {
-        case .working: stopping = nil
-        case .stopping(_, let intent): stopping = intent
+        case .working(let inFlight): (step, stopping) = (inFlight, nil)
+        case .stopping(let inFlight, let intent): (step, stopping) = (inFlight, intent)
         case .ready, .queued, .resting, .paused, .ended: return []
         }
+        let answer = judged(answer, to: step, wasStopped: stopping != nil)
         if case .completed(let metadata) = answer { return succeed(metadata) }
         if stopping == .cancel { return end(.cancelled) }
-        if case .failed(let error) = answer, !error.retryable { return end(.failed(error)) }
-        if case .received(let offset) = answer, !(0...size).contains(offset) { return end(.failed(lie(offset))) }
-        let news = learn(from: answer)
+        if let error = final(answer) { return end(.failed(error)) }
+        let news = learn(from: answer, to: step, took, time)
         if stopping == .pause { return news + turn(to: .paused, [.release, .publish(.pause)]) }
         if stopping == .goOn { return news + [.publish(.pause), .publish(.resume)] + begin() }
-        if case .failed(let error) = answer { return rest(after: error) }
+        if case .failed(let error) = answer { return rest(after: error, of: step, time) }
         return news + begin()
     }
 
-    /// Takes in what the engine is known to have, and what is no longer certain.
-    private mutating func learn(from answer: Answer) -> [Effect] {
+    /// The answer, or the failure that it amounts to: no step that led nowhere is simply done again.
+    private func judged(_ answer: Answer, to step: Step, wasStopped: Bool) -> Answer {
+        switch (answer, step) {
+        case (.completed, _), (.failed, _), (.opened, .open), (.forgotten, .query), (.forgotten, .send): answer
+        case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole): .failed(error)
+        case (.aborted, _): wasStopped ? answer : .failed(.stoppedByItself)
+        case (.received(let offset), .query): (0...size).contains(offset) ? answer : .failed(lie(offset))
+        case (.received(let offset), .send(let range)):
+            if !(0...size).contains(offset) {
+                .failed(lie(offset))
+            } else {
+                offset > range.lowerBound || wasStopped ? answer : .failed(.tookNone(of: range))
+            }
+        case (.opened, _), (.received, _): .failed(.besideThePoint)
+        }
+    }
+
+    /// The error that an answer ends the upload with. What is forgotten again before there was progress stays so.
+    private func final(_ answer: Answer) -> StorageError? {
         switch answer {
-        case .opened:
+        case .failed(let error): error.retryable ? nil : error
+        case .forgotten(let error): acknowledgedBeforeForgotten == acknowledged ? error : nil
+        case .opened, .received, .completed, .aborted: nil
+        }
+    }
+
+    /// Takes in what the engine is known to have, and what is no longer certain.
+    private mutating func learn(
+        from answer: Answer, to step: Step, _ took: Duration, _ time: Timestamp
+    ) -> [Effect] {
+        switch answer {
+        case .opened(let granularity):
             isOpen = true
+            chunk.align(to: granularity)
         case .received(let offset):
-            let asked = state.step == .query
-            if !asked { chunk = chunk > chunks.largest / 2 ? chunks.largest : chunk * 2 }
-            self.offset = offset
-            offsetIsCertain = true
-            failuresInARow = 0
-            rested = .zero
-            guard offset > acknowledged else { return [] }
-            acknowledged = offset
-            return [.publish(.progress)]
-        case .failed, .forgotten, .aborted:
-            offsetIsCertain = !isOpen
-            chunk = chunks.first
+            if case .send(let range) = step, offset == range.upperBound, range.length == chunk.size {
+                chunk.adapt(toFullChunkIn: took)
+            }
+            return believe(offset)
+        case .failed(let error):
+            patience.note(error, took: took, at: time, completed: acknowledged)
+            doubt()
+        case .forgotten(let error):
+            patience.note(error, took: took, at: time, completed: acknowledged)
+            (isOpen, offset, acknowledgedBeforeForgotten) = (false, 0, acknowledged)
+            doubt()
+        case .aborted:
+            doubt()
         case .completed:
             break
         }
         return []
     }
 
+    private mutating func believe(_ offset: Int64) -> [Effect] {
+        self.offset = offset
+        offsetIsCertain = true
+        guard offset > acknowledged else { return [] }
+        acknowledged = offset
+        patience.renew()
+        return [.publish(.progress)]
+    }
+
+    private mutating func doubt() {
+        offsetIsCertain = !isOpen
+        chunk.startAnew()
+    }
+
     private mutating func succeed(_ metadata: ObjectMetadata) -> [Effect] {
         acknowledged = size
+        patience.renew()
         return turn(to: .ended(.succeeded(metadata)), [.release, .publish(.progress), .publish(.success)])
     }
 
@@ -230,19 +240,27 @@ extension UploadMachine {
         if oneRequest { return .sendWhole }
         if !isOpen { return .open }
         if !offsetIsCertain { return .query }
-        return .send(offset..<(size - offset > chunk ? offset + chunk : size))
+        return .send(offset..<(size - offset > chunk.size ? offset + chunk.size : size))
     }
 
-    private mutating func rest(after error: StorageError) -> [Effect] {
-        let pause = Backoff.delay(afterFailures: failuresInARow)
-        guard rested + pause <= patience else { return end(.failed(error.retriedTooOften)) }
-        rested += pause
-        failuresInARow += 1
-        return turn(to: .resting(attempt: failuresInARow), [.wake(attempt: failuresInARow, after: pause)])
+    private mutating func rest(after error: StorageError, of step: Step, _ time: Timestamp) -> [Effect] {
+        guard let pause = patience.nextRest(atLeast: error.retryAfter) else {
+            return end(.failed(error.retriedTooOften(patience.attempts)))
+        }
+        let retry = Retry(
+            attempt: patience.retries, of: stage(of: step), at: time.advanced(by: pause), error: error)
+        return turn(to: .resting(retry, for: pause), [.wake(attempt: retry.attempt, after: pause)])
+    }
+
+    private mutating func retry(_ attempt: Int) -> [Effect] {
+        guard case .resting(let retry, let pause) = state, retry.attempt == attempt else { return [] }
+        patience.rested(pause)
+        return begin()
     }
 
     private mutating func end(_ outcome: Outcome) -> [Effect] {
-        turn(to: .ended(outcome), [.discard, .release, .publish(.failure)])
+        patience.renew()
+        return turn(to: .ended(outcome), [.discard, .release, .publish(.failure)])
     }
 
     private mutating func turn(to next: State, _ effects: [Effect] = []) -> [Effect] {
@@ -251,20 +269,25 @@ extension UploadMachine {
     }
 }
 
-extension UploadMachine.State {
-    fileprivate var step: UploadMachine.Step? {
-        switch self {
-        case .working(let step), .stopping(let step, _): step
-        case .ready, .queued, .resting, .paused, .ended: nil
-        }
-    }
+extension Range<Int64> {
+    fileprivate var length: Int64 { upperBound - lowerBound }
 }
 
 extension StorageError {
-    fileprivate var retriedTooOften: StorageError {
-        var error = self
-        error.code = .retryLimitExceeded
-        error.message = "Max retry time for operation exceeded, please try again. The last failure: \(message)"
+    fileprivate static func tookNone(of range: Range<Int64>) -> StorageError {
+        var error = StorageError(
+            .unknown, "The engine took none of the bytes from \(range.lowerBound) to \(range.upperBound).")
+        error.retryable = true
         return error
+    }
+
+    fileprivate static var stoppedByItself: StorageError {
+        var error = StorageError(.unknown, "The engine stopped, and nobody had told it to.")
+        error.retryable = true
+        return error
+    }
+
+    fileprivate static var besideThePoint: StorageError {
+        StorageError(.internalError, "The engine answered something else than it was asked.")
     }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP
 
 #if canImport(Glibc)
     import Glibc
@@ -15,10 +16,10 @@ extension ReadAhead {
 
     /// `count` bytes of an open file from `start` on. The descriptor must stay open as long as the body is there: one
     /// block may still be read when a transfer has ended.
-    public convenience init(
-        descriptor: Int32, from start: Int64 = 0, count: Int64, on threads: WorkerThreads, inspect: Inspect? = nil
+    convenience init(
+        descriptor: Int32, from start: Int64 = 0, count: Int64, on threads: WorkerThreads
     ) {
-        self.init(count: count, on: threads, inspect: inspect) { buffer, offset in
+        self.init(count: count, on: threads) { buffer, offset in
             var done = 0
             while done < buffer.count {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])

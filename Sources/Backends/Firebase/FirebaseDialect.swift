@@ -1,0 +1,119 @@
+import HTTP
+import Storage
+
+/// The REST protocol of Firebase Storage, v0, with uploads in the X-Goog-Upload manner.
+struct FirebaseDialect: Dialect {
+    let authorization: [Token.Kind] = [.idToken, .accessToken]
+    /// Sent as the SDKs send theirs.
+    let version: String
+
+    func sign(_ headers: inout HTTPHeaders, with token: Token) {
+        switch token.kind {
+        case .idToken: headers["Authorization"] = "Firebase \(token.secret)"
+        case .accessToken: headers["Authorization"] = "Bearer \(token.secret)"
+        case .appCheckToken: headers["X-Firebase-AppCheck"] = token.secret
+        }
+    }
+
+    func metadata(of reference: Reference) -> RemoteRequest {
+        RemoteRequest(method: "GET", target: object(reference), headers: own)
+    }
+
+    func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest {
+        RemoteRequest(method: "PATCH", target: object(reference), headers: json, body: .bytes(change.wire.bytes))
+    }
+
+    func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest {
+        RemoteRequest(method: "DELETE", target: object(reference), headers: own)
+    }
+
+    private func object(_ reference: Reference) -> String {
+        "\(bucket(reference))/\(reference.fullPath.escaped)"
+    }
+
+    private func bucket(_ reference: Reference) -> String { "/v0/b/\(reference.bucket.escaped)/o" }
+
+    private var own: HTTPHeaders { ["X-Firebase-Storage-Version": version] }
+    private var json: HTTPHeaders { own.with("Content-Type", "application/json; charset=utf-8") }
+}
+
+// MARK: - Uploads
+
+extension FirebaseDialect {
+    func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest {
+        let parts = Multipart(upload, bytes, boundary: boundary)
+        let headers = own.with("X-Goog-Upload-Protocol", "multipart").with("Content-Type", parts.header)
+        return RemoteRequest(
+            method: "POST", target: start(upload), headers: headers, body: parts.body, subject: .bucket)
+    }
+
+    func open(_ upload: Upload) -> RemoteRequest {
+        var headers = json
+        headers.add("X-Goog-Upload-Protocol", "resumable")
+        headers.add("X-Goog-Upload-Command", "start")
+        headers.add("X-Goog-Upload-Header-Content-Length", String(upload.source.size))
+        headers.add("X-Goog-Upload-Header-Content-Type", upload.headerContentType)
+        return RemoteRequest(
+            method: "POST", target: start(upload), headers: headers, body: .bytes(upload.wireMetadata), subject: .bucket
+        )
+    }
+
+    func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest {
+        let word = range.upperBound < total ? "upload" : range.isEmpty ? "finalize" : "upload, finalize"
+        var request = command(word, session)
+        request.headers.add("X-Goog-Upload-Offset", String(range.lowerBound))
+        if !range.isEmpty { request.body = body }
+        return request
+    }
+
+    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest { command("query", session) }
+
+    func cancel(_ session: ResumableSession) -> RemoteRequest { command("cancel", session) }
+
+    private func command(_ word: String, _ session: ResumableSession) -> RemoteRequest {
+        RemoteRequest(
+            method: "POST", target: session.url,
+            headers: own.with("X-Goog-Upload-Protocol", "resumable").with("X-Goog-Upload-Command", word),
+            subject: .session)
+    }
+
+    private func start(_ upload: Upload) -> String {
+        "\(bucket(upload.reference))?name=\(upload.reference.fullPath.escaped)"
+    }
+
+    func opened(_ response: HTTPResponse) -> ResumableSession? {
+        guard let url = response.headers["X-Goog-Upload-URL"], !url.isEmpty, response.uploadStatus == "active" else {
+            return nil
+        }
+        let granularity = response.headers["X-Goog-Upload-Chunk-Granularity"].flatMap { Int64($0) }
+        return ResumableSession(url: url, granularity: granularity ?? ChunkSizes.granularity)
+    }
+
+    func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews? {
+        guard (200..<300).contains(response.status) else { return nil }
+        switch response.uploadStatus {
+        case "final": return .stored(response.body)
+        case "active":
+            guard let text = response.headers["X-Goog-Upload-Size-Received"] else {
+                return range.map { .received(upTo: $0.upperBound) } ?? .garbled("no X-Goog-Upload-Size-Received")
+            }
+            guard let size = Int64(text) else { return .garbled("X-Goog-Upload-Size-Received: \(text)") }
+            return .received(upTo: size)
+        case "cancelled": return .ended
+        case let status?: return .garbled("X-Goog-Upload-Status: \(status)")
+        case nil: return .garbled("no X-Goog-Upload-Status")
+        }
+    }
+}
+
+extension HTTPResponse {
+    fileprivate var uploadStatus: String? { headers["X-Goog-Upload-Status"]?.lowercased() }
+}
+
+extension HTTPHeaders {
+    func with(_ name: String, _ value: String) -> HTTPHeaders {
+        var headers = self
+        headers.add(name, value)
+        return headers
+    }
+}

@@ -1,0 +1,95 @@
+import HTTP
+import Storage
+
+/// The JSON API of Google Cloud Storage, v1, with uploads by Content-Range.
+struct GCSDialect: Dialect {
+    let authorization: [Token.Kind] = [.accessToken]
+
+    func sign(_ headers: inout HTTPHeaders, with token: Token) {
+        guard token.kind == .accessToken else { return }
+        headers["Authorization"] = "Bearer \(token.secret)"
+    }
+
+    func metadata(of reference: Reference) -> RemoteRequest {
+        RemoteRequest(method: "GET", target: object(reference))
+    }
+
+    func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest {
+        RemoteRequest(method: "PATCH", target: object(reference), headers: json, body: .bytes(change.wire.bytes))
+    }
+
+    func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest {
+        let query = generation.map { "?generation=\($0)" } ?? ""
+        return RemoteRequest(method: "DELETE", target: object(reference) + query)
+    }
+
+    private func object(_ reference: Reference) -> String {
+        "/storage/v1/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)"
+    }
+
+    private var json: HTTPHeaders { ["Content-Type": "application/json; charset=utf-8"] }
+}
+
+// MARK: - Uploads
+
+extension GCSDialect {
+    func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest {
+        let parts = Multipart(upload, bytes, boundary: boundary)
+        return RemoteRequest(
+            method: "POST", target: start(upload, "multipart"), headers: ["Content-Type": parts.header],
+            body: parts.body, subject: .bucket)
+    }
+
+    func open(_ upload: Upload) -> RemoteRequest {
+        let headers = json.with("X-Upload-Content-Type", upload.headerContentType)
+            .with("X-Upload-Content-Length", String(upload.source.size))
+        return RemoteRequest(
+            method: "POST", target: start(upload, "resumable"), headers: headers, body: .bytes(upload.wireMetadata),
+            subject: .bucket)
+    }
+
+    func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest {
+        guard !range.isEmpty else { return put(session, "bytes */\(total)") }
+        return put(session, "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total)", body)
+    }
+
+    /// The same as a finalization without bytes: the service tells where it is, or that it is done.
+    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest { put(session, "bytes */\(total)") }
+
+    func cancel(_ session: ResumableSession) -> RemoteRequest {
+        RemoteRequest(method: "DELETE", target: session.url, subject: .session)
+    }
+
+    private func put(_ session: ResumableSession, _ range: String, _ body: HTTPBody = .none) -> RemoteRequest {
+        RemoteRequest(
+            method: "PUT", target: session.url, headers: ["Content-Range": range], body: body, subject: .session)
+    }
+
+    private func start(_ upload: Upload, _ type: String) -> String {
+        let reference = upload.reference
+        return
+            "/upload/storage/v1/b/\(reference.bucket.escaped)/o?uploadType=\(type)&name=\(reference.fullPath.escaped)"
+    }
+
+    func opened(_ response: HTTPResponse) -> ResumableSession? {
+        response.headers["Location"].flatMap { $0.isEmpty ? nil : ResumableSession(url: $0) }
+    }
+
+    func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews? {
+        switch response.status {
+        case 200, 201: .stored(response.body)
+        case 308: persisted(response.headers["Range"])
+        case 499: .ended
+        default: nil
+        }
+    }
+
+    /// No Range at all says that nothing is there yet.
+    private func persisted(_ range: String?) -> UploadNews {
+        guard let range else { return .received(upTo: 0) }
+        guard let text = range.split(separator: "=").last, text.hasPrefix("0-"), let last = Int64(text.dropFirst(2)),
+            last >= 0, last < .max
+        else { return .garbled("Range: \(range)") }
+        return .received(upTo: last + 1)
+    }
+}

@@ -1,0 +1,59 @@
+import HTTP
+import Storage
+
+/// How one service's protocol is spoken. Nothing here moves a byte: what to ask, and what an answer means.
+protocol Dialect: Sendable {
+    /// Kinds of tokens in the order of preference; the first one that there is proves who asks.
+    var authorization: [Token.Kind] { get }
+    func sign(_ headers: inout HTTPHeaders, with token: Token)
+
+    // Requests. Targets begin with a slash and are the endpoint's.
+    func metadata(of reference: Reference) -> RemoteRequest
+    func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest
+    /// Of that generation, where the service can tell one from another.
+    func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest
+    func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest
+    func open(_ upload: Upload) -> RemoteRequest
+    func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest
+    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest
+    func cancel(_ session: ResumableSession) -> RemoteRequest
+
+    // Answers of status 2xx, and of those others that are no refusal.
+    func opened(_ response: HTTPResponse) -> ResumableSession?
+    /// What the answer to a chunk, a finalization or a query says; nil where it is a refusal.
+    func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews?
+}
+
+/// What a server is asked, before anybody has signed it.
+struct RemoteRequest {
+    var method: String
+    /// A target at the endpoint, or the whole URL of a session.
+    var target: String
+    var headers: HTTPHeaders = [:]
+    var body = HTTPBody.none
+    /// What a missing thing would be.
+    var subject = Subject.object
+
+    enum Subject { case object, bucket, session }
+}
+
+/// A line to the server for one upload; whoever has it may go on with it.
+struct ResumableSession: Equatable, Sendable, CustomStringConvertible {
+    /// A bearer secret.
+    var url: String
+    /// In bytes: every chunk but the last is a multiple of it.
+    var granularity = ChunkSizes.granularity
+
+    var description: String { "session(…)" }
+}
+
+/// Where an upload stands, as its server tells it.
+enum UploadNews: Equatable {
+    case received(upTo: Int64)
+    /// With the object's metadata as JSON, where the server sent it.
+    case stored([UInt8])
+    /// Ended by somebody, without an object.
+    case ended
+    /// Not to be understood.
+    case garbled(String)
+}

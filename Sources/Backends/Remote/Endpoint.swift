@@ -1,0 +1,96 @@
+import Storage
+
+/// Where a remote engine's server is, and who said so.
+public struct Endpoint: Equatable, Sendable {
+    /// Scheme, host and port, without a slash at the end.
+    public let url: String
+    /// The flag or variable to look at when nothing is there.
+    public let origin: String
+    /// Nobody has to sign in at an emulator.
+    public var isEmulator: Bool { !isSecure }
+
+    /// Why a URL cannot be an endpoint.
+    public struct Unusable: Error, Equatable {
+        public let message: String
+    }
+
+    /// Takes `http[s]://HOST[:PORT]`, and `HOST:PORT` as plain http. Throws a sentence that names the origin.
+    public init(_ text: String, from origin: String, allowInsecure: Bool) throws(Unusable) {
+        let whole = text.contains("://") ? text : "http://" + text
+        let url = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
+        guard let parts = Self.parts(of: url) else {
+            throw Unusable(message: "\(origin) needs an http or https URL without a path, not \"\(text)\"")
+        }
+        self.url = parts.scheme + "://" + parts.authority
+        self.origin = origin
+        guard isSecure || allowInsecure || Self.isLoopback(parts.authority) else {
+            throw Unusable(
+                message: """
+                    \(origin) is plain http to another machine, \(self.url): \
+                    everybody on the way could read tokens and bytes; use https, or --allow-insecure
+                    """)
+        }
+    }
+
+    private init(official url: String) {
+        self.url = url
+        origin = "--endpoint"
+    }
+
+    public static let firebase = Endpoint(official: "https://firebasestorage.googleapis.com")
+    public static let gcs = Endpoint(official: "https://storage.googleapis.com")
+
+    /// Whether tokens may go to this URL, which a server has named: it is as secret on the way as they are here.
+    func covers(_ other: String) -> Bool {
+        guard let mine = Self.parts(of: url), let its = Self.parts(of: Self.origin(of: other)) else { return false }
+        return mine == its
+    }
+
+    /// Whether bytes may go to this URL, which a server has named: never in plain text where the endpoint is secure.
+    func allows(_ other: String) -> Bool {
+        guard let its = Self.parts(of: Self.origin(of: other)) else { return false }
+        return its.scheme == "https" || !isSecure
+    }
+
+    private var isSecure: Bool { url.hasPrefix("https:") }
+
+    private static func origin(of url: String) -> String {
+        guard let start = url.firstRange(of: "://")?.upperBound else { return url }
+        return String(url[..<(url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
+    }
+
+    private static func parts(of url: String) -> (scheme: String, authority: String)? {
+        guard let range = url.firstRange(of: "://") else { return nil }
+        let scheme = url[..<range.lowerBound].lowercased()
+        let authority = url[range.upperBound...].lowercased()
+        let isClean = authority.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/?#@\\\"<>".utf8.contains($0) }
+        let isBracketed = authority.hasPrefix("[") == authority.contains("]")
+        guard ["http", "https"].contains(scheme), !authority.isEmpty, isClean, isBracketed else { return nil }
+        let standard = scheme == "https" ? ":443" : ":80"
+        return (scheme, authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority)
+    }
+
+    private static func isLoopback(_ authority: String) -> Bool {
+        let host =
+            authority.hasPrefix("[")
+            ? String(authority.dropFirst().prefix { $0 != "]" }) : String(authority.prefix { $0 != ":" })
+        let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        let isLoopbackAddress = bytes.count == 4 && bytes[0] == 127 && !bytes.contains(nil)
+        return isLoopbackAddress || host == "::1" || host == "localhost" || host.hasSuffix(".localhost")
+    }
+}
+
+extension String {
+    /// Everything but unreserved characters escaped, as one segment of a path or a value in a query.
+    var escaped: String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
+            default: bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,41 @@
+import HTTP
+import Storage
+
+/// Metadata and bytes in one body, multipart/related as RFC 2387 has it.
+struct Multipart {
+    let boundary: String
+    let metadata: [UInt8]
+    let contentType: String
+    let bytes: [UInt8]
+
+    init(_ upload: Upload, _ bytes: [UInt8], boundary: String) {
+        self.boundary = boundary
+        self.bytes = bytes
+        metadata = upload.wireMetadata
+        contentType = upload.headerContentType
+    }
+
+    var header: String { "multipart/related; boundary=\(boundary)" }
+
+    var body: HTTPBody {
+        var body = Array("--\(boundary)\r\nContent-Type: application/json; charset=utf-8\r\n\r\n".utf8)
+        body += metadata
+        body += "\r\n--\(boundary)\r\nContent-Type: \(contentType)\r\n\r\n".utf8
+        body += bytes
+        body += "\r\n--\(boundary)--\r\n".utf8
+        return .bytes(body)
+    }
+}
+
+extension Upload {
+    var wireMetadata: [UInt8] {
+        metadata.wire(name: reference.fullPath, md5Hash: expectedMD5).bytes
+    }
+
+    /// The content type where it can be sent in a header; the metadata, which has it in any case, counts for more.
+    var headerContentType: String {
+        let type = metadata.content[.contentType] ?? ""
+        let isSound = !type.isEmpty && type.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        return isSound ? type : ContentType.fallback
+    }
+}

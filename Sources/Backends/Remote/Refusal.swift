@@ -1,0 +1,84 @@
+import HTTP
+import JSONText
+import Storage
+
+extension StorageError {
+    /// What a server's refusal means, in the codes of the SDK.
+    static func refusal(_ response: HTTPResponse, of request: RemoteRequest, to reference: Reference) -> StorageError {
+        let text = response.text
+        var error: StorageError
+        switch response.status {
+        case 401:
+            error = StorageError(.unauthenticated, "User is not authenticated: the server wants to know who asks.")
+        case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")
+        case 403: error = StorageError(.unauthorized, "User does not have permission to access \(reference.url).")
+        case 404 where request.subject == .bucket || text.contains("bucket does not exist"):
+            error = StorageError(.bucketNotFound, "Bucket \(reference.bucket) does not exist.")
+        case 404 where request.subject == .object: error = .objectNotFound(reference)
+        default: error = StorageError(.unknown, "The server answered \(response.status)\(response.reason).")
+        }
+        error.httpStatus = response.status
+        if !text.isEmpty { error.serverResponse = text }
+        error.retryable = response.status == 408 || response.status == 429 || response.status >= 500
+        error.retryAfter = error.retryable ? response.retryAfter : nil
+        return error.about(reference)
+    }
+
+    static func garbled(_ what: String, _ response: HTTPResponse, _ reference: Reference) -> StorageError {
+        var error = StorageError(
+            .unknown, "The server answered \(response.status) in a way that is no answer: \(what).")
+        error.httpStatus = response.status
+        error.serverResponse = response.text
+        error.retryable = true
+        return error.about(reference)
+    }
+
+    /// Why there was no answer.
+    static func noAnswer(_ failure: HTTPError, from endpoint: Endpoint, _ reference: Reference) -> StorageError {
+        let hint =
+            switch failure.kind {
+            case .cannotConnect, .cannotResolve, .connectTimedOut: "; \(endpoint.origin) says where to ask"
+            case .tls: "; SSL_CERT_FILE names a file with certificates to trust"
+            default: ""
+            }
+        var error = StorageError(.unknown, "No answer from \(failure)\(hint).")
+        error.retryable = failure.isRetryable
+        return error.about(reference)
+    }
+}
+
+extension HTTPResponse {
+    var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// The beginning of the body, for people.
+    fileprivate var text: String { String(decoding: body.prefix(2048), as: UTF8.self) }
+
+    /// The sentence of an error in JSON.
+    fileprivate var reason: String {
+        guard let message = JSON(wire: body)?["error"]?["message"]?.string, !message.isEmpty else { return "" }
+        return ": " + (message.hasSuffix(".") ? String(message.dropLast()) : message)
+    }
+
+    /// In seconds, or as a date; the server's own clock counts.
+    fileprivate var retryAfter: Duration? {
+        guard let text = headers["Retry-After"] else { return nil }
+        if let seconds = Int64(text) { return .seconds(min(max(0, seconds), 1 << 31)) }
+        guard let date = Timestamp(httpDate: text), let now = headers["Date"].flatMap(Timestamp.init(httpDate:)) else {
+            return nil
+        }
+        return .microseconds(max(0, date.microseconds - now.microseconds))
+    }
+}
+
+extension Timestamp {
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send.
+    init?(httpDate text: String) {
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let words = text.split(separator: " ")
+        guard words.count == 6, words[5] == "GMT", let month = months.firstIndex(of: String(words[2])) else {
+            return nil
+        }
+        let number = month < 9 ? "0\(month + 1)" : "\(month + 1)"
+        self.init(rfc3339: "\(words[3])-\(number)-\(words[1])T\(words[4])Z")
+    }
+}

@@ -1,0 +1,188 @@
+import EventLoop
+import HTTP
+import Storage
+
+/// A real client of a service that keeps objects far away.
+public final class RemoteBackend: Backend {
+    public let uploadsAtOnce = 8
+    public let smallUploadsAtOnce = 32
+    /// Up to here one request does it, instead of three.
+    public let oneRequestLimit: Int64 = 256 << 10
+    public let chunkSizes = ChunkSizes(largest: 128 << 20)
+
+    let dialect: any Dialect
+    let endpoint: Endpoint
+    let http: HTTPClient
+    /// Read and hash local files.
+    let files = WorkerThreads("files", limit: 16)
+    let errands = Errands()
+    let clock: any Clock<Duration>
+    private let version: String
+
+    /// Firebase Storage, or its emulator.
+    public static func firebase(
+        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) -> RemoteBackend {
+        RemoteBackend(FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, clock)
+    }
+
+    /// Google Cloud Storage, or what speaks its JSON API.
+    public static func gcs(
+        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) -> RemoteBackend {
+        RemoteBackend(GCSDialect(), endpoint, version, http, clock)
+    }
+
+    private init(
+        _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
+        _ clock: any Clock<Duration>
+    ) {
+        self.dialect = dialect
+        self.endpoint = endpoint
+        self.version = version
+        self.http = http
+        self.clock = clock
+    }
+
+    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+        try await files.run { Result { () throws(StorageError) in try SourceFile.inspect(path) } }.get()
+    }
+
+    public func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
+
+    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+        try await metadata(from: dialect.metadata(of: reference), reference, caller)
+    }
+
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        var alone = SettableMetadata()
+        try alone.apply(change)
+        return try await metadata(from: dialect.update(reference, change), reference, caller)
+    }
+
+    public func settle() async { await errands.allDone() }
+
+    private func metadata(
+        from request: RemoteRequest, _ reference: Reference, _ caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await patiently(caller) { () async throws(StorageError) in
+            let response = try await self.ask(request, for: caller, about: reference)
+            guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
+            guard let metadata = ObjectMetadata(wire: response.body, reference) else {
+                throw .garbled("no metadata", response, reference)
+            }
+            return metadata
+        }
+    }
+
+    /// Tries until it works, cannot work, or the caller's patience has run out.
+    private func patiently<Value: Sendable>(
+        _ caller: Caller, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        var patience = Patience(limit: caller.patience, seed: .random(in: 0 ... .max))
+        while true {
+            let reading = clock.reading
+            do throws(StorageError) {
+                return try await body()
+            } catch {
+                guard error.retryable, !Task.isCancelled else { throw error }
+                patience.note(error, took: reading.passed(), at: .now)
+                guard let rest = patience.nextRest(atLeast: error.retryAfter) else {
+                    throw error.retriedTooOften(patience.attempts)
+                }
+                do { try await clock.sleep(for: rest) } catch {}
+                patience.rested(rest)
+            }
+        }
+    }
+}
+
+// MARK: - One request
+
+extension RemoteBackend {
+    /// The server's answer, whatever its status. A token that it refuses is asked for anew, once, and the request repeated.
+    func ask(
+        _ request: RemoteRequest, for caller: Caller, about reference: Reference,
+        onSent: (@Sendable (Int64) -> Void)? = nil
+    ) async throws(StorageError) -> HTTPResponse {
+        let tokens = try await self.tokens(for: request, of: caller)
+        let response = try await send(request, tokens, caller, reference, onSent: onSent)
+        guard response.status == 401, let fresh = try await renewed(tokens, after: response, of: caller) else {
+            return response
+        }
+        return try await send(request, fresh, caller, reference, onSent: onSent)
+    }
+
+    func send(
+        _ request: RemoteRequest, _ tokens: [Token], _ caller: Caller, _ reference: Reference,
+        onSent: (@Sendable (Int64) -> Void)? = nil
+    ) async throws(StorageError) -> HTTPResponse {
+        var whole = HTTPRequest(
+            request.method, url(of: request), headers: request.headers.with("User-Agent", "storage-rpc/\(version)"),
+            body: request.body, limits: HTTPLimits(patience: caller.patience))
+        whole.onSent = onSent
+        whole.isSentOnce = true
+        for token in tokens { dialect.sign(&whole.headers, with: token) }
+        do throws(HTTPError) {
+            return try await http.perform(whole)
+        } catch {
+            throw .noAnswer(error, from: endpoint, reference)
+        }
+    }
+
+    /// None for a URL that a server has named and that is not the endpoint's.
+    func tokens(for request: RemoteRequest, of caller: Caller) async throws(StorageError) -> [Token] {
+        guard let source = caller.tokens, endpoint.covers(url(of: request)) else { return [] }
+        var tokens: [Token] = []
+        for kind in dialect.authorization where tokens.isEmpty {
+            if let token = try await source.token(kind, insteadOf: nil) { tokens.append(token) }
+        }
+        if let token = try await source.token(.appCheckToken, insteadOf: nil) { tokens.append(token) }
+        return tokens
+    }
+
+    /// The same with a fresh one in the place of the one that was refused; nil where none is to be had.
+    func renewed(
+        _ tokens: [Token], after refusal: HTTPResponse, of caller: Caller
+    ) async throws(StorageError) -> [Token]? {
+        let isAboutApp = String(decoding: refusal.body, as: UTF8.self).contains("App Check")
+        guard let source = caller.tokens,
+            let index = tokens.firstIndex(where: { ($0.kind == .appCheckToken) == isAboutApp }),
+            let fresh = try await source.token(tokens[index].kind, insteadOf: tokens[index]), fresh != tokens[index]
+        else { return nil }
+        var tokens = tokens
+        tokens[index] = fresh
+        return tokens
+    }
+
+    private func url(of request: RemoteRequest) -> String {
+        request.target.hasPrefix("/") ? endpoint.url + request.target : request.target
+    }
+}
+
+extension HTTPLimits {
+    /// Nobody waits longer for one answer than for all tries together.
+    fileprivate init(patience: Duration) {
+        self.init()
+        let most = max(patience, .seconds(1))
+        connect = min(connect, most)
+        stall = min(stall, most)
+        answer = min(answer, most)
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Tells later how much time has passed since now.
+    fileprivate var reading: Reading {
+        let start = now
+        return Reading { start.duration(to: now) }
+    }
+}
+
+private struct Reading {
+    let passed: () -> Duration
+}

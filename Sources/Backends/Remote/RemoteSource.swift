@@ -1,0 +1,146 @@
+import EventLoop
+import FoundationEssentials
+import HTTP
+import Storage
+import Synchronization
+
+/// The bytes of one upload, piece by piece, and the CRC of those that have gone by.
+final class RemoteSource: Sendable {
+    private struct Passed {
+        var checksum = Checksum()
+        /// The CRC is that of all bytes before this offset.
+        var end: Int64 = 0
+
+        /// Bytes that went by before, or that leave a gap, count for nothing.
+        mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+            let known = end - offset
+            guard known >= 0, known < bytes.count else { return }
+            checksum.updateCRC(UnsafeRawBufferPointer(rebasing: bytes[Int(known)...]))
+            end = offset + Int64(bytes.count)
+        }
+    }
+
+    private let source: UploadSource
+    private let threads: WorkerThreads
+    private let passed = Mutex(Passed())
+    private let fault = Mutex<StorageError?>(nil)
+
+    /// `threads` may block.
+    init(_ source: UploadSource, on threads: WorkerThreads) {
+        self.source = source
+        self.threads = threads
+    }
+
+    /// Why a body that was read ended early.
+    var failure: StorageError? { fault.withLock { $0 } }
+
+    /// Small sources only.
+    func whole() async throws(StorageError) -> [UInt8] {
+        switch source {
+        case .data(let bytes): return bytes
+        case .file(let path, let identity):
+            return try await onThread { () throws(StorageError) in
+                let file = try SourceFile(path, identity)
+                let bytes = try file.readWhole()
+                try file.checkUnchanged()
+                return bytes
+            }
+        }
+    }
+
+    /// Streams; the file is looked at again before the last of its bytes are given away.
+    func body(_ range: Range<Int64>) async throws(StorageError) -> HTTPBody {
+        switch source {
+        case .data(let bytes):
+            return range.isEmpty ? .none : .source(PartOfData(bytes: bytes, range: range))
+        case .file(let path, let identity):
+            let file = try await onThread { () throws(StorageError) in try SourceFile(path, identity) }
+            return range.isEmpty ? .none : .source(reader(of: file, range))
+        }
+    }
+
+    /// The CRC32C of all bytes: those that have not gone by in order are read now.
+    func crc32c() async throws(StorageError) -> UInt32 {
+        try await readRest()
+        return passed.withLock { $0.checksum.crc32c }
+    }
+
+    /// Reads everything.
+    func md5() async throws(StorageError) -> [UInt8] {
+        try await onThread { [source] () throws(StorageError) in
+            var checksum = Checksum()
+            try source.read(from: 0) { bytes, _ in checksum.updateMD5(bytes) }
+            return checksum.md5
+        }
+    }
+
+    private func readRest() async throws(StorageError) {
+        let start = passed.withLock { $0.end }
+        guard start < source.size else { return }
+        try await onThread { [self] () throws(StorageError) in
+            try source.read(from: start) { bytes, offset in passed.withLock { $0.take(bytes, at: offset) } }
+        }
+    }
+
+    private func reader(of file: SourceFile, _ range: Range<Int64>) -> ReadAhead {
+        ReadAhead(count: Int64(range.count), on: threads) { [self] buffer, offset in
+            let offset = range.lowerBound + offset
+            do throws(StorageError) {
+                try file.read(into: buffer, at: offset)
+                if offset + Int64(buffer.count) == source.size { try file.checkUnchanged() }
+            } catch {
+                fault.withLock { $0 = error }
+                throw error
+            }
+            passed.withLock { $0.take(UnsafeRawBufferPointer(buffer), at: offset) }
+        }
+    }
+
+    private func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        try await threads.run { Result { () throws(StorageError) in try body() } }.get()
+    }
+}
+
+/// Part of what is in memory, read in place.
+private struct PartOfData: HTTPBodySource {
+    let bytes: [UInt8]
+    let range: Range<Int64>
+
+    var count: Int64 { Int64(range.count) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, wake: HTTPWaker) -> HTTPBodyRead {
+        bytes.withUnsafeBytes { all in
+            let rest = all[Int(range.lowerBound + offset)..<Int(range.upperBound)]
+            let next = UnsafeRawBufferPointer(rebasing: rest.prefix(buffer.count))
+            buffer.copyMemory(from: next)
+            return .bytes(next.count)
+        }
+    }
+}
+
+extension UploadSource {
+    /// Hands on everything from an offset on, in pieces, on a thread that may block.
+    fileprivate func read(
+        from start: Int64, _ take: (UnsafeRawBufferPointer, _ offset: Int64) -> Void
+    ) throws(StorageError) {
+        switch self {
+        case .data(let bytes):
+            bytes.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[Int(start)...]), start) }
+        case .file(let path, let identity):
+            let file = try SourceFile(path, identity)
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+            defer { buffer.deallocate() }
+            var offset = start
+            while offset < identity.size {
+                let piece = UnsafeMutableRawBufferPointer(
+                    rebasing: buffer.prefix(Int(min(Int64(buffer.count), identity.size - offset))))
+                try file.read(into: piece, at: offset)
+                take(UnsafeRawBufferPointer(piece), offset)
+                offset += Int64(piece.count)
+            }
+            try file.checkUnchanged()
+        }
+    }
+}

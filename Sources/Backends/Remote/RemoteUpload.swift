@@ -1,0 +1,197 @@
+import EventLoop
+import HTTP
+import Storage
+import Synchronization
+
+/// One upload to a remote engine. What the server says of where it is counts, never what was sent.
+///
+/// A step that is told to stop ends at once, but for one that may have completed the upload: then the server is
+/// asked whether it has, so that an object that exists is not reported as cancelled.
+final class RemoteUpload: UploadSession {
+    typealias Answer = UploadMachine.Answer
+
+    let upload: Upload
+    let backend: RemoteBackend
+    let source: RemoteSource
+    private let underWay = Mutex<Task<Answer, Never>?>(nil)
+    /// Bytes of the present request's body that have left.
+    private let sent = Mutex<Int64>(0)
+    @Loop private var session: ResumableSession?
+    /// A request that carried the whole upload may have been obeyed, though nobody heard of it.
+    @Loop private var mayBeStored = false
+
+    init(_ upload: Upload, _ backend: RemoteBackend) {
+        self.upload = upload
+        self.backend = backend
+        source = RemoteSource(upload.source, on: backend.files)
+    }
+
+    func perform(_ step: UploadMachine.Step) async -> Answer {
+        let task = Task.immediate { @Loop in await answer(to: step) }
+        underWay.withLock { $0 = task }
+        return await task.value
+    }
+
+    func abort() { underWay.withLock { $0 }?.cancel() }
+
+    func discard() {
+        Task { @Loop in
+            guard let session else { return }
+            self.session = nil
+            backend.cancel(session, upload)
+        }
+    }
+}
+
+@Loop extension RemoteUpload {
+    private func answer(to step: UploadMachine.Step) async -> Answer {
+        do throws(StorageError) {
+            switch step {
+            case .sendWhole: return try await sendWhole()
+            case .open: return try await open()
+            case .query: return try await query()
+            case .send(let range): return try await send(range)
+            }
+        } catch {
+            return Task.isCancelled ? .aborted : .failed(source.failure ?? error)
+        }
+    }
+
+    private func counter() -> @Sendable (Int64) -> Void {
+        sent.withLock { $0 = 0 }
+        return { [weak self] count in self?.sent.withLock { $0 = count } }
+    }
+
+    func ask(_ request: RemoteRequest) async throws(StorageError) -> HTTPResponse {
+        try await backend.ask(request, for: upload.caller, about: upload.reference)
+    }
+
+    /// The answer to what may have completed the upload when it was told to stop; within a second.
+    private func outcome(
+        of body: Int64, asking question: @escaping @Loop @Sendable () async throws(StorageError) -> Answer
+    ) async -> Answer {
+        guard sent.withLock({ $0 }) >= body else { return .aborted }
+        let task = Task { @Loop in
+            do throws(StorageError) { return try await question() } catch { return Answer.aborted }
+        }
+        let limit = Task { [clock = backend.clock] in
+            do { try await clock.sleep(for: .milliseconds(700)) } catch { return }
+            task.cancel()
+        }
+        defer { limit.cancel() }
+        let answer = await task.value
+        if case .completed = answer { return answer }
+        return .aborted
+    }
+}
+
+// MARK: - In one request
+
+@Loop extension RemoteUpload {
+    /// What a request with all bytes has come to is asked for before they are sent again.
+    private func sendWhole() async throws(StorageError) -> Answer {
+        if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
+        let bytes = try await source.whole()
+        let checksum = Checksum(of: bytes)
+        try upload.checkMD5(checksum.md5)
+        let request = backend.dialect.sendWhole(upload, bytes, boundary: .randomBoundary)
+        mayBeStored = true
+        do throws(StorageError) {
+            let response = try await backend.ask(
+                request, for: upload.caller, about: upload.reference, onSent: counter())
+            mayBeStored = response.status >= 500
+            guard response.isSuccess else { throw .refusal(response, of: request, to: upload.reference) }
+            return .completed(try await verified(response))
+        } catch {
+            guard Task.isCancelled, mayBeStored else { throw error }
+            return await outcome(of: request.body.count) { () async throws(StorageError) in
+                try await self.whatIsStored().map { .completed($0) } ?? .aborted
+            }
+        }
+    }
+
+    /// The object at the reference, if it is just what this upload would make it.
+    private func whatIsStored() async throws(StorageError) -> ObjectMetadata? {
+        let response = try await ask(backend.dialect.metadata(of: upload.reference))
+        guard response.isSuccess, let stored = ObjectMetadata(wire: response.body, upload.reference),
+            upload.metadata.isHeld(by: stored.settable)
+        else { return nil }
+        return try await flaw(in: stored) == nil ? stored : nil
+    }
+}
+
+// MARK: - Chunk by chunk
+
+@Loop extension RemoteUpload {
+    private func open() async throws(StorageError) -> Answer {
+        if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
+        let request = backend.dialect.open(upload)
+        let response = try await ask(request)
+        guard response.isSuccess else { throw .refusal(response, of: request, to: upload.reference) }
+        guard let session = backend.dialect.opened(response), backend.endpoint.allows(session.url) else {
+            throw .garbled("no upload session", response, upload.reference)
+        }
+        self.session = session
+        return .opened(granularity: session.granularity)
+    }
+
+    private func query() async throws(StorageError) -> Answer {
+        let request = backend.dialect.query(try opened(), total: upload.source.size)
+        let response = try await ask(request)
+        if let news = backend.dialect.news(response, after: nil, of: upload.source.size) {
+            return try await answer(news, response)
+        }
+        let refusal = StorageError.refusal(response, of: request, to: upload.reference)
+        guard [404, 410].contains(response.status) else { throw refusal }
+        return .forgotten(refusal)
+    }
+
+    private func send(_ range: Range<Int64>) async throws(StorageError) -> Answer {
+        let session = try opened()
+        let body = try await source.body(range)
+        let request = backend.dialect.send(range, of: upload.source.size, to: session, body)
+        do throws(StorageError) {
+            return try await send(range, request)
+        } catch {
+            guard Task.isCancelled, range.upperBound == upload.source.size else { throw error }
+            return await outcome(of: body.count) { () async throws(StorageError) in try await self.query() }
+        }
+    }
+
+    /// Bytes are refused where the offset is not the server's, too: then its own counts. And a fresh token is no
+    /// reason to send bytes anew that it may have taken.
+    private func send(_ range: Range<Int64>, _ request: RemoteRequest) async throws(StorageError) -> Answer {
+        let tokens = try await backend.tokens(for: request, of: upload.caller)
+        let response = try await backend.send(request, tokens, upload.caller, upload.reference, onSent: counter())
+        if let news = backend.dialect.news(response, after: range, of: upload.source.size) {
+            return try await answer(news, response)
+        }
+        let refusal = StorageError.refusal(response, of: request, to: upload.reference)
+        switch response.status {
+        case 404, 410: return .forgotten(refusal)
+        case 400, 409, 412, 416:
+            let now = try await query()
+            if case .received(range.lowerBound) = now { throw refusal }
+            return now
+        case 401:
+            guard try await backend.renewed(tokens, after: response, of: upload.caller) != nil else { throw refusal }
+            return try await query()
+        default: throw refusal
+        }
+    }
+
+    private func answer(_ news: UploadNews, _ response: HTTPResponse) async throws(StorageError) -> Answer {
+        switch news {
+        case .received(let offset): return .received(upTo: offset)
+        case .stored: return .completed(try await verified(response))
+        case .garbled(let what): throw .garbled(what, response, upload.reference)
+        case .ended:
+            return .forgotten(StorageError(.unknown, "The upload session was ended by somebody else."))
+        }
+    }
+
+    private func opened() throws(StorageError) -> ResumableSession {
+        guard let session else { throw StorageError(.internalError, "The upload was never opened.") }
+        return session
+    }
+}

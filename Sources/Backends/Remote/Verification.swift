@@ -1,0 +1,95 @@
+import EventLoop
+import FoundationEssentials
+import HTTP
+import Storage
+
+// Success means verified bytes: what the server says that it has stored is compared with what was read here.
+
+@Loop extension RemoteUpload {
+    /// The metadata of what was stored. Throws `nonMatchingChecksum` after it has deleted what is not what was meant.
+    func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
+        let stored = try await metadata(response)
+        let flaw: String?
+        do throws(StorageError) {
+            flaw = try await self.flaw(in: stored)
+        } catch {
+            await backend.delete(stored, upload)
+            throw error
+        }
+        guard let flaw else { return stored }
+        let outcome = await backend.delete(stored, upload) ? "It was deleted" : "It could not be deleted"
+        throw StorageError(
+            .nonMatchingChecksum,
+            "What was stored at \(upload.reference.url) is not what was uploaded: \(flaw). \(outcome).")
+    }
+
+    /// From the answer, or asked for where the answer has none.
+    private func metadata(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
+        if let stored = ObjectMetadata(wire: response.body, upload.reference) { return stored }
+        let request = backend.dialect.metadata(of: upload.reference)
+        let asked = try await ask(request)
+        guard asked.isSuccess else { throw .refusal(asked, of: request, to: upload.reference) }
+        guard let stored = ObjectMetadata(wire: asked.body, upload.reference) else {
+            throw .garbled("no metadata", asked, upload.reference)
+        }
+        return stored
+    }
+
+    /// How the stored object differs from the source; nil where it does not. CRC32C counts where the server has it:
+    /// it was computed as the bytes went by.
+    func flaw(in stored: ObjectMetadata) async throws(StorageError) -> String? {
+        guard stored.size == upload.source.size else {
+            return "it has \(stored.size) bytes instead of \(upload.source.size)"
+        }
+        if let md5 = stored.md5, let expected = upload.expectedMD5, Data(base64Encoded: expected) != Data(md5) {
+            return "its MD5 is \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expected)"
+        }
+        if let crc32c = stored.crc32c {
+            let mine = try await source.crc32c()
+            return crc32c == mine ? nil : "its CRC32C is \(crc32c) instead of \(mine)"
+        }
+        guard let md5 = stored.md5 else { return nil }
+        let mine = try await source.md5()
+        return md5 == mine
+            ? nil : "its MD5 is \(Data(md5).base64EncodedString()) instead of \(Data(mine).base64EncodedString())"
+    }
+}
+
+extension RemoteBackend {
+    /// Tells the server that an upload will not be gone on with. Nobody waits for it.
+    @Loop func cancel(_ session: ResumableSession, _ upload: Upload) {
+        errands.run { [self] in _ = await insist(dialect.cancel(session), upload) }
+    }
+
+    /// False where it may still be there.
+    @Loop @discardableResult
+    func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
+        await insist(dialect.delete(stored.reference, generation: stored.generation), upload)
+    }
+
+    /// Three tries, whatever becomes of the task that is waiting.
+    @Loop private func insist(_ request: RemoteRequest, _ upload: Upload) async -> Bool {
+        let caller = Caller(tokens: upload.caller.tokens, patience: .seconds(4))
+        let tries = Task { @Loop in
+            for attempt in 0..<3 {
+                do {
+                    if attempt > 0 { try await clock.sleep(for: .milliseconds(500)) }
+                    let response = try await ask(request, for: caller, about: upload.reference)
+                    let refusal = StorageError.refusal(response, of: request, to: upload.reference)
+                    if response.isSuccess || !refusal.retryable { return response.isSuccess || response.status == 404 }
+                } catch {
+                    continue
+                }
+            }
+            return false
+        }
+        return await tries.value
+    }
+}
+
+extension String {
+    /// 32 random hexadecimal digits.
+    static var randomBoundary: String {
+        String(UInt64.random(in: .min ... .max), radix: 16) + String(UInt64.random(in: .min ... .max), radix: 16)
+    }
+}

@@ -1,0 +1,57 @@
+import Backends
+import FoundationEssentials
+import Glibc
+import Methods
+import Storage
+
+/// The engine that was asked for, ready to be opened.
+struct Engine: Sendable {
+    enum Kind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
+
+    let backend: any Backend
+    /// Returns once everything is open. Throws a sentence that names what is at fault.
+    let open: @Sendable () async throws(StorageError) -> Void
+
+    /// Throws a line about the flag, the variable or the directory that cannot be used.
+    init(_ options: ServiceOptions) throws {
+        switch options.engine {
+        case .embedded:
+            let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot))
+            self.init(backend: embedded) { () async throws(StorageError) in try await embedded.open() }
+        case .firebase:
+            let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
+            self.init(backend: RemoteBackend.firebase(at: endpoint, version: Service.version)) {}
+        case .gcs:
+            let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
+            self.init(backend: RemoteBackend.gcs(at: endpoint, version: Service.version)) {}
+        }
+    }
+
+    private init(backend: any Backend, open: @escaping @Sendable () async throws(StorageError) -> Void) {
+        self.backend = backend
+        self.open = open
+    }
+
+    /// The flag counts for more than the variable.
+    private static func endpoint(_ options: ServiceOptions, _ variable: String) throws(UsageError) -> Endpoint? {
+        let said = options.endpoint.map { ($0, "--endpoint") } ?? environment(variable).map { ($0, variable) }
+        guard let (text, origin) = said else { return nil }
+        do throws(Endpoint.Unusable) {
+            return try Endpoint(text, from: origin, allowInsecure: options.allowInsecure)
+        } catch {
+            throw UsageError(message: error.message)
+        }
+    }
+
+    private static var defaultRoot: String {
+        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") { return data + "/storage-rpc" }
+        return (environment("HOME") ?? "/tmp") + "/.local/share/storage-rpc"
+    }
+
+    /// Nil where it is not set, or empty.
+    static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension Root.Unusable: Complaint {}

@@ -1,0 +1,197 @@
+import HTTP
+import JSONText
+import Storage
+import Testing
+
+@testable import Backends
+
+/// What is asked and how answers are understood, without a server.
+@Suite struct DialectTests {
+    let firebase = FirebaseDialect(version: "storage-rpc/1")
+    let gcs = GCSDialect()
+    let session = ResumableSession(url: "https://host/session")
+
+    @Test func `Names are one segment of the path`() throws {
+        let reference = try Reference(bucket: "b", path: "a/b+c %?#ä&'")
+        let escaped = "a%2Fb%2Bc%20%25%3F%23%C3%A4%26%27"
+        #expect(firebase.metadata(of: reference).target == "/v0/b/b/o/" + escaped)
+        #expect(gcs.metadata(of: reference).target == "/storage/v1/b/b/o/" + escaped)
+        let upload = Upload(reference: reference, source: .data([]), metadata: .init())
+        #expect(firebase.open(upload).target == "/v0/b/b/o?name=" + escaped)
+        #expect(gcs.open(upload).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
+    }
+
+    @Test func `A start says what comes, and only what may be written`() throws {
+        var metadata = SettableMetadata()
+        metadata.content = [.contentType: "text/plain", .cacheControl: "no-store"]
+        metadata.custom = ["k": "v"]
+        let upload = Upload(
+            reference: try ref("a"), source: .data([1, 2]), metadata: metadata, expectedMD5: "AAAAAAAAAAAAAAAAAAAAAA==")
+        let json =
+            #"{"name":"a","cacheControl":"no-store","contentType":"text/plain","#
+            + #""md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==","metadata":{"k":"v"}}"#
+        for request in [firebase.open(upload), gcs.open(upload)] {
+            #expect(request.text == json && request.method == "POST")
+        }
+        #expect(firebase.open(upload).headers["X-Goog-Upload-Header-Content-Length"] == "2")
+        #expect(gcs.open(upload).headers["X-Upload-Content-Length"] == "2")
+    }
+
+    @Test func `A content type that cannot be a header is in the metadata alone`() throws {
+        var metadata = SettableMetadata()
+        metadata.content = [.contentType: "text/ä\r\nX: y"]
+        let upload = Upload(reference: try ref("a"), source: .data([]), metadata: metadata)
+        #expect(gcs.open(upload).headers["X-Upload-Content-Type"] == "application/octet-stream")
+        #expect(gcs.open(upload).text.contains("text/ä"))
+    }
+
+    @Test(
+        arguments: [
+            (0, 4, "upload", "bytes 0-3/10"), (4, 10, "upload, finalize", "bytes 4-9/10"),
+            (10, 10, "finalize", "bytes */10"),
+        ] as [(Int64, Int64, String, String)])
+    func `Chunks say where they belong`(start: Int64, end: Int64, command: String, range: String) {
+        let chunk = firebase.send(start..<end, of: 10, to: session, .bytes([0]))
+        #expect(chunk.headers["X-Goog-Upload-Command"] == command)
+        #expect(chunk.headers["X-Goog-Upload-Offset"] == "\(start)")
+        let put = gcs.send(start..<end, of: 10, to: session, .bytes([0]))
+        #expect(put.headers["Content-Range"] == range && put.method == "PUT" && put.target == session.url)
+    }
+
+    @Test(
+        arguments: [
+            (
+                200, ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "7"],
+                UploadNews.received(upTo: 7)
+            ),
+            (200, ["X-Goog-Upload-Status": "active"], .received(upTo: 10)),
+            (200, ["X-Goog-Upload-Status": "final"], .stored([])),
+            (200, ["X-Goog-Upload-Status": "cancelled"], .ended),
+            (200, ["X-Goog-Upload-Status": "odd"], .garbled("X-Goog-Upload-Status: odd")),
+            (200, [:], .garbled("no X-Goog-Upload-Status")),
+            (
+                200, ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "x"],
+                .garbled("X-Goog-Upload-Size-Received: x")
+            ),
+            (400, ["X-Goog-Upload-Status": "active"], nil), (308, [:], nil),
+        ] as [(Int, HTTPHeaders, UploadNews?)])
+    func `Firebase tells by headers`(status: Int, headers: HTTPHeaders, news: UploadNews?) {
+        #expect(firebase.news(HTTPResponse(status: status, headers: headers), after: 4..<10, of: 20) == news)
+    }
+
+    @Test(
+        arguments: [
+            (308, ["Range": "bytes=0-6"], UploadNews.received(upTo: 7)), (308, [:], .received(upTo: 0)),
+            (308, ["Range": "bytes=5-6"], .garbled("Range: bytes=5-6")),
+            (308, ["Range": "bytes=0-9223372036854775807"], .garbled("Range: bytes=0-9223372036854775807")),
+            (200, [:], .stored([])), (201, [:], .stored([])), (499, [:], .ended), (503, [:], nil), (204, [:], nil),
+        ] as [(Int, HTTPHeaders, UploadNews?)])
+    func `GCS tells by status`(status: Int, headers: HTTPHeaders, news: UploadNews?) {
+        #expect(gcs.news(HTTPResponse(status: status, headers: headers), after: 4..<10, of: 20) == news)
+    }
+
+    @Test func `Metadata is read as both services and their emulators write it`() throws {
+        let reference = try ref("a")
+        let service = #"""
+            {"name":"x","generation":"17","metageneration":"2","size":"5","md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==",
+            "crc32c":"AAAAAg==","timeCreated":"2016-03-01T20:16:01.673Z","contentType":"","metadata":{"k":1}}
+            """#
+        let stored = try #require(ObjectMetadata(wire: Array(service.utf8), reference))
+        #expect(stored.reference == reference && stored.generation == 17 && stored.size == 5 && stored.crc32c == 2)
+        #expect(stored.updated == stored.timeCreated && stored.timeCreated.rfc3339 == "2016-03-01T20:16:01.673Z")
+        #expect(stored.settable.content == [.contentType: ""] && stored.settable.custom == ["k": "1"])
+        let emulator = #"{"generation":1,"size":0,"crc32c":"4027020077"}"#
+        let other = try #require(ObjectMetadata(wire: Array(emulator.utf8), reference))
+        #expect(other.crc32c == 4_027_020_077 && other.md5 == nil && other.metageneration == 1)
+        for broken in ["", "OK", "[]", "{}", #"{"size":"1"}"#, #"{"generation":"1","size":1.5}"#] {
+            #expect(ObjectMetadata(wire: Array(broken.utf8), reference) == nil)
+        }
+    }
+
+    @Test func `A change names what changes, and nothing else`() {
+        var change = MetadataChange()
+        change.content = [.cacheControl: nil, .contentType: "x"]
+        change.custom = .merge(["a": nil, "b": "1"])
+        change.md5Hash = "never sent"
+        #expect(change.wire.text == #"{"cacheControl":null,"contentType":"x","metadata":{"a":null,"b":"1"}}"#)
+        change = MetadataChange()
+        #expect(change.wire.text == "{}")
+        change.custom = .removeAll
+        #expect(change.wire.text == #"{"metadata":null}"#)
+    }
+
+    @Test(
+        arguments: [
+            (401, .unauthenticated, false), (402, .quotaExceeded, false), (403, .unauthorized, false),
+            (404, .objectNotFound, false), (400, .unknown, false), (412, .unknown, false), (302, .unknown, false),
+            (408, .unknown, true), (429, .unknown, true), (500, .unknown, true), (503, .unknown, true),
+        ] as [(Int, StorageError.Code, Bool)])
+    func `Refusals have the codes of the SDK`(status: Int, code: StorageError.Code, retryable: Bool) throws {
+        let reference = try ref("a")
+        let response = HTTPResponse(status: status, body: Array(#"{"error":{"message":"Because."}}"#.utf8))
+        let error = StorageError.refusal(response, of: firebase.metadata(of: reference), to: reference)
+        #expect(error.code == code && error.retryable == retryable && error.httpStatus == status)
+        #expect(error.serverResponse?.contains("Because") == true && error.object == "a")
+        if code == .unknown { #expect(error.message == "The server answered \(status): Because.") }
+    }
+
+    @Test(
+        arguments: [
+            ("7", nil, Duration.seconds(7)), ("-1", nil, .zero), ("soon", nil, nil),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:07 GMT", .seconds(30)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 09:49:37 GMT", .zero),
+        ] as [(String, String?, Duration?)])
+    func `Retry-After is in seconds or a date`(value: String, date: String?, expected: Duration?) throws {
+        var headers: HTTPHeaders = ["Retry-After": value]
+        headers["Date"] = date
+        let response = HTTPResponse(status: 503, headers: headers)
+        let error = StorageError.refusal(response, of: gcs.metadata(of: try ref("a")), to: try ref("a"))
+        #expect(error.retryAfter == expected)
+    }
+}
+
+/// Where a server may be, and where tokens may go.
+@Suite struct EndpointTests {
+    @Test(arguments: [
+        ("http://127.0.0.1:9199", "http://127.0.0.1:9199"), ("localhost:9199", "http://localhost:9199"),
+        ("http://[::1]:80/", "http://[::1]"), ("https://Example.com:443", "https://example.com"),
+        ("127.1.2.3", "http://127.1.2.3"), ("http://app.localhost", "http://app.localhost"),
+    ])
+    func `Loopback may be plain, others are https`(text: String, url: String) throws {
+        #expect(try Endpoint(text, from: "--endpoint", allowInsecure: false).url == url)
+    }
+
+    @Test(arguments: [
+        "http://example.com", "example.com:80", "http://127.0.0.1.example.com", "http://127.0.0.1@example.com",
+        "ftp://localhost", "http://", "http://localhost/path", "http://localhost?x", "http://local host",
+        "http://10.0.0.1", "http://localhost.example.com", "http://127.0.0.256", "https://[::2/",
+    ])
+    func `Anything else is refused by name`(text: String) {
+        let error = #expect(throws: Endpoint.Unusable.self) {
+            try Endpoint(text, from: "--endpoint", allowInsecure: false)
+        }
+        #expect(error?.message.hasPrefix("--endpoint ") == true)
+    }
+
+    @Test func `Tokens go to the endpoint alone, bytes never into plain text`() throws {
+        let secure = Endpoint.firebase
+        #expect(secure.covers("https://firebasestorage.googleapis.com:443/v0/x?y=https://evil"))
+        #expect(secure.allows("https://other.example/upload"))
+        for other in [
+            "https://evil.example/", "http://firebasestorage.googleapis.com/",
+            "https://firebasestorage.googleapis.com.evil/",
+            "https://firebasestorage.googleapis.com@evil/", "https://evil/https://firebasestorage.googleapis.com",
+        ] { #expect(!secure.covers(other)) }
+        #expect(!secure.allows("http://firebasestorage.googleapis.com/") && !secure.allows("file:///etc/passwd"))
+        let local = try Endpoint("localhost:1", from: "--endpoint", allowInsecure: false)
+        #expect(
+            local.covers("http://localhost:1/s") && !local.covers("http://localhost:12/s") && local.allows("http://x/"))
+    }
+}
+
+extension RemoteRequest {
+    fileprivate var text: String {
+        guard case .bytes(let bytes) = body else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

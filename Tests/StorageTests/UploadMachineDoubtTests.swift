@@ -1,0 +1,171 @@
+import Storage
+import TestSupport
+import Testing
+
+/// Engines that forget, lie, or do nothing.
+@Suite struct UploadMachineDoubtTests {
+    static let end = UploadMachineEndTests.end
+
+    @Test func `Acknowledged bytes stay so when the engine forgets some`() {
+        var machine = UploadMachine.growing()
+        machine.converse(
+            opening + [
+                (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
+                (.answered(.received(upTo: 6)), [.publish(.progress), .perform(.send(6..<14))]),
+                (.answered(.failed(.busy)), rested),
+                (.retryDue(attempt: 1), [.perform(.query)]),
+                (.answered(.received(upTo: 3)), [.perform(.send(3..<5))]),
+                (.answered(.received(upTo: 5)), [.perform(.send(5..<9))]),
+                (.answered(.received(upTo: 9)), [.publish(.progress), .perform(.send(9..<17))]),
+            ])
+        #expect(machine.acknowledged == 9)
+    }
+
+    @Test(arguments: [Int64(2), 1, 0])
+    func `A chunk that led nowhere is a failure`(offset: Int64) {
+        var machine = UploadMachine.sending()
+        machine.converse([
+            (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
+            (.answered(.received(upTo: offset)), rested),
+        ])
+        #expect(machine.retry?.error.message == "The engine took none of the bytes from 2 to 6.")
+        machine.converse([
+            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.received(upTo: 2)), [.perform(.send(2..<4))]),
+        ])
+    }
+
+    @Test func `So is an end that does not come`() {
+        var machine = UploadMachine.sending(0)
+        machine.converse([
+            (.answered(.received(upTo: 0)), rested), (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.received(upTo: 0)), [.perform(.send(0..<0))]),
+        ])
+    }
+
+    @Test func `One that was stopped may have led nowhere`() {
+        var machine = UploadMachine.sending()
+        machine.converse([
+            (.asked(.pause), [.abort]), (.answered(.received(upTo: 0)), [.release, .publish(.pause)]),
+            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.send(0..<2))]),
+        ])
+    }
+
+    @Test func `An engine that stops by itself has failed`() {
+        var machine = UploadMachine.sending()
+        machine.converse([
+            (.answered(.aborted), rested), (.retryDue(attempt: 1), [.perform(.query)]),
+        ])
+        var whole = UploadMachine.whole()
+        whole.converse([
+            (.asked(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.sendWhole)]),
+            (.answered(.aborted), rested), (.retryDue(attempt: 1), [.perform(.sendWhole)]),
+        ])
+    }
+
+    @Test func `An answer to another question ends it`() {
+        var opening = UploadMachine.growing(), whole = UploadMachine.whole(), asking = UploadMachine.sending()
+        for event: UploadMachine.Event in [.asked(.start), .admitted] {
+            _ = (opening.handle(event), whole.handle(event))
+        }
+        for event: UploadMachine.Event in [.answered(.failed(.busy)), .retryDue(attempt: 1)] {
+            _ = asking.handle(event)
+        }
+        let wrong: [(UploadMachine, UploadMachine.Answer)] = [
+            (opening, .received(upTo: 1)), (whole, .received(upTo: 1)), (whole, .opened()), (asking, .opened()),
+            (.sending(), .opened()),
+        ]
+        for (machine, answer) in wrong {
+            var machine = machine
+            machine.converse([(.answered(answer), Self.end)])
+            #expect(machine.state.error?.code == .internalError)
+        }
+    }
+}
+
+/// Engines that have lost the whole upload.
+@Suite struct UploadMachineForgottenTests {
+    static let end = UploadMachineEndTests.end
+
+    /// 6 bytes are acknowledged, then all is forgotten, and 4 bytes sent again.
+    static let lostOnce: Conversation =
+        opening + [
+            (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
+            (.answered(.received(upTo: 6)), [.publish(.progress), .perform(.send(6..<14))]),
+            (.answered(.forgotten(.gone)), [.perform(.open)]),
+            (.answered(.opened()), [.perform(.send(0..<2))]),
+            (.answered(.received(upTo: 2)), [.perform(.send(2..<6))]),
+            (.answered(.received(upTo: 4)), [.perform(.send(4..<8))]),
+        ]
+
+    @Test func `What is forgotten is opened anew, and what was shown stays`() throws {
+        var machine = UploadMachine.growing()
+        machine.converse(Self.lostOnce)
+        #expect(machine.progress.completedUnitCount == 6)
+        machine.converse([
+            (.answered(.received(upTo: 8)), [.publish(.progress), .perform(.send(8..<16))]),
+            (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
+        ])
+    }
+
+    @Test func `What is forgotten again without progress is lost`() {
+        var machine = UploadMachine.growing()
+        machine.converse(Self.lostOnce + [(.answered(.forgotten(.gone)), Self.end)])
+        #expect(machine.state == .failed(.gone))
+    }
+
+    @Test func `After progress it may be forgotten once more`() {
+        var machine = UploadMachine.growing()
+        machine.converse(
+            Self.lostOnce + [
+                (.answered(.received(upTo: 8)), [.publish(.progress), .perform(.send(8..<16))]),
+                (.answered(.forgotten(.gone)), [.perform(.open)]),
+                (.answered(.opened()), [.perform(.send(0..<2))]),
+                (.answered(.forgotten(.gone)), Self.end),
+            ])
+    }
+
+    @Test func `A question may bring it to light, and its failure counts`() {
+        var machine = UploadMachine.sending(patience: .seconds(10))
+        machine.converse([
+            (.answered(.failed(.busy), took: .seconds(1)), rested),
+            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.forgotten(.gone), took: .seconds(9)), [.perform(.open)]),
+            (.answered(.failed(.busy)), Self.end),
+        ])
+        let causes = machine.state.error?.attempts.map(\.cause)
+        #expect(causes == [StorageError.busy, .gone, .busy].map(\.message))
+    }
+
+    @Test func `What was never opened cannot be forgotten`() {
+        var lost = StorageError.gone
+        lost.retryable = true
+        for (error, effects) in [(StorageError.gone, Self.end), (lost, rested)] {
+            for oneRequest in [false, true] {
+                var machine = oneRequest ? UploadMachine.whole() : UploadMachine.growing()
+                _ = machine.handle(.asked(.start))
+                _ = machine.handle(.admitted)
+                machine.converse([(.answered(.forgotten(error)), effects)])
+            }
+        }
+    }
+
+    @Test func `One told to stop stops first, and opens anew when it goes on`() {
+        var paused = UploadMachine.sending()
+        paused.converse([
+            (.asked(.pause), [.abort]), (.answered(.forgotten(.gone)), [.release, .publish(.pause)]),
+            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.open)]),
+            (.answered(.opened()), [.perform(.send(0..<2))]),
+        ])
+        var goingOn = UploadMachine.sending()
+        goingOn.converse([
+            (.asked(.pause), [.abort]), (.asked(.resume), []),
+            (.answered(.forgotten(.gone)), [.publish(.pause), .publish(.resume), .perform(.open)]),
+            (.answered(.opened()), [.perform(.send(0..<2))]),
+            (.asked(.pause), [.abort]), (.answered(.forgotten(.gone)), Self.end),
+        ])
+        var cancelled = UploadMachine.sending()
+        cancelled.converse([(.asked(.cancel), [.abort]), (.answered(.forgotten(.gone)), Self.end)])
+        #expect(cancelled.state == .ended(.cancelled))
+    }
+}

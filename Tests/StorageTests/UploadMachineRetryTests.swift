@@ -1,0 +1,200 @@
+import Storage
+import TestSupport
+import Testing
+
+/// How long failures are slept over, and when that ends.
+@Suite struct UploadMachineRetryTests {
+    static let end = UploadMachineEndTests.end
+
+    @Test func `A failure is followed by a rest, then by a question`() {
+        var machine = UploadMachine.growing()
+        let rests = rests(0, 1, 0)
+        machine.converse(
+            opening + [
+                (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
+                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[0])]),
+                (.retryDue(attempt: 2), []),
+                (.retryDue(attempt: 1), [.perform(.query)]),
+                (.answered(.failed(.busy)), [.wake(attempt: 2, after: rests[1])]),
+                (.retryDue(attempt: 1), []),
+                (.retryDue(attempt: 2), [.perform(.query)]),
+                (.answered(.received(upTo: 4)), [.publish(.progress), .perform(.send(4..<6))]),
+                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[2])]),
+            ])
+    }
+
+    @Test func `An opening that fails is tried again without a question`() {
+        var machine = UploadMachine.growing()
+        machine.converse([
+            (.asked(.start), [.acquire]),
+            (.admitted, [.publish(.resume), .perform(.open)]),
+            (.answered(.failed(.busy)), rested),
+            (.retryDue(attempt: 1), [.perform(.open)]),
+        ])
+    }
+
+    @Test func `A question's answer and bytes that were there before are no progress`() {
+        var machine = UploadMachine.growing()
+        let rests = rests(0, 1, 2, 0)
+        machine.converse(
+            opening + [
+                (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
+                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[0])]),
+                (.retryDue(attempt: 1), [.perform(.query)]),
+                (.answered(.received(upTo: 2)), [.perform(.send(2..<4))]),
+                (.answered(.failed(.busy)), [.wake(attempt: 2, after: rests[1])]),
+                (.retryDue(attempt: 2), [.perform(.query)]),
+                (.answered(.received(upTo: 0)), [.perform(.send(0..<2))]),
+                (.answered(.received(upTo: 2)), [.perform(.send(2..<6))]),
+                (.answered(.failed(.busy)), [.wake(attempt: 3, after: rests[2])]),
+                (.retryDue(attempt: 3), [.perform(.query)]),
+                (.answered(.received(upTo: 3)), [.publish(.progress), .perform(.send(3..<5))]),
+                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[3])]),
+            ])
+    }
+
+    @Test func `Rests differ with the seed`() {
+        let first = (UInt64(0)..<20).map { seed in
+            var machine = UploadMachine(size: 20, oneRequest: true, chunks: .fixed(1), seed: seed)
+            _ = machine.handle(.asked(.start))
+            _ = machine.handle(.admitted)
+            return machine.handle(.answered(.failed(.busy)))
+        }
+        #expect(first.count { $0 != first[0] } > 15)
+    }
+
+    @Test func `A rest is at least as long as the engine asked for`() {
+        for (asked, rest) in [(Duration.seconds(7), .seconds(7)), (.zero, rests(0)[0]), (.seconds(-1), rests(0)[0])] {
+            var machine = UploadMachine.sending()
+            machine.converse([(.answered(.failed(.busy(retryAfter: asked))), [.wake(attempt: 1, after: rest)])])
+        }
+    }
+
+    @Test func `Being asked for more patience than is left ends it at once`() {
+        for asked in [Duration.milliseconds(10_001), .seconds(Int64.max)] {
+            var machine = UploadMachine.sending(patience: .seconds(10))
+            machine.converse([(.answered(.failed(.busy(retryAfter: asked))), Self.end)])
+            #expect(machine.state.error?.code == .retryLimitExceeded)
+        }
+        var machine = UploadMachine.sending(patience: .seconds(10))
+        machine.converse([
+            (.answered(.failed(.busy(retryAfter: .seconds(10)))), [.wake(attempt: 1, after: .seconds(10))])
+        ])
+    }
+
+    @Test(arguments: [0.0, 0.25, 1, 2.9, 600])
+    func `Rests use up all patience, then comes a last try`(seconds: Double) throws {
+        let patience = Duration.seconds(seconds)
+        var machine = UploadMachine.sending(patience: patience)
+        var total = Duration.zero, tries = 0
+        while machine.state.error == nil {
+            guard case .wake(let attempt, let rest)? = machine.handle(.answered(.failed(.busy))).first else { break }
+            tries += 1
+            total += rest
+            #expect(attempt == tries && rest > .zero)
+            machine.converse([(.retryDue(attempt: attempt), [.perform(.query)])])
+        }
+        #expect(total == patience)
+        #expect((tries == 0) == (patience == .zero))
+        #expect(machine.state.error?.code == .retryLimitExceeded)
+        #expect(machine.state.error?.message.hasPrefix("Max retry time for operation exceeded") == true)
+        #expect(machine.state.error?.message.hasSuffix(StorageError.busy.message) == true)
+    }
+
+    @Test func `Failing steps use up patience, others do not`() {
+        var machine = UploadMachine.sending(patience: .seconds(100))
+        let rests = rests(0, 1)
+        machine.converse([
+            (.answered(.failed(.busy), took: .seconds(90)), [.wake(attempt: 1, after: rests[0])]),
+            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.received(upTo: 0), took: .seconds(500)), [.perform(.send(0..<2))]),
+            (.answered(.failed(.busy), took: .seconds(9) - rests[0]), [.wake(attempt: 2, after: .seconds(1))]),
+            (.retryDue(attempt: 2), [.perform(.query)]),
+            (.answered(.failed(.busy)), Self.end),
+        ])
+        var slow = UploadMachine.sending(patience: .seconds(100))
+        slow.converse([(.answered(.failed(.busy), took: .seconds(100)), Self.end)])
+    }
+
+    @Test func `Time paused and what is left of an interrupted rest do not count`() {
+        var machine = UploadMachine.sending(patience: .seconds(1))
+        for attempt in 1...5 {
+            _ = machine.handle(.answered(.failed(.busy), took: .milliseconds(100)))
+            #expect(machine.retry?.attempt == attempt)
+            machine.converse([
+                (.asked(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: attempt), []),
+                (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.query)]),
+            ])
+        }
+    }
+
+    @Test func `The error lists what failed since the last progress`() throws {
+        var refusal = StorageError.busy
+        (refusal.httpStatus, refusal.message) = (503, "The engine said 503.")
+        var machine = UploadMachine.sending(patience: .seconds(30))
+        _ = machine.handle(.answered(.failed(.busy), at: Timestamp(microseconds: 1)))
+        _ = machine.handle(.retryDue(attempt: 1))
+        _ = machine.handle(.answered(.received(upTo: 1), at: Timestamp(microseconds: 2)))
+        _ = machine.handle(.answered(.failed(refusal), took: .seconds(10), at: Timestamp(microseconds: 3)))
+        _ = machine.handle(.retryDue(attempt: 1))
+        _ = machine.handle(.answered(.failed(.busy), took: .seconds(30), at: Timestamp(microseconds: 4)))
+        #expect(
+            machine.state.error?.attempts == [
+                .init(time: Timestamp(microseconds: 3), httpStatus: 503, cause: refusal.message, completedUnitCount: 1),
+                .init(
+                    time: Timestamp(microseconds: 4), httpStatus: nil, cause: StorageError.busy.message,
+                    completedUnitCount: 1),
+            ])
+    }
+
+    @Test func `Of many failures the newest hundred are listed`() {
+        var machine = UploadMachine.sending(patience: .seconds(100_000))
+        var failures: Int64 = 0
+        while machine.state.error == nil {
+            failures += 1
+            _ = machine.handle(.answered(.failed(.busy), at: Timestamp(microseconds: failures)))
+            if let attempt = machine.retry?.attempt { _ = machine.handle(.retryDue(attempt: attempt)) }
+        }
+        #expect(failures > 200)
+        #expect(machine.state.error?.attempts.map(\.time.microseconds) == Array(failures - 99...failures))
+    }
+
+    @Test func `Whoever is refused for good hears of no attempts`() {
+        var machine = UploadMachine.sending()
+        _ = machine.handle(.answered(.failed(.busy)))
+        machine.converse([(.retryDue(attempt: 1), [.perform(.query)]), (.answered(.failed(.refused)), Self.end)])
+        #expect(machine.state == .failed(.refused))
+    }
+}
+
+/// What can be seen of a rest.
+@Suite struct RetryValueTests {
+    @Test func `A rest tells which retry of what is due when, and why`() {
+        var machine = UploadMachine.sending()
+        #expect(machine.retry == nil)
+        let rests = rests(0, 1)
+        _ = machine.handle(.answered(.failed(.busy), at: Timestamp(microseconds: 5)))
+        let due = Timestamp(microseconds: 5).advanced(by: rests[0])
+        #expect(machine.retry == Retry(attempt: 1, of: .upload, at: due, error: .busy))
+        #expect(machine.taskState == .running)
+        _ = machine.handle(.retryDue(attempt: 1))
+        #expect(machine.retry == nil)
+        _ = machine.handle(.answered(.failed(.busy)))
+        let dueAgain = Timestamp(microseconds: 0).advanced(by: rests[1])
+        #expect(machine.retry == Retry(attempt: 2, of: .query, at: dueAgain, error: .busy))
+        _ = machine.handle(.asked(.pause))
+        #expect(machine.retry == nil)
+    }
+
+    @Test func `It names the step that failed`() {
+        var opening = UploadMachine.growing(), whole = UploadMachine.whole(), last = UploadMachine.sending(2)
+        for wish: UploadMachine.Event in [.asked(.start), .admitted] {
+            _ = (opening.handle(wish), whole.handle(wish))
+        }
+        for (machine, stage) in [(opening, Retry.Stage.start), (whole, .upload), (last, .finalize)] {
+            last = machine
+            _ = last.handle(.answered(.failed(.busy)))
+            #expect(last.retry?.of == stage)
+        }
+    }
+}
