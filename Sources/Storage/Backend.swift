@@ -19,6 +19,21 @@ public protocol Backend: Sendable {
         of reference: Reference, _ change: MetadataChange, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata
 
+    /// Throws `objectNotFound` where nothing is there.
+    func delete(_ reference: Reference, for caller: Caller) async throws(StorageError)
+    /// `maxResults` is at least 1 and at most `Listing.mostResults`. Names that are no references are left out.
+    /// Throws `invalidArgument` for a page token that this engine has not given.
+    func list(
+        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
+    ) async throws(StorageError) -> Listing
+    /// All bytes, verified. Throws `downloadSizeExceeded` that names both sizes, before it fetches any if it can.
+    func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    func beginDownload(_ download: Download) -> any DownloadSession
+    /// A URL that anybody may fetch the object from.
+    func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
+    /// The same, after the URLs that were given before have become worthless.
+    func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
+
     /// Returns when nothing is left to do that nobody waits for, such as telling a server what is not wanted.
     func settle() async
 }
@@ -106,4 +121,32 @@ public struct ChunkSizes: Equatable, Sendable {
             ? .max / granularity * granularity : (max(size, 1) + granularity - 1) / granularity * granularity
         return ChunkSizes(first: rounded, largest: rounded)
     }
+}
+
+// Until an engine can do it.
+extension Backend {
+    private var notYet: StorageError { StorageError(.internalError, "This engine cannot do that yet.") }
+
+    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) { throw notYet }
+    public func list(
+        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
+    ) async throws(StorageError) -> Listing { throw notYet }
+    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    {
+        throw notYet
+    }
+    public func beginDownload(_ download: Download) -> any DownloadSession { NoDownload(error: notYet) }
+    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        throw notYet
+    }
+    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        throw notYet
+    }
+}
+
+private struct NoDownload: DownloadSession {
+    let error: StorageError
+    func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer { .failed(error) }
+    func abort() {}
+    func discard() {}
 }

@@ -1,0 +1,32 @@
+/// What is fetched, and which file is to hold it.
+public struct Download: Sendable {
+    public var reference: Reference
+    /// An absolute path. What is there stays until all of the object has arrived.
+    public var file: String
+    public var caller: Caller
+
+    public init(reference: Reference, file: String, caller: Caller) {
+        self.reference = reference
+        self.file = file
+        self.caller = caller
+    }
+}
+
+/// One download's line to its engine. At most one try is under way, ever.
+public protocol DownloadSession: Sendable {
+    /// Fetches what is missing, verifies the whole and puts it in its place. The next try goes on from the last byte
+    /// on the disk, if the object is still the same, else from the first. `report` may be called from anywhere.
+    /// Never throws: how the try ended is an event for the machine.
+    func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer
+    /// The try under way answers `aborted` at once, unless its effect can no longer be stopped.
+    func abort()
+    /// What has arrived so far is not wanted any more.
+    func discard()
+}
+
+/// How a try to download ended.
+public enum DownloadAnswer: Equatable, Sendable {
+    case completed(ObjectMetadata)
+    case failed(StorageError)
+    case aborted
+}
