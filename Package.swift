@@ -43,7 +43,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "Contract",
+                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "HTTP", "EventLoop", "Checksums",
+                "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),
@@ -56,7 +57,7 @@ let package = Package(
             name: "BackendsTests",
             dependencies: ["Backends", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
-        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop"]),
+        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop", "TestSupport"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],

@@ -1,5 +1,6 @@
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AnswerTests {
@@ -22,7 +23,7 @@ import Testing
             let request = try peer.readRequest()
             #expect(request.line == "PUT /a HTTP/1.1" && request.body == [1, 2, 3])
             try peer.answer("308 Resume Incomplete", headers: ["Location: /b", "Range: bytes=0-1"])
-            #expect(throws: Peer.Gone.self) { try peer.readHead() }
+            #expect(throws: FixturePeer.Gone.self) { try peer.readHead() }
         }
         let response = try await client.perform(HTTPRequest("PUT", server.url + "/a", body: .bytes([1, 2, 3])))
         #expect(response.status == 308 && response.headers["range"] == "bytes=0-1")
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test func `A request is sent as it stands`() async throws {
-        let got = Mutex<Peer.Request?>(nil)
+        let got = Mutex<FixturePeer.Request?>(nil)
         let server = try FixtureServer { peer in
             let request = try peer.readRequest()
             got.withLock { $0 = request }

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {

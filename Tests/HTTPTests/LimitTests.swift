@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct LimitTests {

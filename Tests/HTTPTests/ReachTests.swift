@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ReachTests {

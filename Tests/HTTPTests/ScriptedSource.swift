@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Synchronization
 
 /// A source that does what the script says.

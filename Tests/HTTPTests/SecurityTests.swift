@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import TestSupport
 import Testing
 
 /// Against `openssl s_server` with certificates of its own.

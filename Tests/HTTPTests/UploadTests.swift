@@ -1,6 +1,7 @@
 import EventLoop
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct UploadTests {

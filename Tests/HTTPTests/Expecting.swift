@@ -1,29 +1,7 @@
-import Dispatch
 import Glibc
 import HTTP
 import Synchronization
 import Testing
-
-/// Something that happens once. Tasks await it; threads of fixtures wait for it.
-final class Signal: Sendable {
-    private let (stream, continuation) = AsyncStream<Void>.makeStream()
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    func fire() {
-        continuation.yield()
-        continuation.finish()
-        semaphore.signal()
-    }
-
-    func happened() async {
-        for await _ in stream { return }
-    }
-
-    func block() {
-        semaphore.wait()
-        semaphore.signal()
-    }
-}
 
 /// The error that the request has to end with.
 func failure(
