@@ -1,0 +1,98 @@
+import JSONText
+import Synchronization
+
+/// A storage service on the loopback that speaks Firebase Storage v0 and the JSON API of GCS, as strictly as these do,
+/// over one set of objects, and goes wrong where a test says so.
+///
+/// A request that comes for an upload session ends the right of those before it to add bytes.
+public final class StorageFixture: Sendable {
+    private let core: FixtureCore
+    private let server: FixtureServer
+
+    /// - Parameter buckets: the only ones that there are; any where nil.
+    public init(buckets: Set<String>? = nil, credentials: Credentials? = nil) throws {
+        let core = FixtureCore()
+        self.core = core
+        server = try FixtureServer { peer in
+            while true { try Exchange.perform(with: peer, core) }
+        }
+        core.change { [url = server.url] state in
+            (state.url, state.buckets, state.credentials) = (url, buckets, credentials)
+        }
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    public var url: String { server.url }
+    public var connections: Int { server.connections }
+
+    /// Setting them counts requests anew.
+    public var faults: [Fault] {
+        get { core.change { $0.script.all } }
+        set { core.change { $0.script = FaultScript(newValue) } }
+    }
+
+    /// Nothing is required where nil.
+    public var credentials: Credentials? {
+        get { core.change { $0.credentials } }
+        set { core.change { $0.credentials = newValue } }
+    }
+
+    /// What GCS answers about a session that was cancelled: 410 or 404.
+    public var cancelledStatus: Int {
+        get { core.change { $0.cancelledStatus } }
+        set { core.change { $0.cancelledStatus = newValue } }
+    }
+
+    public var log: Log { core.change { $0.log } }
+    public var requests: [Request] { log.requests }
+    public var unfired: [Fault] { log.unfired }
+
+    /// Returns when the log is so. Ends early where the task is cancelled.
+    public func until(_ isSo: @escaping @Sendable (Log) -> Bool) async {
+        let (stream, continuation) = AsyncStream<Void>.makeStream()
+        core.change { $0.waiters.append((isSo, continuation)) }
+        for await _ in stream {}
+    }
+}
+
+// MARK: The objects
+
+extension StorageFixture {
+    /// `BUCKET/NAME`, in the order of their bytes.
+    public var objects: [String] { core.change { $0.shelf.all.map { "\($0.bucket)/\($0.name)" } } }
+
+    public func bytes(_ bucket: String, _ name: String) -> [UInt8]? { core.change { $0.shelf[bucket, name]?.bytes } }
+
+    /// As the protocol shows them; looking creates no token.
+    public func metadata(_ bucket: String, _ name: String, as dialect: Dialect = .firebase) -> JSON? {
+        core.change { state in
+            let object = state.shelf[bucket, name]
+            return dialect == .firebase ? object?.firebase : object?.gcs(at: state.url)
+        }
+    }
+
+    /// Stores an object as if it had been uploaded.
+    public func put(
+        _ bytes: [UInt8], _ bucket: String, _ name: String, metadata: JSON = [:], by dialect: Dialect = .firebase
+    ) throws {
+        try core.change { state throws(Answer) in
+            _ = try state.store(bytes, bucket, name, metadata, contentType: nil, for: dialect)
+        }
+    }
+
+    public func remove(_ bucket: String, _ name: String) { core.change { $0.shelf[bucket, name] = nil } }
+}
+
+/// The state behind its lock, and those who wait for it to be so or so.
+final class FixtureCore: Sendable {
+    private let state = Mutex(FixtureState())
+
+    func change<T: Sendable, E: Error>(_ body: (inout FixtureState) throws(E) -> T) throws(E) -> T {
+        let (result, met) = state.withLock { state in
+            let result = Result { () throws(E) in try body(&state) }
+            return (result, state.takeMetWaiters())
+        }
+        for waiter in met { waiter.finish() }
+        return try result.get()
+    }
+}
