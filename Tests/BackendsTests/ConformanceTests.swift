@@ -6,7 +6,9 @@ import Testing
 
 /// What every place must do. A new one is another line here.
 @Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
-    static let places: [any BackendUnderTest.Type] = [EmbeddedUnderTest.self]
+    static let places: [any BackendUnderTest.Type] = [
+        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    ]
 
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, (1 << 20) + 1, (5 << 20) + 12_345])
     func `What was uploaded is what is stored, from memory and from a file`(size: Int) async throws {
@@ -96,7 +98,7 @@ import Testing
             #expect(cleared.settable.custom == [:] && cleared.metageneration == 3)
             #expect(cleared.settable.content == metadata.content)
             #expect(try await place.backend.updateMetadata(of: ref("a"), .init()).metageneration == 4)
-            #expect(try await place.backend.put([2], at: "a").settable == .init())
+            #expect(try await place.backend.put([2], at: "a").settable.custom == [:])
         }
     }
 
@@ -107,12 +109,15 @@ import Testing
             for (path, bucket) in [("a", "b"), ("dir", "b"), ("dir/below/x", "b"), ("dir/below", "other"), ("di", "b")]
             {
                 let reference = try ref(path, in: bucket)
-                #expect(
-                    try await failure { _ = try await place.backend.metadata(of: reference) }
-                        == .objectNotFound(reference))
-                #expect(
-                    try await failure { _ = try await place.backend.updateMetadata(of: reference, .init()) }
-                        == .objectNotFound(reference))
+                let errors = [
+                    try await failure { _ = try await place.backend.metadata(of: reference) },
+                    try await failure { _ = try await place.backend.updateMetadata(of: reference, .init()) },
+                ]
+                for error in errors {
+                    let expected = StorageError.objectNotFound(reference)
+                    #expect(error.code == expected.code && error.message == expected.message)
+                    #expect(error.bucket == bucket && error.object == path && !error.retryable)
+                }
             }
         }
     }

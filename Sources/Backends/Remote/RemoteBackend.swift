@@ -18,27 +18,30 @@ public final class RemoteBackend: Backend {
     let errands = Errands()
     let clock: any Clock<Duration>
     private let version: String
+    /// Nobody waits longer for one answer than for all tries together.
+    private let limits: HTTPLimits
 
     /// Firebase Storage, or its emulator.
     public static func firebase(
-        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(),
+        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
         clock: any Clock<Duration> = ContinuousClock()
     ) -> RemoteBackend {
-        RemoteBackend(FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, clock)
+        RemoteBackend(FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock)
     }
 
     /// Google Cloud Storage, or what speaks its JSON API.
     public static func gcs(
-        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(),
+        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
         clock: any Clock<Duration> = ContinuousClock()
     ) -> RemoteBackend {
-        RemoteBackend(GCSDialect(), endpoint, version, http, clock)
+        RemoteBackend(GCSDialect(), endpoint, version, http, limits, clock)
     }
 
     private init(
-        _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
+        _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient, _ limits: HTTPLimits,
         _ clock: any Clock<Duration>
     ) {
+        self.limits = limits
         self.dialect = dialect
         self.endpoint = endpoint
         self.version = version
@@ -61,7 +64,13 @@ public final class RemoteBackend: Backend {
     ) async throws(StorageError) -> ObjectMetadata {
         var alone = SettableMetadata()
         try alone.apply(change)
-        return try await metadata(from: dialect.update(reference, change), reference, caller)
+        do throws(StorageError) {
+            return try await metadata(from: dialect.update(reference, change), reference, caller)
+        } catch {
+            // Firebase says no more than that to who may not know whether it is there. Who may is told.
+            if error.code == .unauthorized { _ = try await metadata(of: reference, for: caller) }
+            throw error
+        }
     }
 
     public func settle() async { await errands.allDone() }
@@ -123,7 +132,7 @@ extension RemoteBackend {
     ) async throws(StorageError) -> HTTPResponse {
         var whole = HTTPRequest(
             request.method, url(of: request), headers: request.headers.with("User-Agent", "storage-rpc/\(version)"),
-            body: request.body, limits: HTTPLimits(patience: caller.patience))
+            body: request.body, limits: limits.within(caller.patience))
         whole.onSent = onSent
         whole.isSentOnce = true
         for token in tokens { dialect.sign(&whole.headers, with: token) }
@@ -165,13 +174,13 @@ extension RemoteBackend {
 }
 
 extension HTTPLimits {
-    /// Nobody waits longer for one answer than for all tries together.
-    fileprivate init(patience: Duration) {
-        self.init()
+    fileprivate func within(_ patience: Duration) -> HTTPLimits {
         let most = max(patience, .seconds(1))
-        connect = min(connect, most)
-        stall = min(stall, most)
-        answer = min(answer, most)
+        var limits = self
+        limits.connect = min(connect, most)
+        limits.stall = min(stall, most)
+        limits.answer = min(answer, most)
+        return limits
     }
 }
 

@@ -62,8 +62,10 @@ extension FixtureState {
             throw .text(400, "Client uploaded to the wrong offset (\(offset) instead of \(session.persisted)).")
         }
         let end = offset + Int64(call.length)
-        guard end <= session.total ?? end else { throw call.dialect.refusal(400) }
         let completes = call.kind == .finalize
+        guard completes ? end == session.total ?? end : end <= session.total ?? end else {
+            throw call.dialect.refusal(400)
+        }
         guard completes || end == session.total || Int64(call.length) % ResumableSession.granule == 0 else {
             throw call.dialect.refusal(400)
         }

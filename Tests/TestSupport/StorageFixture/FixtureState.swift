@@ -104,10 +104,6 @@ extension FixtureState {
             throw call.dialect.refusal(503)
         }
         if receipt.completes {
-            guard session.persisted == session.total ?? session.persisted else {
-                throw session.dialect.refusal(
-                    400, "The upload has \(session.persisted) bytes, not as many as declared.")
-            }
             let object = try store(
                 session.bytes, session.bucket, session.name, session.metadata, contentType: session.contentType,
                 for: session.dialect, ifGeneration: session.ifGeneration, corruptByte: session.corruptByte)

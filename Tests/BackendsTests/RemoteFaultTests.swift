@@ -1,0 +1,169 @@
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Everything that can go wrong between an upload and its server, against every size that matters. The object is right
+/// or absent, the end is told once, and no byte that the server had is sent again.
+@Suite(.timeLimit(.minutes(5))) struct RemoteFaultTests {
+    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let granule = 256 << 10
+
+    static let sizes = [0, 1, granule, granule + 1, 40 * granule]
+    static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
+
+    @Test(arguments: Trouble.all, sizes)
+    func `The object is right or absent`(trouble: Trouble, size: Int) async throws {
+        for place in Self.places {
+            try await check(place, trouble, size, chunks: .fixed(Int64(Self.granule)))
+            if size <= Self.granule { try await check(place, trouble, size, chunks: nil) }
+        }
+    }
+
+    private func check(
+        _ type: any RemoteUnderTest.Type, _ trouble: Trouble, _ size: Int, chunks: ChunkSizes?
+    ) async throws {
+        var limits = HTTPLimits()
+        if trouble.isStall { (limits.stall, limits.answer) = (.milliseconds(500), .milliseconds(500)) }
+        let place = try type.init(StorageFixture(), limits: limits)
+        let held = Signal()
+        defer { held.fire() }
+        place.fixture.faults = trouble.faults(size, held)
+        let bytes = Self.bytes[size] ?? []
+        var failure: StorageError?
+        do {
+            let stored = try await place.backend.run(
+                .data(bytes, to: ref("a")), chunks: chunks, patience: .seconds(600))
+            #expect(stored.size == size && stored.crc32c == Checksum(of: bytes).crc32c)
+        } catch let error as StorageError {
+            failure = error
+        }
+        let what = Comment("\(type) \(trouble) \(size) \(chunks == nil ? "whole" : "chunks") \(failure?.message ?? "")")
+        let isStruck = place.fixture.unfired.isEmpty
+        #expect(place.fixture.bytes("b", "a") == (failure == nil ? bytes : nil), what)
+        #expect(place.fixture.log.resentPersistedBytes == 0 || trouble.makesResend, what)
+        // Of nothing, no byte can be wrong, and asking where it is makes it.
+        if size > 0 { #expect((failure?.code == trouble.code) == (isStruck || trouble.code == nil), what) }
+    }
+
+    @Test func `A file that changes is never stored half old, half new`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let scratch = try Scratch()
+            let file = try scratch.file("source", noise(3 * Self.granule))
+            let upload = try await place.backend.upload(file: file, to: "a")
+            let error = try await failure {
+                _ = try await place.backend.run(upload, chunks: .fixed(Int64(Self.granule))) { step in
+                    guard case .send(let range) = step, range.lowerBound > 0 else { return }
+                    do { _ = try scratch.file("source", noise(3 * Self.granule, seed: 2)) } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+            #expect(error.code == .unknown && error.file == file && error.message.contains("changed"))
+            await place.backend.settle()
+            #expect(place.fixture.objects.isEmpty && place.fixture.log.openSessions.isEmpty)
+            #expect(place.fixture.log.cancelledSessions.count == 1)
+        }
+    }
+}
+
+/// One thing that goes wrong, or several in a row.
+struct Trouble: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// What an upload ends with that it strikes; nil where it recovers.
+    let code: StorageError.Code?
+    /// The server does not move for a while, as far as the client can tell.
+    var isStall: Bool { testDescription.contains("stall") || testDescription.contains("late") }
+    /// The server says that it has less than it has.
+    var makesResend: Bool { testDescription.contains("too low") }
+    let faults: @Sendable (_ size: Int, _ held: Signal) -> [StorageFixture.Fault]
+
+    init(
+        _ description: String, _ code: StorageError.Code? = nil,
+        _ faults: @escaping @Sendable (_ size: Int, _ held: Signal) -> [StorageFixture.Fault]
+    ) {
+        testDescription = description
+        self.code = code
+        self.faults = faults
+    }
+
+    private static let body: [StorageFixture.Kind] = [.chunk, .finalize, .multipart]
+
+    private static func first(_ kinds: [StorageFixture.Kind]) -> StorageFixture.Fault.When { nth(1, kinds) }
+
+    private static func nth(_ number: Int, _ kinds: [StorageFixture.Kind]) -> StorageFixture.Fault.When {
+        .request(number) { kinds.contains($0.kind) }
+    }
+
+    static let all: [Trouble] = statuses + broken + lies + others
+
+    private static let statuses: [Trouble] = [408, 429, 500, 502, 503, 504].flatMap { status in
+        [
+            Trouble("\(status) at the start") { _, _ in [.init(first([.start]), .answer(status))] },
+            Trouble("\(status) to bytes") { _, _ in [.init(first(body), .answer(status))] },
+            Trouble("\(status) to bytes that were taken") { _, _ in [.init(first(body), .answerAfterHandling(status))]
+            },
+            Trouble("\(status) to the end, which was taken") { _, _ in
+                [.init(first([.finalize, .multipart]), .answerAfterHandling(status))]
+            },
+            Trouble("\(status) to bytes and to the question") { _, _ in
+                [.init(first(body), .answer(status)), .init(first([.query, .getMetadata]), .answer(status))]
+            },
+        ]
+    }
+
+    private static let broken: [Trouble] = [
+        Trouble("reset at the start") { _, _ in [.init(first([.start]), .reset)] },
+        Trouble("reset before the bytes") { _, _ in [.init(first(body), .reset)] },
+        Trouble("reset at a byte") { size, _ in [.init(.byte(Int64(size / 2)), .reset)] },
+        Trouble("reset at a granule") { size, _ in
+            [.init(.byte(Int64(size / 2 / RemoteFaultTests.granule * RemoteFaultTests.granule)), .reset)]
+        },
+        Trouble("reset after bytes were taken") { _, _ in [.init(nth(2, body), .resetAfterHandling)] },
+        Trouble("reset after the end was taken") { _, _ in
+            [.init(first([.finalize, .multipart]), .resetAfterHandling)]
+        },
+        Trouble("close after bytes were taken") { _, _ in [.init(first(body), .closeAfterHandling)] },
+        Trouble("close after the end was taken") { _, _ in
+            [.init(first([.finalize, .multipart]), .closeAfterHandling)]
+        },
+        Trouble("a kept connection that is dead") { _, _ in
+            [.init(first([.start]), .closeAfterAnswer), .init(nth(2, body), .closeAfterAnswer)]
+        },
+        Trouble("a stall at a byte") { size, held in [.init(.byte(Int64(size / 2)), .stall(until: held))] },
+        Trouble("a late answer to the end") { _, held in
+            [.init(first([.finalize, .multipart]), .answerLate(held))]
+        },
+        Trouble("a reset, again and again") { _, _ in (1...5).map { .init(nth($0, body), .resetAfterHandling) } },
+    ]
+
+    private static let lies: [Trouble] = [
+        Trouble("an offset too low") { _, _ in
+            [.init(nth(2, [.chunk]), .resetAfterHandling), .init(first([.query]), .lie(.granules(-1)))]
+        },
+        Trouble("an offset too high") { _, _ in
+            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.granules(1)))]
+        },
+        Trouble("an offset beyond the end", .unknown) { _, _ in
+            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.beyondTotal))]
+        },
+        Trouble("an offset that is no number") { _, _ in
+            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.text("many")))]
+        },
+    ]
+
+    private static let others: [Trouble] = [
+        Trouble("a session forgotten, 404") { _, _ in [.init(nth(2, [.chunk]), .forget(404))] },
+        Trouble("a session forgotten, 410") { _, _ in [.init(nth(2, [.chunk, .finalize]), .forget(410))] },
+        Trouble("a byte corrupted", .nonMatchingChecksum) { _, _ in [.init(first(body), .corrupt)] },
+        Trouble("401", .unauthenticated) { _, _ in [.init(first(body), .answer(401))] },
+        Trouble("402", .quotaExceeded) { _, _ in [.init(first(body), .answer(402))] },
+        Trouble("403 at the start", .unauthorized) { _, _ in [.init(first([.start, .multipart]), .answer(403))] },
+        Trouble("404 at the start", .bucketNotFound) { _, _ in [.init(first([.start, .multipart]), .answer(404))] },
+        Trouble("400", .unknown) { _, _ in [.init(first(body), .answer(400))] },
+        Trouble("412", .unknown) { _, _ in [.init(first(body), .answer(412))] },
+    ]
+}
