@@ -150,21 +150,25 @@ extension UploadTask {
         case .acquire: places.acquire(self)
         case .release: places.release(self)
         case .perform(let step): perform(step)
-        case .abort: session?.abort()
+        case .abort: abort()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
         case .discard: session?.discard()
         case .publish(let status): publish(status)
         }
     }
 
-    /// The step has begun when this returns: an abort right behind it finds it.
     private func perform(_ step: UploadMachine.Step) {
         guard let session else { return }
         let elapsed = clock.stopwatch()
-        Task.immediate { [now] in
+        Task { [now] in
             let answer = await session.perform(step)
             post(.answered(answer, took: elapsed(), at: now()))
         }
+    }
+
+    /// In the turn after this one: by then a step that was begun in this one is in flight, and can hear of it.
+    private func abort() {
+        Task { [session] in session?.abort() }
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {

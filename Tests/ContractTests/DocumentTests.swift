@@ -38,6 +38,41 @@ import Testing
                 == StorageError.Code.allCases.map { "\($0.rawValue) \($0)" })
     }
 
+    @Test func retriesAndAttemptsAreWrittenAsTheyAreDescribed() throws {
+        let reference = try Reference(bucket: "b", path: "a"), time = Timestamp(microseconds: 1_767_225_600_000_000)
+        var error = StorageError(.retryLimitExceeded, "Too often.")
+        error.attempts = [
+            .init(time: time, httpStatus: 503, cause: "Busy.", completedUnitCount: 5),
+            .init(time: time, httpStatus: nil, cause: "Nobody there.", completedUnitCount: 5),
+        ]
+        var metadata = SettableMetadata()
+        metadata.content[.contentType] = ContentType.fallback
+        let snapshot = TaskSnapshot(
+            task: "t", status: .resume, state: .running, progress: .init(completedUnitCount: 5, totalUnitCount: 9),
+            reference: reference, metadata: .uploading(metadata, md5Hash: nil), error: error,
+            retry: Retry(attempt: 2, of: .upload, at: time, error: StorageError(.unknown, "Busy.")))
+        let schema = try #require(document.resolve("#/components/schemas/Snapshot"))
+        #expect(document.violation(snapshot.json, schema) == nil)
+        #expect(
+            snapshot.json["retry"] == [
+                "attempt": 2, "of": "upload", "at": "2026-01-01T00:00:00.000Z",
+                "error": ["code": -13000, "message": "Busy.", "data": ["name": "unknown", "retryable": false]],
+            ])
+        #expect(
+            snapshot.json["error"]?["data"]?["attempts"] == [
+                [
+                    "time": "2026-01-01T00:00:00.000Z", "httpStatus": 503, "cause": "Busy.",
+                    "completedUnitCount": 5,
+                ],
+                ["time": "2026-01-01T00:00:00.000Z", "cause": "Nobody there.", "completedUnitCount": 5],
+            ])
+    }
+
+    @Test func stagesOfARetryAreThoseOfTheContract() {
+        let stages = document.resolve("#/components/schemas/Retry/properties/of/enum")?.array
+        #expect(stages == Retry.Stage.allCases.map { .string($0.rawValue) })
+    }
+
     @Test func errorComponentsAreThoseOfTheTable() {
         let components = document.resolve("#/components/errors")?.object ?? []
         #expect(

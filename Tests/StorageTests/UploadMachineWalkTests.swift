@@ -14,13 +14,18 @@ import Testing
     }
 
     @Test func `Walks see every way to end`() throws {
-        var outcomes: Set<TaskState> = []
-        for seed in UInt64(0)..<200 {
+        var outcomes: Set<TaskState> = [], reasons: Set<StorageError.Code> = [], recoveries = 0
+        for seed in UInt64(0)..<500 {
             var walk = Walk(seed: seed)
             for _ in 0..<400 { try walk.step() }
+            try walk.finish()
             outcomes.insert(walk.machine.taskState)
+            if case .ended(.failed(let error)) = walk.machine.state { reasons.insert(error.code) }
+            if walk.machine.taskState == .success, !walk.losses.isEmpty { recoveries += 1 }
         }
-        #expect(outcomes.isSuperset(of: [.success, .failed, .cancelled]))
+        #expect(outcomes == [.success, .cancelled, .failed])
+        #expect(reasons.isSuperset(of: [.retryLimitExceeded, .unauthorized, .unknown]))
+        #expect(recoveries > 0, "uploads that were forgotten, and succeeded")
     }
 }
 
@@ -41,7 +46,7 @@ private struct Walk {
     private var steps: [UploadMachine.Step] = []
     private var ledger: Ledger
     /// What was acknowledged whenever the engine forgot.
-    private var losses: Set<Int64> = []
+    private(set) var losses: Set<Int64> = []
 
     init(seed: UInt64) {
         self.seed = seed

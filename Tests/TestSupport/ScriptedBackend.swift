@@ -51,6 +51,7 @@ public final class ScriptedSession: UploadSession {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
         var mostAtOnce = 0
         var aborts = 0
+        var abortsInVain = 0
         var discards = 0
     }
 
@@ -76,6 +77,8 @@ public final class ScriptedSession: UploadSession {
 
     public var isInFlight: Bool { state.withLock { $0.waiter != nil } }
     public var aborts: Int { state.withLock { $0.aborts } }
+    /// Those that came while nothing was in flight.
+    public var abortsInVain: Int { state.withLock { $0.abortsInVain } }
     public var discards: Int { state.withLock { $0.discards } }
 
     public func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
@@ -88,7 +91,12 @@ public final class ScriptedSession: UploadSession {
         }
     }
 
-    public func abort() { state.withLock { $0.aborts += 1 } }
+    public func abort() {
+        state.withLock { state in
+            state.aborts += 1
+            if state.waiter == nil { state.abortsInVain += 1 }
+        }
+    }
     public func discard() { state.withLock { $0.discards += 1 } }
 }
 

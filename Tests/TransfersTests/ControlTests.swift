@@ -20,6 +20,18 @@ import Transfers
         try await pause.value
     }
 
+    @Test func `A step that is stopped in the turn in which it begins hears of it`() async throws {
+        let (task, session) = try await stage.upload()
+        Task {
+            #expect(await session.nextStep() == .open)
+            await turns(3)
+            #expect(session.aborts == 1 && session.abortsInVain == 0)
+            session.answer(.aborted)
+        }
+        task.start()
+        #expect(try await task.pause())
+    }
+
     @Test func `A second pause waits with the first`() async throws {
         let (task, session) = try await stage.sending()
         async let first = task.pause()

@@ -155,10 +155,10 @@ extension UploadMachine {
         case (.completed, _), (.failed, _), (.opened, .open), (.forgotten, .query), (.forgotten, .send): answer
         case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole): .failed(error)
         case (.aborted, _): wasStopped ? answer : .failed(.stoppedByItself)
-        case (.received(let offset), .query): (0...size).contains(offset) ? answer : .failed(lie(offset))
+        case (.received(let offset), .query): (0...size).contains(offset) ? answer : .failed(.lie(offset, of: size))
         case (.received(let offset), .send(let range)):
             if !(0...size).contains(offset) {
-                .failed(lie(offset))
+                .failed(.lie(offset, of: size))
             } else {
                 offset > range.lowerBound || wasStopped ? answer : .failed(.tookNone(of: range))
             }
@@ -222,10 +222,6 @@ extension UploadMachine {
         patience.renew()
         return turn(to: .ended(.succeeded(metadata)), [.release, .publish(.progress), .publish(.success)])
     }
-
-    private func lie(_ offset: Int64) -> StorageError {
-        StorageError(.unknown, "The engine says that it has \(offset) bytes of an upload of \(size).")
-    }
 }
 
 // MARK: - Steps
@@ -271,23 +267,4 @@ extension UploadMachine {
 
 extension Range<Int64> {
     fileprivate var length: Int64 { upperBound - lowerBound }
-}
-
-extension StorageError {
-    fileprivate static func tookNone(of range: Range<Int64>) -> StorageError {
-        var error = StorageError(
-            .unknown, "The engine took none of the bytes from \(range.lowerBound) to \(range.upperBound).")
-        error.retryable = true
-        return error
-    }
-
-    fileprivate static var stoppedByItself: StorageError {
-        var error = StorageError(.unknown, "The engine stopped, and nobody had told it to.")
-        error.retryable = true
-        return error
-    }
-
-    fileprivate static var besideThePoint: StorageError {
-        StorageError(.internalError, "The engine answered something else than it was asked.")
-    }
 }

@@ -1,0 +1,24 @@
+// Failures of uploads that no engine tells of.
+
+extension StorageError {
+    static func tookNone(of range: Range<Int64>) -> StorageError {
+        var error = StorageError(
+            .unknown, "The engine took none of the bytes from \(range.lowerBound) to \(range.upperBound).")
+        error.retryable = true
+        return error
+    }
+
+    static var stoppedByItself: StorageError {
+        var error = StorageError(.unknown, "The engine stopped, and nobody had told it to.")
+        error.retryable = true
+        return error
+    }
+
+    static var besideThePoint: StorageError {
+        StorageError(.internalError, "The engine answered something else than it was asked.")
+    }
+
+    static func lie(_ offset: Int64, of size: Int64) -> StorageError {
+        StorageError(.unknown, "The engine says that it has \(offset) bytes of an upload of \(size).")
+    }
+}
