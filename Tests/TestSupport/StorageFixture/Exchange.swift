@@ -99,7 +99,7 @@ extension Exchange {
         var skip = receipt.skip
         var rest: [UInt8] = []
         try read { [core] piece in
-            rest.append(contentsOf: piece.dropFirst(skip))
+            rest.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece.dropFirst(skip)))
             skip -= min(skip, piece.count)
             let whole = rest.count - rest.count % Int(ResumableSession.granule)
             guard whole > 0 else { return }
