@@ -28,12 +28,15 @@ let package = Package(
         .target(name: "JSONText"),
         .target(name: "Database", dependencies: ["CSQLite"]),
         .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
+        .target(
+            name: "Credentials", dependencies: ["Storage", "HTTP", "JSONText", "EventLoop", "CCrypto", "CSystem"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
         .target(
             name: "Contract", path: "protocol",
             exclude: ["README.md", "CHANGELOG.md", "reference.md", "render.py", "openrpc.json", "transcripts"],
             sources: ["contract.c"]),
+        .target(name: "CCrypto", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "Checksums"),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
@@ -58,13 +61,16 @@ let package = Package(
             dependencies: ["Backends", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop", "TestSupport"]),
+        .testTarget(
+            name: "CredentialsTests",
+            dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x
 )
 
-let cTargets: Set = ["Contract", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
+let cTargets: Set = ["Contract", "CCrypto", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

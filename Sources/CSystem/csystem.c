@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -102,5 +103,11 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length) {
     int failure = sync_file_range(fd, offset, length, flags);
     return failure ? failure : posix_fadvise(fd, offset, length, POSIX_FADV_DONTNEED);
 }
+
+int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+int csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
 int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }

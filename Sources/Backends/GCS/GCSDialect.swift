@@ -90,6 +90,7 @@ extension GCSDialect {
         guard let text = range.split(separator: "=").last, text.hasPrefix("0-"), let last = Int64(text.dropFirst(2)),
             last >= 0, last < .max
         else { return .garbled("Range: \(range)") }
-        return .received(upTo: last + 1)
+        // One byte is what an emulator says of nothing; a service keeps whole granules.
+        return .received(upTo: last == 0 ? 0 : last + 1)
     }
 }

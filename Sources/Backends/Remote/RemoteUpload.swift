@@ -17,7 +17,7 @@ final class RemoteUpload: UploadSession {
     /// Bytes of the present request's body that have left.
     private let sent = Mutex<Int64>(0)
     @Loop private var session: ResumableSession?
-    /// A request that carried the whole upload may have been obeyed, though nobody heard of it.
+    /// A request that carried the end of the upload may have been obeyed, though nobody heard of it.
     @Loop private var mayBeStored = false
 
     init(_ upload: Upload, _ backend: RemoteBackend) {
@@ -132,6 +132,7 @@ final class RemoteUpload: UploadSession {
             throw .garbled("no upload session", response, upload.reference)
         }
         self.session = session
+        mayBeStored = false
         return .opened(granularity: session.granularity)
     }
 
@@ -143,6 +144,7 @@ final class RemoteUpload: UploadSession {
         }
         let refusal = StorageError.refusal(response, of: request, to: upload.reference)
         guard [404, 410].contains(response.status) else { throw refusal }
+        if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
         return .forgotten(refusal)
     }
 
@@ -150,6 +152,7 @@ final class RemoteUpload: UploadSession {
         let session = try opened()
         let body = try await source.body(range)
         let request = backend.dialect.send(range, of: upload.source.size, to: session, body)
+        if range.upperBound == upload.source.size { mayBeStored = true }
         do throws(StorageError) {
             return try await send(range, request)
         } catch {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,4 +38,8 @@ bool csystem_peer_is_same_user(int socket);
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);
 /// Waits until a range is written back, and lets its pages go: the next ones need not be found elsewhere.
 int csystem_drop_written(int fd, int64_t offset, int64_t length);
+/// Both ends are closed in programs that are started; the first one is read from.
+int csystem_pipe(int ends[2]);
+/// In the program that is started, closes this descriptor and all above.
+int csystem_close_from(posix_spawn_file_actions_t *, int first);
 int csystem_thread_name(const char *name);

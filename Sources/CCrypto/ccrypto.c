@@ -1,0 +1,105 @@
+#include "ccrypto.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct source source;
+typedef struct context context;
+typedef struct digest digest;
+typedef ccrypto_key key;
+typedef int password_callback(char *, int, int, void *);
+
+// Result, name, parameters; the interface has kept them since OpenSSL 1.1.1.
+#define FUNCTIONS(_)                                                              \
+    _(void, ERR_clear_error, (void))                                              \
+    _(source *, BIO_new_mem_buf, (const void *, int))                             \
+    _(int, BIO_free, (source *))                                                  \
+    _(key *, PEM_read_bio_PrivateKey, (source *, key **, password_callback *, void *)) \
+    _(void, EVP_PKEY_free, (key *))                                               \
+    _(const digest *, EVP_sha256, (void))                                         \
+    _(context *, EVP_MD_CTX_new, (void))                                          \
+    _(void, EVP_MD_CTX_free, (context *))                                         \
+    _(int, EVP_DigestSignInit, (context *, void **, const digest *, void *, key *)) \
+    _(int, EVP_DigestSign, (context *, uint8_t *, size_t *, const uint8_t *, size_t))
+
+#define POINTER(result, name, parameters) result(*name) parameters;
+struct ccrypto_library {
+    FUNCTIONS(POINTER)
+    // Under another name since OpenSSL 3.
+    int (*EVP_PKEY_base_id)(const key *);
+};
+
+#ifdef __APPLE__
+static const char *const usual_names[] = {"libcrypto.3.dylib", "libcrypto.1.1.dylib"};
+#else
+static const char *const usual_names[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
+#endif
+
+static void *open_library(const char **name) {
+    if (*name != NULL) return dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof usual_names / sizeof *usual_names; i++) {
+        void *library = dlopen(*name = usual_names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library != NULL) return library;
+    }
+    *name = usual_names[0];
+    return NULL;
+}
+
+static const char *find_functions(ccrypto_library *crypto, void *library) {
+#define FIND(result, name, parameters) \
+    if ((*(void **)&crypto->name = dlsym(library, #name)) == NULL) return #name;
+    FUNCTIONS(FIND)
+    void *kind = dlsym(library, "EVP_PKEY_get_base_id");
+    if (kind == NULL) kind = dlsym(library, "EVP_PKEY_base_id");
+    *(void **)&crypto->EVP_PKEY_base_id = kind;
+    return kind == NULL ? "EVP_PKEY_base_id" : NULL;
+}
+
+ccrypto_library *ccrypto_load(const char *name, char *reason) {
+    void *library = open_library(&name);
+    if (library == NULL) {
+        snprintf(reason, CCRYPTO_REASON_SIZE, "%s cannot be loaded", name);
+        return NULL;
+    }
+    ccrypto_library *crypto = calloc(1, sizeof *crypto);
+    const char *missing = crypto == NULL ? "memory" : find_functions(crypto, library);
+    if (missing == NULL) return crypto;
+    snprintf(reason, CCRYPTO_REASON_SIZE, "%s is too old, it lacks %s", name, missing);
+    free(crypto);
+    dlclose(library);
+    return NULL;
+}
+
+// Otherwise OpenSSL would ask on the terminal.
+static int no_password(char *buffer, int size, int writing, void *user) {
+    (void)buffer, (void)size, (void)writing, (void)user;
+    return -1;
+}
+
+key *ccrypto_read_rsa(const ccrypto_library *crypto, const void *pem, size_t count) {
+    enum { RSA = 6 };
+    if (count == 0 || count > INT_MAX) return NULL;
+    source *bytes = crypto->BIO_new_mem_buf(pem, (int)count);
+    if (bytes == NULL) return NULL;
+    key *read = crypto->PEM_read_bio_PrivateKey(bytes, NULL, no_password, NULL);
+    crypto->BIO_free(bytes);
+    crypto->ERR_clear_error();
+    if (read == NULL || crypto->EVP_PKEY_base_id(read) == RSA) return read;
+    crypto->EVP_PKEY_free(read);
+    return NULL;
+}
+
+void ccrypto_free(const ccrypto_library *crypto, key *k) { crypto->EVP_PKEY_free(k); }
+
+size_t ccrypto_sign(const ccrypto_library *crypto, key *k, const void *bytes, size_t count, uint8_t *signature) {
+    context *signing = crypto->EVP_MD_CTX_new();
+    if (signing == NULL) return 0;
+    size_t size = CCRYPTO_LARGEST_SIGNATURE;
+    const bool done = crypto->EVP_DigestSignInit(signing, NULL, crypto->EVP_sha256(), NULL, k) == 1 &&
+                      crypto->EVP_DigestSign(signing, signature, &size, bytes, count) == 1;
+    crypto->EVP_MD_CTX_free(signing);
+    crypto->ERR_clear_error();
+    return done ? size : 0;
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// OpenSSL's libcrypto, as much of it as signing with RSA needs. The library is looked for when it is
+// first needed, so no headers of it are needed to build.
+
+typedef struct ccrypto_library ccrypto_library;
+typedef struct ccrypto_key ccrypto_key;
+
+enum { CCRYPTO_REASON_SIZE = 160, CCRYPTO_LARGEST_SIGNATURE = 2048 };
+
+/// Loads the library of this name, or of NULL the first one that there is of the usual names, for good. NULL if it
+/// cannot be had; `reason`, of `CCRYPTO_REASON_SIZE` bytes, says why.
+ccrypto_library *ccrypto_load(const char *name, char *reason);
+
+/// The private RSA key in a PEM text. NULL if there is none; a key that asks for a password is none.
+ccrypto_key *ccrypto_read_rsa(const ccrypto_library *, const void *pem, size_t count);
+void ccrypto_free(const ccrypto_library *, ccrypto_key *);
+
+/// RSASSA-PKCS1-v1_5 with SHA-256 into `CCRYPTO_LARGEST_SIGNATURE` bytes: the signature's size, 0 after a failure.
+size_t ccrypto_sign(const ccrypto_library *, ccrypto_key *, const void *bytes, size_t count, uint8_t *signature);

@@ -1,0 +1,51 @@
+import EventLoop
+import HTTP
+import Storage
+
+/// Tokens of one kind that have to be fetched, and are kept while they are good.
+struct FetchedTokens: TokenSource {
+    let kind: Token.Kind
+    let cache: TokenCache
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        kind == self.kind ? try await cache.token(insteadOf: refused) : nil
+    }
+}
+
+extension FetchedTokens {
+    /// What a command prints.
+    init(_ kind: Token.Kind, _ command: ShellCommand, now: @escaping @Sendable () -> Timestamp) {
+        let origin = "The command of \(kind.commandFlag)"
+        let cache = TokenCache(of: origin, now: now) { () async throws(StorageError) in
+            let started = now()
+            let printed: [UInt8]
+            do throws(ShellCommand.Failure) {
+                printed = try await credentialThreads.run { command.run() }.get()
+            } catch {
+                throw .unauthenticated("\(origin) \(error.reason).")
+            }
+            do throws(TokenText.Unusable) {
+                return try TokenText.token(kind, printed: printed, at: started)
+            } catch {
+                throw .unauthenticated("What the command of \(kind.commandFlag) printed is \(error.reason).")
+            }
+        }
+        self.init(kind: kind, cache: cache)
+    }
+
+    /// What the token server gives for the key in a file, which is read anew each time.
+    init(serviceAccount path: String, http: HTTPClient, pace: Pace) {
+        let file = CredentialFile(path: path, name: "--service-account")
+        let cache = TokenCache(of: file.origin, now: pace.now) { () async throws(StorageError) in
+            try await ServiceAccount(file.read(), of: file).token(http: http, pace: pace)
+        }
+        self.init(kind: .accessToken, cache: cache)
+    }
+
+    init(_ credentials: ApplicationDefault) {
+        let cache = TokenCache(of: "The source of the application default credentials", now: credentials.pace.now) {
+            () async throws(StorageError) in try await credentials.token()
+        }
+        self.init(kind: .accessToken, cache: cache)
+    }
+}

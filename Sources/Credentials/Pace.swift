@@ -1,0 +1,22 @@
+import Storage
+
+/// What the time is, and how to let it pass.
+public struct Pace: Sendable {
+    /// The time of day.
+    public var now: @Sendable () -> Timestamp
+    /// For what is measured and waited for.
+    public var clock: any Clock<Duration>
+
+    public init(now: @escaping @Sendable () -> Timestamp, clock: any Clock<Duration> = ContinuousClock()) {
+        self.now = now
+        self.clock = clock
+    }
+
+    /// Tells how long ago it was made.
+    func stopwatch() -> () -> Duration { Self.stopwatch(on: clock) }
+
+    private static func stopwatch<C: Clock>(on clock: C) -> () -> Duration where C.Duration == Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+}

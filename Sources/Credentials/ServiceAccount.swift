@@ -1,0 +1,106 @@
+import EventLoop
+import HTTP
+import JSONText
+import Storage
+
+/// The account of a program, with the key that proves it: what Google calls a service account key file.
+public struct ServiceAccount: Sendable {
+    public let clientEmail: String
+    private let key: SigningKey
+    private let keyID: String?
+    private let tokenURI: String
+    private let file: CredentialFile
+
+    /// For objects, and for Firebase as well.
+    private static let scopes =
+        "https://www.googleapis.com/auth/devstorage.full_control https://www.googleapis.com/auth/cloud-platform"
+
+    /// Throws `unauthenticated` that names the file, and what is wrong with it.
+    ///
+    /// - Parameter flag: what gave the path, for people.
+    public static func read(_ path: String, flag: String = "--service-account") async throws(StorageError) -> Self {
+        let file = CredentialFile(path: path, name: flag)
+        return try await Self(file.read(), of: file)
+    }
+
+    init(
+        _ json: JSON, of file: CredentialFile,
+        library: @Sendable @autoclosure () -> Result<CryptoLibrary, CryptoLibrary.Missing> = CryptoLibrary.ofSystem
+    ) async throws(StorageError) {
+        guard json["type"]?.string == "service_account" else {
+            throw file.unsupported(json, expected: "service_account")
+        }
+        clientEmail = try file.text("client_email", in: json)
+        let pem = Secret(try file.text("private_key", in: json))
+        keyID = json["private_key_id"]?.string
+        tokenURI = json["token_uri"]?.string ?? TokenEndpoint.google
+        self.file = file
+        key = try await Self.key(pem, library(), file)
+    }
+
+    private static func key(
+        _ pem: Secret, _ library: Result<CryptoLibrary, CryptoLibrary.Missing>, _ file: CredentialFile
+    ) async throws(StorageError) -> SigningKey {
+        switch library {
+        case .failure(let missing): throw file.complaint("cannot be used: \(missing.reason)")
+        case .success(let library):
+            let key = await credentialThreads.run { SigningKey(pem, library) }
+            guard let key else {
+                throw file.complaint("has a private_key that is not an RSA key in PEM without a password")
+            }
+            return key
+        }
+    }
+
+    /// By RSASSA-PKCS1-v1_5 with SHA-256, on a thread that may be busy with it.
+    public func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
+        let key = key
+        guard let signature = await credentialThreads.run({ key.sign(bytes) }) else {
+            throw file.complaint("has a private_key that libcrypto cannot sign with")
+        }
+        return signature
+    }
+
+    func token(http: HTTPClient, pace: Pace) async throws(StorageError) -> Token {
+        let endpoint = TokenEndpoint(url: tokenURI, http: http, pace: pace, origin: file.origin)
+        let assertion = try await assertion(at: pace.now().wholeSeconds)
+        return try await endpoint.token(
+            for: "urn:ietf:params:oauth:grant-type:jwt-bearer", [("assertion", Secret(assertion))])
+    }
+
+    /// A web token about ourselves, by RFC 7523, good for an hour.
+    private func assertion(at seconds: Int64) async throws(StorageError) -> String {
+        var header: [JSON.Member] = [.init(key: "alg", value: "RS256"), .init(key: "typ", value: "JWT")]
+        if let keyID { header.append(.init(key: "kid", value: .string(keyID))) }
+        let claims: JSON = [
+            "iss": .string(clientEmail), "scope": .string(Self.scopes), "aud": .string(tokenURI),
+            "iat": JSON(seconds), "exp": JSON(seconds + 3600),
+        ]
+        let text = [JSON.object(header), claims].map { Base64URL.encode(Array($0.text.utf8)) }.joined(separator: ".")
+        return try await text + "." + Base64URL.encode(sign(Array(text.utf8)))
+    }
+}
+
+/// A person who has signed in with `gcloud auth application-default login`.
+struct AuthorizedUser: Sendable {
+    private let clientID: Secret
+    private let clientSecret: Secret
+    private let refreshToken: Secret
+    private let tokenURI: String
+    private let file: CredentialFile
+
+    init(_ json: JSON, of file: CredentialFile) throws(StorageError) {
+        clientID = Secret(try file.text("client_id", in: json))
+        clientSecret = Secret(try file.text("client_secret", in: json))
+        refreshToken = Secret(try file.text("refresh_token", in: json))
+        tokenURI = json["token_uri"]?.string ?? TokenEndpoint.google
+        self.file = file
+    }
+
+    func token(http: HTTPClient, pace: Pace) async throws(StorageError) -> Token {
+        let endpoint = TokenEndpoint(url: tokenURI, http: http, pace: pace, origin: file.origin)
+        return try await endpoint.token(
+            for: "refresh_token",
+            [("client_id", clientID), ("client_secret", clientSecret), ("refresh_token", refreshToken)])
+    }
+}

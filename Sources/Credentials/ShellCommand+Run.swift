@@ -1,0 +1,83 @@
+import EventLoop
+import Glibc
+
+extension ShellCommand {
+    /// Closes the descriptor when the process has ended, and leaves the process to be waited for: its number is not
+    /// given to another one until then.
+    func announceEnd(of process: pid_t, on end: Int32) {
+        startThread("command") {
+            var news = siginfo_t()
+            while waitid(P_PID, id_t(process), &news, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+            close(end)
+        }
+    }
+
+    /// A command that runs: what it has printed, and for how long it may go on.
+    struct Run {
+        let process: pid_t
+        let output: Int32
+        let end: Int32
+
+        func outcome(of command: ShellCommand) -> Result<[UInt8], Failure> {
+            let printed = readAll(atMost: command.largestOutput, until: ContinuousClock.now + command.limit)
+            switch printed {
+            case .success(let bytes): return status().map { bytes }
+            case .failure(let failure):
+                stop()
+                return .failure(failure == .tooSlow(.zero) ? .tooSlow(command.limit) : failure)
+            }
+        }
+
+        /// Until the command has ended; others may still hold its output open.
+        private func readAll(atMost largest: Int, until deadline: ContinuousClock.Instant) -> Result<[UInt8], Failure> {
+            var bytes: [UInt8] = []
+            var isOpen = true
+            while true {
+                let (hasOutput, hasEnded) = wait(forOutput: isOpen, until: deadline)
+                if hasOutput {
+                    isOpen = read(into: &bytes)
+                    if bytes.count > largest { return .failure(.tooMuch(bytes: largest)) }
+                } else if hasEnded {
+                    return .success(bytes)
+                }
+                if ContinuousClock.now >= deadline { return .failure(.tooSlow(.zero)) }
+            }
+        }
+
+        private func wait(forOutput: Bool, until deadline: ContinuousClock.Instant) -> (output: Bool, end: Bool) {
+            var both = [
+                pollfd(fd: forOutput ? output : -1, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: end, events: Int16(POLLIN), revents: 0),
+            ]
+            let left = max(.zero, ContinuousClock.now.duration(to: deadline))
+            let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+            guard poll(&both, 2, Int32(clamping: milliseconds)) > 0 else { return (false, false) }
+            return (both[0].revents != 0, both[1].revents != 0)
+        }
+
+        /// False at the end of the output.
+        private func read(into bytes: inout [UInt8]) -> Bool {
+            withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { piece in
+                let count = Glibc.read(output, piece.baseAddress, piece.count)
+                if count > 0 { bytes += piece[..<count] }
+                return count > 0 || count < 0 && errno == EINTR
+            }
+        }
+
+        /// How the process has ended.
+        private func status() -> Result<Void, Failure> {
+            var raw: Int32 = 0
+            while waitpid(process, &raw, 0) < 0 {
+                if errno != EINTR { return .failure(.unknown) }
+            }
+            if raw & 0x7F != 0 { return .failure(.killed(signal: raw & 0x7F)) }
+            let status = raw >> 8 & 0xFF
+            return status == 0 ? .success(()) : .failure(.ended(status: status))
+        }
+
+        private func stop() {
+            kill(-process, SIGKILL)
+            _ = status()
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CSystem
+import Glibc
+
+/// A command line that `/bin/sh` runs for what it prints. It reads nothing, and its complaints go where ours go.
+///
+/// The command has a process group of its own, so that it can be ended with all that it started, and neither our
+/// blocked signals nor our descriptors.
+struct ShellCommand: Sendable {
+    let line: Secret
+    var limit: Duration = .seconds(30)
+    /// In bytes; who prints more is ended.
+    var largestOutput = TokenText.largest
+
+    /// How a command ended that has nothing to show for it.
+    enum Failure: Error, Equatable {
+        case notStarted(String)
+        case ended(status: Int32)
+        case killed(signal: Int32)
+        case tooSlow(Duration)
+        case tooMuch(bytes: Int)
+        case unknown
+    }
+
+    /// Blocks until the command has ended. What it left running in the background goes on.
+    func run() -> Result<[UInt8], Failure> {
+        var output: [Int32] = [-1, -1]
+        var end: [Int32] = [-1, -1]
+        guard csystem_pipe(&output) == 0 else { return .failure(.notStarted(reason(errno))) }
+        defer { close(output[0]) }
+        guard csystem_pipe(&end) == 0 else {
+            close(output[1])
+            return .failure(.notStarted(reason(errno)))
+        }
+        defer { close(end[0]) }
+        let started = start(writingTo: output[1])
+        close(output[1])
+        guard case .success(let process) = started else {
+            close(end[1])
+            return started.map { _ in [] }
+        }
+        announceEnd(of: process, on: end[1])
+        return Run(process: process, output: output[0], end: end[0]).outcome(of: self)
+    }
+
+    private func start(writingTo output: Int32) -> Result<pid_t, Failure> {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        csystem_close_from(&actions, STDERR_FILENO + 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        resetSignals(&attributes)
+        let texts = ["sh", "-c", line.text]
+        var words = texts.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var process: pid_t = 0
+        let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, &words, environ)
+        return code == 0 ? .success(process) : .failure(.notStarted(reason(code)))
+    }
+
+    private func resetSignals(_ attributes: inout posix_spawnattr_t) {
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+    }
+
+    private func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+}
+
+extension ShellCommand.Failure {
+    /// Goes on after "the command".
+    var reason: String {
+        switch self {
+        case .notStarted(let reason): "could not be started: \(reason)"
+        case .ended(let status): "ended with status \(status)"
+        case .killed(let signal): "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+        case .tooSlow(let limit): "was not done after \(limit.components.seconds) seconds and was ended"
+        case .tooMuch(let bytes): "printed more than \(bytes) bytes and was ended"
+        case .unknown: "ended in a way that the system does not tell"
+        }
+    }
+}

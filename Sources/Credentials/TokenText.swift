@@ -1,0 +1,88 @@
+import JSONText
+import Storage
+
+/// What a file, a variable or a command says, as a token.
+enum TokenText {
+    /// A sentence about the text, without any of it.
+    struct Unusable: Error, Equatable {
+        let reason: String
+
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    static let largest = 64 << 10
+
+    /// The text without the white space around it; a JSON Web Token tells itself when it expires.
+    static func token(_ kind: Token.Kind, in bytes: [UInt8]) throws(Unusable) -> Token {
+        let secret = try secret(in: bytes)
+        return Token(kind, secret, expires: WebToken.expiry(of: secret))
+    }
+
+    /// The same, or the member of a JSON object that is meant for this.
+    static func token(_ kind: Token.Kind, printed bytes: [UInt8], at now: Timestamp) throws(Unusable) -> Token {
+        guard let json = JSON(text: bytes), json.object != nil else { return try token(kind, in: bytes) }
+        guard let text = memberNames(kind).lazy.compactMap({ json[$0]?.string }).first else {
+            throw Unusable("JSON without " + memberNames(kind).joined(separator: " or "))
+        }
+        var token = try token(kind, in: Array(text.utf8))
+        token.expires = expiry(json, from: now) ?? token.expires
+        return token
+    }
+
+    private static func memberNames(_ kind: Token.Kind) -> [String] {
+        switch kind {
+        case .idToken: ["id_token", "token"]
+        case .accessToken: ["access_token", "token"]
+        case .appCheckToken: ["app_check_token", "token"]
+        }
+    }
+
+    private static func expiry(_ json: JSON, from now: Timestamp) -> Timestamp? {
+        if let seconds = json["expires_in"]?.wholeNumber { return now.later(bySeconds: seconds) }
+        if let text = json["expiry"]?.string, let time = Timestamp(rfc3339: text) { return time }
+        return json["expiry"]?.wholeNumber.flatMap(Timestamp.init(secondsSince1970:))
+    }
+
+    private static func secret(in bytes: [UInt8]) throws(Unusable) -> String {
+        guard bytes.count <= largest else { throw Unusable("larger than 64 KiB") }
+        let start = bytes.firstIndex { !isSpace($0) } ?? bytes.endIndex
+        let end = bytes.lastIndex { !isSpace($0) } ?? start
+        guard start < bytes.endIndex else { throw Unusable("empty") }
+        let text = bytes[start...end]
+        guard text.allSatisfy({ $0 < 0x80 }) else { throw Unusable("not a token: a character of it is not ASCII") }
+        guard !text.contains(0x20) else { throw Unusable("not a token: there is a space in it") }
+        guard text.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw Unusable("not a token: there is a control character in it")
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}
+
+/// JSON Web Tokens, as far as one needs to look into them.
+enum WebToken {
+    /// The claim `exp`; nil where the text is no such token, or does not say.
+    static func expiry(of text: String) -> Timestamp? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return nil }
+        return JSON(text: payload)?["exp"]?.wholeNumber.flatMap(Timestamp.init(secondsSince1970:))
+    }
+}
+
+extension JSON {
+    /// Nil where the bytes are no JSON.
+    init?(text bytes: [UInt8]) {
+        let parsed = bytes.withUnsafeBytes { bytes in
+            Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxDepth: 64) }
+        }
+        guard case .success(let json) = parsed else { return nil }
+        self = json
+    }
+
+    /// Of a number, its fraction cut off, or of a string of digits.
+    var wholeNumber: Int64? {
+        if let string { return Int64(string) }
+        return number?.int64 ?? number?.double.flatMap { Int64(exactly: $0.rounded(.towardZero)) }
+    }
+}

@@ -1,0 +1,116 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+
+@testable import Credentials
+
+/// Every fetch is put into the test's hands, which says how it ends.
+@Loop @Suite(.timeLimit(.minutes(1))) struct CacheTests {
+    private typealias Outcome = Result<Token, StorageError>
+
+    private let day = Day()
+    private let fetches = Mail<CheckedContinuation<Outcome, Never>>()
+    private let cache: TokenCache
+
+    nonisolated init() {
+        let (day, fetches) = (day, fetches)
+        cache = TokenCache(of: "The test", now: { day.now }) { () async throws(StorageError) in
+            try await withCheckedContinuation { fetches.deliver($0) }.get()
+        }
+    }
+
+    private func token(_ secret: String, lasts seconds: Int64? = nil) -> Token {
+        Token(.accessToken, secret, expires: seconds.map { day.now.later(bySeconds: $0) })
+    }
+
+    private func ask(insteadOf refused: Token? = nil) -> Task<Token, any Error> {
+        Task { try await cache.token(insteadOf: refused) }
+    }
+
+    /// Lets the cache have this token.
+    private func fill(_ token: Token) async throws {
+        let asking = ask()
+        await fetches.next().resume(returning: .success(token))
+        #expect(try await asking.value == token)
+    }
+
+    @Test func `Everybody who asks during a fetch gets what it brings`() async throws {
+        let all = (0..<100).map { _ in ask() }
+        let fetch = await fetches.next()
+        let late = ask()
+        await turns(3)
+        fetch.resume(returning: .success(token("a")))
+        for asking in all + [late] { #expect(try await asking.value.secret == "a") }
+        #expect(fetches.waiting.isEmpty)
+    }
+
+    @Test func `Many who report the same refused token share one fetch`() async throws {
+        let old = token("old")
+        try await fill(old)
+        let all = (0..<100).map { _ in ask(insteadOf: old) }
+        await fetches.next().resume(returning: .success(token("new")))
+        for asking in all { #expect(try await asking.value.secret == "new") }
+        #expect(try await ask(insteadOf: old).value.secret == "new")
+        #expect(fetches.waiting.isEmpty)
+    }
+
+    @Test func `A fetch that brings the refused token again brings none to who refused it`() async throws {
+        let old = token("old")
+        let (refusing, neutral) = (ask(insteadOf: old), ask())
+        await fetches.next().resume(returning: .success(old))
+        await #expect(
+            throws: StorageError(.unauthenticated, "The test gave again the token that the server had refused.")
+        ) {
+            try await refusing.value
+        }
+        #expect(try await neutral.value == old)
+    }
+
+    @Test func `A failure is for all who waited, and not for the next`() async throws {
+        let all = (0..<5).map { _ in ask() }
+        await fetches.next().resume(returning: .failure(.busy))
+        for asking in all { await #expect(throws: StorageError.busy) { try await asking.value } }
+        try await fill(token("a"))
+    }
+
+    @Test func `Who is cancelled stops waiting at once, the others go on`() async throws {
+        let (one, other) = (ask(), ask())
+        let fetch = await fetches.next()
+        await turns(3)
+        one.cancel()
+        let error = await #expect(throws: StorageError.self) { try await one.value }
+        #expect(error?.code == .cancelled)
+        fetch.resume(returning: .success(token("a")))
+        #expect(try await other.value.secret == "a")
+    }
+
+    @Test func `A fetch that nobody waits for any more is not in vain`() async throws {
+        let asking = ask()
+        let fetch = await fetches.next()
+        asking.cancel()
+        await #expect(throws: StorageError.self) { try await asking.value }
+        fetch.resume(returning: .success(token("a")))
+        #expect(try await ask().value.secret == "a")
+        #expect(fetches.waiting.isEmpty)
+    }
+
+    @Test func `A token is kept until a minute before it expires`() async throws {
+        try await fill(token("a", lasts: 100))
+        day.pass(seconds: 39)
+        #expect(try await ask().value.secret == "a")
+        day.pass(seconds: 1)
+        try await fill(token("b", lasts: 30))
+        try await fill(token("c"))
+        day.pass(seconds: 1_000_000)
+        #expect(try await ask().value.secret == "c")
+    }
+
+    @Test func `A fetched token that has expired already is none`() async throws {
+        let asking = ask()
+        await fetches.next().resume(returning: .success(token("a", lasts: 0)))
+        let error = await #expect(throws: StorageError.self) { try await asking.value }
+        #expect(error?.message == "The test gave a token that had expired at 2023-11-14T22:13:20.000Z.")
+        try await fill(token("b"))
+    }
+}

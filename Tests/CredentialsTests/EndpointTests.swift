@@ -1,0 +1,107 @@
+import Glibc
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Credentials
+
+@Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+    private let day = Day()
+    private let clock = ManualClock()
+
+    private func ask(_ url: String) async throws(StorageError) -> Token {
+        let endpoint = TokenEndpoint(url: url, http: .direct, pace: day.pace(on: clock), origin: "The test")
+        return try await endpoint.token(
+            for: "refresh_token", [("refresh_token", Secret("s3cr3t")), ("client_id", Secret("me"))])
+    }
+
+    private func refusal(_ url: String) async throws -> StorageError {
+        let error = await #expect(throws: StorageError.self) { _ = try await ask(url) }
+        let found = try #require(error)
+        #expect(found.code == .unauthenticated && !"\(found)".contains("s3cr3t"))
+        return found
+    }
+
+    @Test func `A bad moment of the server's is waited out`() async throws {
+        let statuses = ["503 Service Unavailable", "429 Too Many Requests", "408 Request Timeout", "200 OK"]
+        let server = try TokenServer { _, number in .init(status: statuses[number], body: #"{"access_token":"t"}"#) }
+        async let token = ask(server.url)
+        for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2)] {
+            #expect(await clock.nextSleep() == pause)
+            clock.advance(by: pause)
+        }
+        #expect(try await token.secret == "t" && server.requests.count == 4)
+    }
+
+    @Test func `A server that has only bad moments is given up after ten seconds, for now`() async throws {
+        let server = try TokenServer(always: .init(status: "503 Service Unavailable", body: "s3cr3t"))
+        async let error = refusal(server.url)
+        for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)] {
+            #expect(await clock.nextSleep() == pause)
+            clock.advance(by: pause)
+        }
+        let found = try await error
+        #expect(found.retryable && found.httpStatus == 503)
+        #expect(server.requests.count == 5)
+        #expect(found.message == "The test gives no token now: the server answered with status 503.")
+    }
+
+    @Test func `A server that is not there is tried again`() async throws {
+        let (socket, url) = try TokenServer.silent()
+        defer { close(socket) }
+        async let error = refusal(url)
+        #expect(await clock.nextSleep() == .milliseconds(500))
+        clock.advance(by: .seconds(10))
+        let found = try await error
+        #expect(found.retryable && found.httpStatus == nil && found.message.contains("Connection refused"))
+    }
+
+    @Test(arguments: [
+        (
+            #"{"error":"invalid_grant","error_description":"Token has been\n revoked."}"#,
+            ": invalid_grant, Token has been  revoked.."
+        ),
+        (#"{"error":"invalid_grant"}"#, ": invalid_grant."), ("<html>", "."), (#"{"error":{"code":1}}"#, "."),
+        (#"{"error":"invalid_grant","error_description":"refresh_token=s3cr3t is bad"}"#, ": invalid_grant."),
+    ])
+    func `A refusal comes with the server's reason, without what was sent`(body: String, reason: String) async throws {
+        let server = try TokenServer(always: .init(status: "400 Bad Request", body: body))
+        let error = try await refusal(server.url)
+        #expect(error.httpStatus == 400 && !error.retryable && server.requests.count == 1)
+        #expect(error.message == "The test gives no token, the server refused with status 400" + reason)
+        #expect(server.requests.first?.body == "grant_type=refresh_token&refresh_token=s3cr3t&client_id=me")
+    }
+
+    @Test func `A long reason is cut`() async throws {
+        let text = String(repeating: "x", count: 10_000)
+        let server = try TokenServer(always: .init(status: "401 Unauthorized", body: #"{"error":"\#(text)"}"#))
+        #expect(try await refusal(server.url).message.utf8.count < 500)
+    }
+
+    @Test(arguments: [
+        ("", "has no access_token."), ("[]", "has no access_token."), (#"{"access_token":7}"#, "has no access_token."),
+        (#"{"access_token":"s3cr3t x"}"#, "there is a space in it."), (#"{"access_token":""}"#, "is empty."),
+        (String(repeating: " ", count: 70_000), "larger than 65536 bytes."),
+    ])
+    func `An answer that makes no sense is called so`(body: String, reason: String) async throws {
+        let server = try TokenServer(always: .init(body: body))
+        let error = try await refusal(server.url)
+        #expect(error.message.hasSuffix(reason) && !error.retryable)
+    }
+
+    @Test func `A redirect is not followed with a secret`() async throws {
+        let other = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
+        let server = try TokenServer(
+            always: .init(status: "307 Temporary Redirect", headers: ["Location: \(other.url)"]))
+        #expect(try await refusal(server.url).httpStatus == 307 && other.requests.isEmpty)
+    }
+
+    @Test func `Secrets are escaped on their way`() async throws {
+        let server = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
+        let endpoint = TokenEndpoint(url: server.url, http: .direct, pace: day.pace, origin: "The test")
+        let secret = "a+b&c=d%e ü/~"
+        _ = try await endpoint.token(for: "x", [("refresh_token", Secret(secret))])
+        #expect(server.requests.first?.form["refresh_token"] == secret)
+    }
+}

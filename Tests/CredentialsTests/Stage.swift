@@ -1,0 +1,98 @@
+import Dispatch
+import EventLoop
+import Foundation
+import HTTP
+import JSONText
+import Storage
+import Synchronization
+import Testing
+
+@testable import Credentials
+
+/// A directory of a test's own, gone with the test.
+final class Scratch: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/credentials-tests-XXXXXX".utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    @discardableResult
+    func write(_ text: String, to name: String = "file") throws -> String { try write(Array(text.utf8), to: name) }
+
+    @discardableResult
+    func write(_ bytes: [UInt8], to name: String = "file") throws -> String {
+        let file = "\(path)/\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    func makePipe(_ name: String = "pipe") throws -> String {
+        let file = "\(path)/\(name)"
+        try #require(mkfifo(file, 0o600) == 0)
+        return file
+    }
+}
+
+/// Something that happens once. Tasks await it; threads of fixtures wait for it.
+final class Signal: Sendable {
+    private let (stream, continuation) = AsyncStream<Void>.makeStream()
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func fire() {
+        continuation.yield()
+        continuation.finish()
+        semaphore.signal()
+    }
+
+    func happened() async {
+        for await _ in stream { return }
+    }
+
+    func block() {
+        semaphore.wait()
+        semaphore.signal()
+    }
+}
+
+/// A time of day that stands still until it is set.
+final class Day: Sendable {
+    private let time = Mutex(Timestamp(microseconds: 1_700_000_000_000_000))
+
+    var now: Timestamp { time.withLock { $0 } }
+    var pace: Pace { pace(on: ContinuousClock()) }
+
+    func pace(on clock: any Clock<Duration>) -> Pace { Pace(now: { self.now }, clock: clock) }
+    func pass(seconds: Int64) { time.withLock { $0.microseconds += seconds * 1_000_000 } }
+}
+
+extension HTTPClient {
+    /// Knows of no proxy.
+    static var direct: HTTPClient { HTTPClient(environment: HTTPEnvironment { _ in nil }) }
+}
+
+/// What the source has to fail with: always about authentication.
+func failure(
+    of source: any TokenSource, _ kind: Token.Kind = .accessToken, insteadOf refused: Token? = nil,
+    _ location: SourceLocation = #_sourceLocation
+) async throws -> StorageError {
+    let error = await #expect(throws: StorageError.self, sourceLocation: location) {
+        _ = try await source.token(kind, insteadOf: refused)
+    }
+    let found = try #require(error, sourceLocation: location)
+    #expect(found.code == .unauthenticated, sourceLocation: location)
+    return found
+}
+
+/// A web token whose payload is this JSON; nobody has signed it.
+func webToken(_ payload: String) -> String {
+    [#"{"alg":"none"}"#, payload, "x"].map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
+}
+
+extension CredentialOptions {
+    /// Knows no more of the environment than this.
+    init(_ variables: [String: String]) { self.init(environment: { variables[$0] }) }
+}

@@ -1,0 +1,146 @@
+import EventLoop
+import Glibc
+import HTTP
+import Synchronization
+import Testing
+
+/// A server on the loopback that answers every request as the test says, and remembers them.
+final class TokenServer: Sendable {
+    struct Request {
+        var line = ""
+        var headers = HTTPHeaders()
+        var body = ""
+
+        /// The fields of a form, unescaped.
+        var form: [String: String] {
+            let pairs = body.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+            return Dictionary(pairs.map { ($0[0], Self.unescaped($0[1])) }) { first, _ in first }
+        }
+
+        private static func unescaped(_ text: String) -> String {
+            var bytes: [UInt8] = []
+            var rest = Array(text.utf8)[...]
+            while let byte = rest.popFirst() {
+                let isEscape = byte == UInt8(ascii: "%")
+                bytes.append(isEscape ? UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) ?? 0 : byte)
+                if isEscape { rest = rest.dropFirst(2) }
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    struct Answer {
+        var status = "200 OK"
+        var body = ""
+        var headers: [String] = []
+    }
+
+    let port: UInt16
+    private let listener: Int32
+    private let seen = Mutex<[Request]>([])
+
+    var url: String { "http://127.0.0.1:\(port)/token" }
+    var requests: [Request] { seen.withLock { $0 } }
+
+    /// - Parameter answer: told how many requests came before, too; runs on the connection's own thread.
+    init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        try #require(isBound && listen(listener, 64) == 0)
+        port = UInt16(bigEndian: address.sin_port)
+        startThread("fixture") { [weak self] in
+            while case let peer = accepted(listener), peer >= 0 {
+                let note: @Sendable (Request) -> Int? = { [weak self] request in
+                    self?.seen.withLock { seen in
+                        seen.append(request)
+                        return seen.count - 1
+                    }
+                }
+                startThread("fixture peer", stackSize: 512 << 10) { serve(peer, note, answer) }
+            }
+            close(listener)
+        }
+    }
+
+    convenience init(always answer: Answer) throws { try self.init { _, _ in answer } }
+
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    /// A port on which nobody listens, as long as the socket is open.
+    static func silent() throws -> (socket: Int32, url: String) {
+        let server = try TokenServer(always: Answer())
+        let port = server.port
+        let socket = server.listener
+        shutdown(socket, Int32(SHUT_RDWR))
+        return (socket, "http://127.0.0.1:\(port)/token")
+    }
+}
+
+private func accepted(_ listener: Int32) -> Int32 {
+    let peer = accept(listener, nil, nil)
+    if peer >= 0 { _ = fcntl(peer, F_SETFD, FD_CLOEXEC) }
+    return peer
+}
+
+/// Answers one request after the other, until the other end has gone.
+private func serve(
+    _ peer: Int32, _ note: (TokenServer.Request) -> Int?, _ answer: (TokenServer.Request, Int) -> TokenServer.Answer
+) {
+    defer { close(peer) }
+    var reader = Reader(peer: peer)
+    while let request = reader.next(), let number = note(request) {
+        let answer = answer(request, number)
+        let head = ["HTTP/1.1 \(answer.status)", "Content-Length: \(answer.body.utf8.count)"] + answer.headers
+        let bytes = Array((head.joined(separator: "\r\n") + "\r\n\r\n" + answer.body).utf8)
+        guard send(peer, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
+    }
+}
+
+private struct Reader {
+    let peer: Int32
+    private var buffer: [UInt8] = []
+
+    init(peer: Int32) { self.peer = peer }
+
+    mutating func next() -> TokenServer.Request? {
+        var lines: [String] = []
+        while let line = line(), !line.isEmpty { lines.append(line) }
+        guard let first = lines.first else { return nil }
+        var request = TokenServer.Request(line: first)
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            request.headers.add(String(parts[0]), String(parts[1].drop { $0 == " " }))
+        }
+        let count = request.headers["Content-Length"].flatMap { Int($0) } ?? 0
+        while buffer.count < count { if !receive() { return nil } }
+        request.body = String(decoding: buffer.prefix(count), as: UTF8.self)
+        buffer.removeFirst(count)
+        return request
+    }
+
+    private mutating func line() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: 10) {
+                defer { buffer.removeFirst(end + 1) }
+                return String(decoding: buffer[..<end].filter { $0 != 13 }, as: UTF8.self)
+            }
+            if !receive() { return nil }
+        }
+    }
+
+    private mutating func receive() -> Bool {
+        var piece = [UInt8](repeating: 0, count: 16 << 10)
+        let count = recv(peer, &piece, piece.count, 0)
+        if count > 0 { buffer += piece[..<count] }
+        return count > 0
+    }
+}

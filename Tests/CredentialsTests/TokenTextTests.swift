@@ -1,0 +1,99 @@
+import JSONText
+import Storage
+import Testing
+
+@testable import Credentials
+
+@Suite struct TokenTextTests {
+    private let now = Timestamp(microseconds: 1_700_000_000_000_000)
+
+    private func printed(_ kind: Token.Kind, _ text: String) throws(TokenText.Unusable) -> Token {
+        try TokenText.token(kind, printed: Array(text.utf8), at: now)
+    }
+
+    @Test func `White space around a token is not part of it`() throws {
+        #expect(try TokenText.token(.idToken, in: Array("\r\n\t abc.def \n".utf8)).secret == "abc.def")
+    }
+
+    @Test(arguments: [
+        ("", "empty"), (" \n\t ", "empty"), ("a b", "space"), ("a\nb", "control character"), ("a\u{0}b", "control"),
+        ("a\u{7F}b", "control"), ("käse", "ASCII"), ("a\u{2028}", "ASCII"),
+        (String(repeating: "x", count: 65_537), "64 KiB"),
+    ])
+    func `What cannot be a token is called so, and not repeated`(text: String, reason: String) {
+        let error = #expect(throws: TokenText.Unusable.self) { try TokenText.token(.idToken, in: Array(text.utf8)) }
+        #expect(error?.reason.contains(reason) == true && error?.reason.contains("käse") == false)
+    }
+
+    @Test func `A web token tells itself when it expires`() throws {
+        let token = try TokenText.token(.idToken, in: Array(webToken(#"{"exp":1700000100}"#).utf8))
+        #expect(token.expires == Timestamp(microseconds: 1_700_000_100_000_000))
+        #expect(WebToken.expiry(of: webToken(#"{"exp":1700000100.5}"#)) == token.expires)
+    }
+
+    @Test(arguments: [
+        "a.b", "a.b.c", "a.b.c.d", "..", webToken("{}"), webToken(#"{"exp":"soon"}"#), webToken(#"{"exp":1e300}"#),
+        webToken(#"{"exp":9223372036854775807}"#), webToken("[]"), webToken(#"{"exp":1700000000"#),
+    ])
+    func `What does not say when it expires is a token all the same`(text: String) throws {
+        let token = try TokenText.token(.idToken, in: Array(text.utf8))
+        #expect(token.secret == text && token.expires == nil)
+    }
+
+    @Test func `JSON gives the member for the kind`() throws {
+        let both = #"{"access_token":"a","id_token":"i","token":"t","expires_in":30}"#
+        #expect(try printed(.accessToken, both).secret == "a")
+        #expect(try printed(.idToken, both).secret == "i")
+        #expect(try printed(.appCheckToken, both).secret == "t")
+        #expect(try printed(.idToken, #"{"token":"t"}"#).secret == "t")
+    }
+
+    @Test(arguments: [
+        (#""expires_in":30"#, 1_700_000_030), (#""expires_in":"30""#, 1_700_000_030),
+        (#""expires_in":-5"#, 1_700_000_000),
+        (#""expiry":"2023-11-14T22:14:00.5+00:00""#, 1_700_000_040), (#""expiry":1700000050"#, 1_700_000_050),
+        (#""expires_in":9223372036854775807"#, 2_015_360_000),
+    ])
+    func `JSON says when its token expires`(member: String, seconds: Int64) throws {
+        let token = try printed(.accessToken, #"{"access_token":"a",\#(member)}"#)
+        #expect(token.expires == Timestamp(microseconds: seconds * 1_000_000))
+    }
+
+    @Test(arguments: [#""expiry":"tomorrow""#, #""expires_in":"soon""#, #""expiry":null"#])
+    func `An expiry that cannot be read is none`(member: String) throws {
+        let claim = webToken(#"{"exp":1700000100}"#)
+        let token = try printed(.accessToken, #"{"access_token":"\#(claim)",\#(member)}"#)
+        #expect(token.expires == Timestamp(microseconds: 1_700_000_100_000_000))
+    }
+
+    @Test(arguments: [#"{}"#, #"{"id_token":"i"}"#, #"{"access_token":5}"#, #"{"access_token":""}"#])
+    func `JSON without the token is refused`(text: String) {
+        #expect(throws: TokenText.Unusable.self) { try printed(.accessToken, text) }
+    }
+
+    @Test(arguments: [
+        ("1970-01-01T00:00:00Z", 0), ("2000-02-29T23:59:59Z", 951_868_799),
+        ("2024-03-01T00:00:00+05:30", 1_709_231_400),
+        ("1969-12-31t23:59:59.999z", -1), ("2100-03-01 00:00:00-01:00", 4_107_546_000),
+        ("9999-12-31T23:59:59Z", 253_402_300_799),
+    ])
+    func `Moments are read`(text: String, seconds: Int64) {
+        #expect(Timestamp(rfc3339: text) == Timestamp(microseconds: seconds * 1_000_000))
+    }
+
+    @Test(arguments: [
+        "", "2024-03-01", "2024-13-01T00:00:00Z", "2024-03-01T24:00:00Z", "2024-03-01T00:00:00",
+        "2024-03-01T00:00:00+5",
+        "2024-03-01T00:00:00Zjunk", "+024-03-01T00:00:00Z", "2024-03-01T00:00:00.Z9",
+    ])
+    func `What is no moment is not read`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
+
+    @Test func `Base64 goes there and back`() {
+        for count in 0..<20 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 67 + 251) }
+            let text = Base64URL.encode(bytes)
+            #expect(Base64URL.decode(text.utf8) == bytes && text.utf8.count == (count * 8 + 5) / 6)
+        }
+        #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8" && Base64URL.decode("a+b".utf8) == nil)
+    }
+}
