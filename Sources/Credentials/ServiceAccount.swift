@@ -80,27 +80,3 @@ public struct ServiceAccount: Sendable {
         return try await text + "." + Base64URL.encode(sign(Array(text.utf8)))
     }
 }
-
-/// A person who has signed in with `gcloud auth application-default login`.
-struct AuthorizedUser: Sendable {
-    private let clientID: Secret
-    private let clientSecret: Secret
-    private let refreshToken: Secret
-    private let tokenURI: String
-    private let file: CredentialFile
-
-    init(_ json: JSON, of file: CredentialFile) throws(StorageError) {
-        clientID = Secret(try file.text("client_id", in: json))
-        clientSecret = Secret(try file.text("client_secret", in: json))
-        refreshToken = Secret(try file.text("refresh_token", in: json))
-        tokenURI = json["token_uri"]?.string ?? TokenEndpoint.google
-        self.file = file
-    }
-
-    func token(http: HTTPClient, pace: Pace) async throws(StorageError) -> Token {
-        let endpoint = TokenEndpoint(url: tokenURI, http: http, pace: pace, origin: file.origin)
-        return try await endpoint.token(
-            for: "refresh_token",
-            [("client_id", clientID), ("client_secret", clientSecret), ("refresh_token", refreshToken)])
-    }
-}

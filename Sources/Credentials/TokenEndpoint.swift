@@ -13,11 +13,14 @@ struct TokenEndpoint: Sendable {
     let origin: String
 
     /// Throws `unauthenticated`, with the server's reason but nothing of what was sent.
-    func token(for grant: String, _ proof: [(name: String, value: Secret)]) async throws(StorageError) -> Token {
+    func token(for grant: String, _ proof: [(name: String, value: Secret)], client: String? = nil)
+        async throws(StorageError) -> Token
+    {
         guard isTrustworthy else {
             throw .unauthenticated("\(origin) names a token_uri that is not https, where no secret may be sent.")
         }
-        let fields = [("grant_type", Secret(grant))] + proof
+        var fields = [("grant_type", Secret(grant))] + proof
+        if let client { fields.append(("client_id", Secret(client))) }
         let text = fields.map { name, value in "\(name)=\(Self.escaped(value.text))" }.joined(separator: "&")
         let request = HTTPRequest(
             "POST", url, headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],

@@ -7,19 +7,20 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+    private static let secret = "1//s3cr3t-and-long"
+
     private let day = Day()
     private let clock = ManualClock()
 
     private func ask(_ url: String) async throws(StorageError) -> Token {
         let endpoint = TokenEndpoint(url: url, http: .direct, pace: day.pace(on: clock), origin: "The test")
-        return try await endpoint.token(
-            for: "refresh_token", [("refresh_token", Secret("s3cr3t")), ("client_id", Secret("me"))])
+        return try await endpoint.token(for: "refresh_token", [("refresh_token", Secret(Self.secret))], client: "me")
     }
 
     private func refusal(_ url: String) async throws -> StorageError {
         let error = await #expect(throws: StorageError.self) { _ = try await ask(url) }
         let found = try #require(error)
-        #expect(found.code == .unauthenticated && !"\(found)".contains("s3cr3t"))
+        #expect(found.code == .unauthenticated && !"\(found)".contains("s3cr3t") && !"\(found)".contains("and-long"))
         return found
     }
 
@@ -63,14 +64,17 @@ import Testing
             ": invalid_grant, Token has been  revoked.."
         ),
         (#"{"error":"invalid_grant"}"#, ": invalid_grant."), ("<html>", "."), (#"{"error":{"code":1}}"#, "."),
-        (#"{"error":"invalid_grant","error_description":"refresh_token=s3cr3t is bad"}"#, ": invalid_grant."),
+        (#"{"error":"invalid_grant","error_description":"1//s3cr3t-and-long is bad"}"#, ": invalid_grant."),
+        (#"{"error":"invalid_grant","error_description":"1%2F%2Fs3cr3t-and-long"}"#, ": invalid_grant."),
+        (#"{"error":"invalid_grant","error_description":"What ends with ecr3t-and-long"}"#, ": invalid_grant."),
     ])
     func `A refusal comes with the server's reason, without what was sent`(body: String, reason: String) async throws {
         let server = try TokenServer(always: .init(status: "400 Bad Request", body: body))
         let error = try await refusal(server.url)
         #expect(error.httpStatus == 400 && !error.retryable && server.requests.count == 1)
         #expect(error.message == "The test gives no token, the server refused with status 400" + reason)
-        #expect(server.requests.first?.body == "grant_type=refresh_token&refresh_token=s3cr3t&client_id=me")
+        #expect(
+            server.requests.first?.body == "grant_type=refresh_token&refresh_token=1%2F%2Fs3cr3t-and-long&client_id=me")
     }
 
     @Test func `A long reason is cut`() async throws {

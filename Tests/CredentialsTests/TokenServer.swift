@@ -44,19 +44,9 @@ final class TokenServer: Sendable {
 
     /// - Parameter answer: told how many requests came before, too; runs on the connection's own thread.
     init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        try #require(isBound && listen(listener, 64) == 0)
-        port = UInt16(bigEndian: address.sin_port)
+        let (listener, port) = try Self.bound()
+        (self.listener, self.port) = (listener, port)
+        try #require(listen(listener, 64) == 0)
         startThread("fixture") { [weak self] in
             while case let peer = accepted(listener), peer >= 0 {
                 let note: @Sendable (Request) -> Int? = { [weak self] request in
@@ -75,13 +65,25 @@ final class TokenServer: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// A port on which nobody listens, as long as the socket is open.
+    /// A place where nobody listens, and nobody else will as long as the socket is open.
     static func silent() throws -> (socket: Int32, url: String) {
-        let server = try TokenServer(always: Answer())
-        let port = server.port
-        let socket = server.listener
-        shutdown(socket, Int32(SHUT_RDWR))
+        let (socket, port) = try bound()
         return (socket, "http://127.0.0.1:\(port)/token")
+    }
+
+    private static func bound() throws -> (Int32, UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return (listener, UInt16(bigEndian: address.sin_port))
     }
 }
 
