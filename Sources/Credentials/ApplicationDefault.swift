@@ -57,7 +57,7 @@ struct MetadataServer: Sendable {
         let request = HTTPRequest("GET", "http://\(host)\(path)", headers: ["Metadata-Flavor": "Google"])
         let started = pace.now()
         let exchange = Exchange(
-            http: http, pace: pace, origin: origin, limit: .seconds(3), connectLimit: .seconds(1),
+            http: http, pace: pace, origin: origin, limit: pace.machineLimit, connectLimit: pace.machineLimit / 3,
             retriesConnections: false)
         let response: HTTPResponse
         do throws(StorageError) {

@@ -7,8 +7,8 @@ struct Exchange: Sendable {
     let pace: Pace
     let origin: String
     /// For all attempts and the rests between them.
-    var limit: Duration = .seconds(10)
-    var connectLimit: Duration = .seconds(5)
+    let limit: Duration
+    let connectLimit: Duration
     var retriesConnections = true
 
     /// The first answer that is not for trying again later. Throws `unauthenticated`, retryable, when time has run out.

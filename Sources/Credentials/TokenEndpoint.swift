@@ -25,8 +25,10 @@ struct TokenEndpoint: Sendable {
         let request = HTTPRequest(
             "POST", url, headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
             body: .bytes(Array(text.utf8)))
+        let exchange = Exchange(
+            http: http, pace: pace, origin: origin, limit: pace.serverLimit, connectLimit: pace.serverLimit / 2)
         let started = pace.now()
-        let response = try await Exchange(http: http, pace: pace, origin: origin).answer(to: request)
+        let response = try await exchange.answer(to: request)
         guard response.status == 200 else { throw refusal(response, secrets: proof.map(\.value)) }
         return try AccessTokenAnswer.token(in: response.body, since: started, from: origin)
     }
