@@ -19,28 +19,27 @@ extension ShellCommand {
         let end: Int32
 
         func outcome(of command: ShellCommand) -> Result<[UInt8], Failure> {
-            let printed = readAll(atMost: command.largestOutput, until: ContinuousClock.now + command.limit)
-            switch printed {
-            case .success(let bytes): return status().map { bytes }
-            case .failure(let failure):
-                stop()
-                return .failure(failure == .tooSlow(.zero) ? .tooSlow(command.limit) : failure)
-            }
+            let printed = readAll(within: command)
+            if case .success(let bytes) = printed { return status().map { bytes } }
+            kill(-process, SIGKILL)
+            _ = status()
+            return printed
         }
 
         /// Until the command has ended; others may still hold its output open.
-        private func readAll(atMost largest: Int, until deadline: ContinuousClock.Instant) -> Result<[UInt8], Failure> {
+        private func readAll(within command: ShellCommand) -> Result<[UInt8], Failure> {
+            let deadline = ContinuousClock.now + command.limit
             var bytes: [UInt8] = []
             var isOpen = true
             while true {
                 let (hasOutput, hasEnded) = wait(forOutput: isOpen, until: deadline)
                 if hasOutput {
                     isOpen = read(into: &bytes)
-                    if bytes.count > largest { return .failure(.tooMuch(bytes: largest)) }
+                    if bytes.count > command.largestOutput { return .failure(.tooMuch(bytes: command.largestOutput)) }
                 } else if hasEnded {
                     return .success(bytes)
                 }
-                if ContinuousClock.now >= deadline { return .failure(.tooSlow(.zero)) }
+                if ContinuousClock.now >= deadline { return .failure(.tooSlow(command.limit)) }
             }
         }
 
@@ -73,11 +72,6 @@ extension ShellCommand {
             if raw & 0x7F != 0 { return .failure(.killed(signal: raw & 0x7F)) }
             let status = raw >> 8 & 0xFF
             return status == 0 ? .success(()) : .failure(.ended(status: status))
-        }
-
-        private func stop() {
-            kill(-process, SIGKILL)
-            _ = status()
         }
     }
 }

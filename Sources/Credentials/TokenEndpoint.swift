@@ -38,9 +38,10 @@ struct TokenEndpoint: Sendable {
         let reasons = ["error", "error_description"].compactMap { name in
             json?[name]?.string?.quotable(without: secrets)
         }
-        let why = reasons.isEmpty ? "." : ": \(reasons.joined(separator: ", "))."
+        let why = reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")
         var error = StorageError.unauthenticated(
-            "\(origin) gives no token, the server refused with status \(response.status)\(why)")
+            "\(origin) gives no token, the server refused with status \(response.status)\(why)"
+                + (why.hasSuffix(".") ? "" : "."))
         error.httpStatus = response.status
         return error
     }

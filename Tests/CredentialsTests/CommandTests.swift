@@ -133,5 +133,4 @@ import Testing
         let lines = try String(decoding: outcome.get(), as: UTF8.self).split(separator: "\n")
         #expect(lines.count == 2 && lines.allSatisfy(isEmptySet), "\(lines)")
     }
-
 }

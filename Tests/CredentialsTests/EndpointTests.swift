@@ -61,7 +61,7 @@ import Testing
     @Test(arguments: [
         (
             #"{"error":"invalid_grant","error_description":"Token has been\n revoked."}"#,
-            ": invalid_grant, Token has been  revoked.."
+            ": invalid_grant, Token has been  revoked."
         ),
         (#"{"error":"invalid_grant"}"#, ": invalid_grant."), ("<html>", "."), (#"{"error":{"code":1}}"#, "."),
         (#"{"error":"invalid_grant","error_description":"1//s3cr3t-and-long is bad"}"#, ": invalid_grant."),
