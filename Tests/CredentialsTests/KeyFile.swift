@@ -10,21 +10,23 @@ struct TestKey: Sendable {
     static let isPossible = access(openssl, X_OK) == 0
     static let shared: TestKey? = try? TestKey()
 
-    private let scratch: Scratch
     let pem: String
+    private let publicPEM: String
 
     private init() throws {
-        scratch = try Scratch()
+        let scratch = try Scratch()
         try Self.openssl("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out \(scratch.path)/key")
         try Self.openssl("pkey -in \(scratch.path)/key -pubout -out \(scratch.path)/public")
         pem = try String(contentsOfFile: "\(scratch.path)/key", encoding: .utf8)
+        publicPEM = try String(contentsOfFile: "\(scratch.path)/public", encoding: .utf8)
     }
 
     /// Asks openssl, not us.
     func hasSigned(_ bytes: [UInt8], _ signature: [UInt8]) throws -> Bool {
         let own = try Scratch()
         let (text, proof) = try (own.write(bytes, to: "text"), own.write(signature, to: "signature"))
-        return try Self.run("dgst -sha256 -verify \(scratch.path)/public -signature \(proof) \(text)") == 0
+        let key = try own.write(publicPEM, to: "public")
+        return try Self.run("dgst -sha256 -verify \(key) -signature \(proof) \(text)") == 0
     }
 
     static func openssl(_ arguments: String) throws { try #require(run(arguments) == 0) }
