@@ -9,7 +9,9 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "CSystem",
+                "Methods", "Backends", "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText",
+                "EventLoop",
+                "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [

@@ -1,3 +1,6 @@
+import Credentials
+import Storage
+
 /// What the command line asks for.
 enum Command {
     case help
@@ -26,6 +29,7 @@ enum Command {
             case .word(let word): throw UsageError(message: "unexpected argument \"\(word)\"; try --help")
             }
         }
+        try options.check()
         if options.socket == nil { options.stdio = true }
         return .serve(options)
     }
@@ -44,6 +48,7 @@ enum Command {
             }
         }
         guard words.count == 2 else { throw UsageError(message: "put takes a FILE and a REFERENCE; try --help") }
+        try put.service.check()
         (put.file, put.reference) = (words[0], words[1])
         return .put(put)
     }
@@ -59,6 +64,7 @@ struct ServiceOptions {
     var endpoint: String?
     /// Plain http to other machines.
     var allowInsecure = false
+    var credentials = CredentialOptions()
     /// In bytes.
     var maxMessageBytes = 64 << 20
     var logLevel = LogLevel.warning
@@ -70,10 +76,25 @@ struct ServiceOptions {
         case "--engine": engine = try line.choice()
         case "--endpoint": endpoint = try line.value("a URL")
         case "--allow-insecure": allowInsecure = true
+        case "--service-account": credentials.serviceAccount = try line.value("a key file")
+        case "--application-default": credentials.useApplicationDefault = true
         case "--max-message-bytes": maxMessageBytes = try line.number(in: 1024...(1 << 40))
         case "--log-level": logLevel = try line.choice()
-        default: throw UsageError(message: "unknown flag \(flag); try --help")
+        default:
+            if let kind = Token.Kind.allCases.first(where: { $0.fileFlag == flag }) {
+                credentials.files[kind] = try line.value("a file")
+            } else if let kind = Token.Kind.allCases.first(where: { $0.commandFlag == flag }) {
+                credentials.commands[kind] = try line.value("a command")
+            } else {
+                throw UsageError(message: "unknown flag \(flag); try --help")
+            }
         }
+    }
+
+    /// Throws where flags are of no use together.
+    fileprivate func check() throws(UsageError) {
+        guard engine == .embedded, endpoint != nil else { return }
+        throw UsageError(message: "--endpoint is for --engine firebase and --engine gcs; try --help")
     }
 }
 

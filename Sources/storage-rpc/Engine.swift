@@ -1,5 +1,6 @@
 import Backends
-import FoundationEssentials
+import Credentials
+import HTTP
 import Glibc
 import Methods
 import Storage
@@ -9,6 +10,8 @@ struct Engine: Sendable {
     enum Kind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
 
     let backend: any Backend
+    /// What the flags and the environment say about who asks; nil where nobody will want to know.
+    let tokens: (any TokenSource)?
     /// Returns once everything is open. Throws a sentence that names what is at fault.
     let open: @Sendable () async throws(StorageError) -> Void
 
@@ -17,19 +20,39 @@ struct Engine: Sendable {
         switch options.engine {
         case .embedded:
             let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot))
-            self.init(backend: embedded) { () async throws(StorageError) in try await embedded.open() }
+            self.init(backend: embedded, tokens: nil) { () async throws(StorageError) in try await embedded.open() }
         case .firebase:
             let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
-            self.init(backend: RemoteBackend.firebase(at: endpoint, version: Service.version)) {}
+            let http = HTTPClient()
+            self.init(
+                backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http),
+                tokens: Self.tokens(options, endpoint, http)
+            ) {}
         case .gcs:
             let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
-            self.init(backend: RemoteBackend.gcs(at: endpoint, version: Service.version)) {}
+            let http = HTTPClient()
+            self.init(
+                backend: RemoteBackend.gcs(at: endpoint, version: Service.version, http: http),
+                tokens: Self.tokens(options, endpoint, http)
+            ) {}
         }
     }
 
-    private init(backend: any Backend, open: @escaping @Sendable () async throws(StorageError) -> Void) {
+    private init(
+        backend: any Backend, tokens: (any TokenSource)?,
+        open: @escaping @Sendable () async throws(StorageError) -> Void
+    ) {
         self.backend = backend
+        self.tokens = tokens
         self.open = open
+    }
+
+    /// Google Cloud is asked in the name of whoever works on this machine, unless something else was said. An emulator
+    /// has no use for that name.
+    private static func tokens(_ options: ServiceOptions, _ endpoint: Endpoint, _ http: HTTPClient) -> any TokenSource {
+        var credentials = options.credentials
+        if options.engine == .gcs, !endpoint.isPlain { credentials.useApplicationDefault = true }
+        return makeTokenSource(credentials, http: http, pace: Pace(now: { .now }))
     }
 
     /// The flag counts for more than the variable.

@@ -6,8 +6,8 @@ public struct Endpoint: Equatable, Sendable {
     public let url: String
     /// The flag or variable to look at when nothing is there.
     public let origin: String
-    /// Nobody has to sign in at an emulator.
-    public var isEmulator: Bool { !isSecure }
+    /// Not https: an emulator.
+    public var isPlain: Bool { !isSecure }
 
     /// Why a URL cannot be an endpoint.
     public struct Unusable: Error, Equatable {
