@@ -1,10 +1,14 @@
 import JSONText
 import EventLoop
 
-/// One who can be told news.
+/// One who can be told news, and asked.
 @Loop
 public protocol Peer: AnyObject, Sendable {
     func notify(_ method: String, _ params: JSON, _ kind: NewsKind)
+
+    /// The peer's result. Throws the `RPCError` that it answered with, `Unanswered` where there is none of use and
+    /// none to wait for within `patience`, or `CancellationError`.
+    func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON
 }
 
 /// How much a piece of news is worth to one who reads slowly.
@@ -24,6 +28,14 @@ public enum NewsKind: Sendable {
 ///         end ─▶ settle: reply into the outbox, then what had to wait for it (`didReply`)
 ///     end of turn ─▶ flush: one write for all replies of the turn
 ///
+/// What the service asks the peer has ids of its own. An answer is taken where it stands among the messages, so
+/// whatever waits for one must not keep the reader from it:
+///
+/// - a request whose task waits for an answer lends its place at the gate until it has it;
+/// - while an answer is outstanding the gate lets in as much again, for there are those who wait in a roundabout way,
+///   such as a request that wants memory which others hold who wait for the answer;
+/// - where all that is not enough, because the peer writes on and on before it reads, patience runs out.
+///
 /// It ends when the peer is gone, or when its input has ended and nothing is left to answer.
 @Loop
 public final class Connection<Context: MethodContext>: Peer {
@@ -34,6 +46,7 @@ public final class Connection<Context: MethodContext>: Peer {
     var framing: Framing
     var outbox = Outbox()
     var gate = Gate()
+    let questions: Questions
     var stream: ByteStream?
     /// What methods that answer at once are run with; nil before and after the connection's life.
     var prompt: Request<Context>?
@@ -56,17 +69,24 @@ public final class Connection<Context: MethodContext>: Peer {
     struct UnderWay {
         var id: RequestID?
         var bytes: Int
+        /// It works, or waits for its peer; else it only waits for others.
         var holdsPlace = true
+        /// How many of those who work on it wait for its peer.
+        var lendings = 0
         var task: Task<Void, Never>?
+
+        var isAtGate: Bool { holdsPlace && lendings == 0 }
     }
 
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, maxMessageBytes: Int,
-        linger: Linger? = nil, ended: @escaping @Loop (Connection<Context>) -> Void
+        linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(),
+        ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
         self.table = table
         framing = Framing(maxMessageBytes: maxMessageBytes)
         self.linger = linger
+        questions = Questions(clock: clock)
         self.ended = ended
         stream = ByteStream(input: input, output: output) { [weak self] in self?.hear($0) }
     }
@@ -88,6 +108,7 @@ public final class Connection<Context: MethodContext>: Peer {
     public func finish() async {
         hasEnd = true
         inputIsOver = true
+        questions.giveUp()
         cancelAll()
         await answerAll()
         while stream != nil {
@@ -101,6 +122,7 @@ public final class Connection<Context: MethodContext>: Peer {
         stream.close()
         self.stream = nil
         isEnding = true
+        questions.giveUp()
         cancelAll()
         ended(self)
         prompt = nil
@@ -121,6 +143,7 @@ public final class Connection<Context: MethodContext>: Peer {
     func endInput() {
         guard !inputIsOver else { return }
         inputIsOver = true
+        questions.giveUp()
         Task {
             if let linger {
                 await linger(self)

@@ -52,7 +52,7 @@ extension Connection {
     }
 
     private var mayReceive: Bool {
-        stream != nil && !inputIsOver && gate.isOpen && outbox.unsent < Self.unsentLimit
+        stream != nil && !inputIsOver && gate.isOpen(wider: !questions.isEmpty) && outbox.unsent < Self.unsentLimit
     }
 
     private nonisolated static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSON, RPCError> {
@@ -64,7 +64,7 @@ extension Connection {
     }
 
     private func receive(_ message: JSON, bytes: Int) {
-        guard let items = message.array else { return begin(Incoming(message), bytes: bytes, in: nil) }
+        guard let items = message.array else { return begin(message, bytes: bytes, in: nil) }
         guard (1...Self.batchLimit).contains(items.count) else {
             let why =
                 items.isEmpty
@@ -73,11 +73,12 @@ extension Connection {
             return reply(.null, .failure(.invalidRequest(why)))
         }
         let batch = Batch(count: items.count)
-        for item in items { begin(Incoming(item), bytes: bytes / items.count, in: batch) }
+        for item in items { begin(item, bytes: bytes / items.count, in: batch) }
     }
 
-    private func begin(_ incoming: Incoming, bytes: Int, in batch: Batch?) {
-        switch incoming {
+    private func begin(_ message: JSON, bytes: Int, in batch: Batch?) {
+        if questions.take(message) { return settle(nil, nil, {}, in: batch) }
+        switch Incoming(message) {
         case .notification(let method, let params) where method == "$/cancelRequest":
             cancel(params)
             settle(nil, nil, {}, in: batch)
@@ -124,12 +125,16 @@ extension Connection {
         gate.enter(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
-        let task = Task.immediate {
-            do {
-                let (result, afterwards) = try await run(request)
-                finish(number, .success(result), afterwards, in: batch)
-            } catch {
-                finish(number, .failure(RPCError(about: error, cancelled: cancellation)), {}, in: batch)
+        let place = RequestPlace { [weak self] in self?.lendPlace(number, $0) }
+        let task = RequestPlace.$current.withValue(place) {
+            Task.immediate {
+                do {
+                    let (result, afterwards) = try await run(request)
+                    finish(number, .success(result), afterwards, in: batch)
+                } catch {
+                    let cause: any Error = Task.isCancelled ? CancellationError() : error
+                    finish(number, .failure(RPCError(about: cause, cancelled: cancellation)), {}, in: batch)
+                }
             }
         }
         underWay[number]?.task = task
@@ -143,9 +148,22 @@ extension Connection {
 
     func leaveGate(_ number: Int) {
         guard let request = underWay[number], request.holdsPlace else { return }
-        underWay[number]?.holdsPlace = false
-        gate.leave(bytes: request.bytes)
+        change(number) { $0.holdsPlace = false }
         answered.wakeAll()
+    }
+
+    private func lendPlace(_ number: Int, _ isLent: Bool) {
+        change(number) { $0.lendings += isLent ? 1 : -1 }
+    }
+
+    /// Keeps the gate to what a request says of its place.
+    private func change(_ number: Int, _ change: (inout UnderWay) -> Void) {
+        guard var request = underWay[number] else { return }
+        let wasAtGate = request.isAtGate
+        change(&request)
+        underWay[number] = request
+        guard request.isAtGate != wasAtGate else { return }
+        if wasAtGate { gate.leave(bytes: request.bytes) } else { gate.enter(bytes: request.bytes) }
         noteTurn()
     }
 }

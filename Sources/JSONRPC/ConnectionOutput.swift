@@ -18,12 +18,23 @@ extension Connection {
         }
     }
 
+    public func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON {
+        guard stream != nil, !inputIsOver else { throw Unanswered.gone }
+        return try await RequestPlace.lent {
+            try await questions.ask(patience: patience) { number in
+                let id = JSON(Int64(number))
+                let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
+                put { message.write(to: &$0) }
+            }
+        }
+    }
+
     /// A request has run to its end.
     func finish(
         _ number: Int, _ outcome: Outcome, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
     ) {
         guard let request = underWay.removeValue(forKey: number) else { return }
-        if request.holdsPlace { gate.leave(bytes: request.bytes) }
+        if request.isAtGate { gate.leave(bytes: request.bytes) }
         settle(request.id, outcome, afterwards, in: batch)
         answered.wakeAll()
         noteTurn()

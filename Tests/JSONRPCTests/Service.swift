@@ -23,20 +23,23 @@ import Testing
 
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
-        _ wire: Wire, maxMessageBytes: Int = 1 << 20, linger: Connection<Desk>.Linger? = nil
+        _ wire: Wire, maxMessageBytes: Int = 1 << 20, linger: Connection<Desk>.Linger? = nil,
+        clock: any Clock<Duration> = ManualClock()
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
         let socket = try #require(wire.takeServer())
         let ended = Mail<Void>()
         let connection = Connection(
             input: socket, output: socket, table: Self.methods, maxMessageBytes: maxMessageBytes,
-            linger: linger
+            linger: linger, clock: clock
         ) { _ in ended.deliver(()) }
         peer = connection
         connection.serve(self)
         return (connection, ended)
     }
 
-    nonisolated static let methods = MethodTable<Desk>([Echo.self, Wait.self, Fail.self, Announce.self])
+    nonisolated static let methods = MethodTable<Desk>([
+        Echo.self, Wait.self, Fail.self, Announce.self, Inquire.self, Share.self,
+    ])
 }
 
 struct Echo: RPCMethod {

@@ -1,0 +1,88 @@
+import EventLoop
+import JSONText
+
+/// Why a request of the service has no answer that could be used.
+public enum Unanswered: Error, Equatable {
+    /// The peer says nothing more.
+    case gone
+    /// It did not answer in time.
+    case late
+    /// It answered with what is no answer.
+    case malformed
+}
+
+/// The requests that one peer has not answered yet.
+@Loop
+final class Questions {
+    typealias Answer = Result<JSON, any Error>
+
+    private let clock: any Clock<Duration>
+    private var waiting: [Int: CheckedContinuation<JSON, any Error>] = [:]
+    private var lastNumber = 0
+
+    init(clock: any Clock<Duration>) { self.clock = clock }
+
+    var isEmpty: Bool { waiting.isEmpty }
+
+    /// Asks by `send`, which is told the number of the request, and returns its answer. Throws `CancellationError`
+    /// when the task is cancelled before that.
+    func ask(patience: Duration, _ send: (Int) -> Void) async throws -> JSON {
+        try Task.checkCancellation()
+        lastNumber += 1
+        let number = lastNumber
+        let alarm = Task { [clock] in
+            do { try await clock.sleep(for: patience) } catch { return }
+            settle(number, .failure(Unanswered.late))
+        }
+        defer { alarm.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                waiting[number] = waiter
+                send(number)
+            }
+        } onCancel: {
+            Task { @Loop in self.settle(number, .failure(CancellationError())) }
+        }
+    }
+
+    /// True where `message` has no method and the id of a request that waits: well formed or not, that one is settled.
+    func take(_ message: JSON) -> Bool {
+        guard message["method"] == nil, let number = message["id"]?.number?.int64.flatMap({ Int(exactly: $0) }),
+            waiting[number] != nil
+        else { return false }
+        settle(number, Self.answer(in: message))
+        return true
+    }
+
+    private func settle(_ number: Int, _ answer: Answer) {
+        waiting.removeValue(forKey: number)?.resume(with: answer)
+    }
+
+    /// Nobody will answer any more.
+    func giveUp() {
+        let abandoned = waiting.sorted { $0.key < $1.key }
+        waiting.removeAll()
+        for (_, waiter) in abandoned { waiter.resume(throwing: Unanswered.gone) }
+    }
+
+    /// Of `result` and `error` the other one may be there as null.
+    private static func answer(in message: JSON) -> Answer {
+        guard message["jsonrpc"]?.string == "2.0" else { return .failure(Unanswered.malformed) }
+        switch (message["result"], message["error"]) {
+        case (let result?, nil), (let result?, .null?): return .success(result)
+        case (nil, let error?), (.null?, let error?):
+            return .failure(RPCError(error) as (any Error)? ?? Unanswered.malformed)
+        case (nil, nil), (_?, _?): return .failure(Unanswered.malformed)
+        }
+    }
+}
+
+extension RPCError {
+    /// Nil unless the value is the error object of an answer.
+    fileprivate init?(_ value: JSON) {
+        guard let code = value["code"]?.number?.int64.flatMap({ Int(exactly: $0) }),
+            let message = value["message"]?.string
+        else { return nil }
+        self.init(code: code, message: message, data: value["data"])
+    }
+}

@@ -1,0 +1,114 @@
+import EventLoop
+import JSONText
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+/// Answers are behind requests that wait for them.
+@Loop @Suite(.timeLimit(.minutes(5))) struct AskGateTests {
+    let desk = Desk()
+    let wire = Wire()
+
+    @Test func `Any number of requests may wait for answers that stand behind them`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let count = Gate.requests * 3
+        let all = (1...count).map { inquire($0) } + (1...count).map { reply("\($0)", "\($0)") }
+        async let sent = wire.send(all.joined(separator: "\n") + "\n")
+        let lines = await wire.lines(count * 2)
+        #expect(lines.filter { $0.contains("word") } == (1...count).map(question))
+        #expect(Set(lines.filter { $0.contains("result") }) == Set((1...count).map { reply("\($0)", "\($0)") }))
+        _ = await sent
+        #expect(connection.questions.isEmpty)
+        connection.close()
+    }
+
+    @Test func `A request that has its answer takes its place back`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        for number in 1...Gate.requests { await wire.sendLine(inquire(number, stay: true)) }
+        _ = await wire.lines(Gate.requests)
+        #expect(connection.gate.isOpen())
+        for number in 1...Gate.requests { await wire.sendLine(reply("\(number)", "\(number)")) }
+        for _ in 1...Gate.requests { _ = await desk.started.next() }
+        #expect(!connection.gate.isOpen())
+        await wire.sendLine(echo("0"))
+        await turns(5)
+        desk.opened.wakeAll()
+        #expect(await Set(wire.lines(Gate.requests + 1)).contains(reply("0")))
+        await turns(2)
+        #expect(connection.gate == Gate(), "all have left")
+        connection.close()
+    }
+
+    @Test func `Those who wait together for one answer let it pass`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let shared = desk.asking()
+        #expect(await wire.line() == question(1))
+        for number in 1...Gate.requests {
+            await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(number),"method":"share"}"#)
+        }
+        for _ in 1...Gate.requests { _ = await desk.started.next() }
+        #expect(connection.gate == Gate())
+        await wire.sendLine(reply("1", "5"))
+        #expect(await shared.value == "5")
+        desk.opened.wakeAll()
+        #expect(await wire.lines(Gate.requests).count == Gate.requests)
+        connection.close()
+    }
+
+    @Test func `An answer passes requests that hold the gate for whatever reason`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let flood = (1...Gate.requests).map { wait("\($0)") + "\n" }.joined()
+        await wire.send(flood)
+        for _ in 1...Gate.requests { _ = await desk.started.next() }
+        await wire.sendLine(wait("0"))
+        await turns(5)
+        #expect(desk.started.waiting.isEmpty)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        await wire.sendLine(reply("1", "5"))
+        #expect(await answer.value == "5")
+        #expect(await desk.started.next() == "0")
+        await wire.sendLine(wait("00"))
+        await turns(5)
+        #expect(desk.started.waiting.isEmpty, "the gate is as it was")
+        desk.opened.wakeAll()
+        #expect(await desk.started.next() == "00")
+        desk.opened.wakeAll()
+        #expect(await wire.lines(Gate.requests + 2).count == Gate.requests + 2)
+        connection.close()
+    }
+
+    @Test func `Even while an answer is outstanding the gate has an end`() async throws {
+        let clock = ManualClock()
+        let (connection, _) = try desk.connect(wire, clock: clock)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        let count = Gate.requests * 2
+        async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + reply("1") + "\n")
+        for _ in 1...count { _ = await desk.started.next() }
+        await turns(5)
+        #expect(!connection.questions.isEmpty)
+        #expect(await clock.nextSleep() == Desk.patience)
+        clock.advance(by: Desk.patience)
+        #expect(await answer.value == "late")
+        desk.opened.wakeAll()
+        #expect(await wire.lines(count).count == count)
+        _ = await sent
+        connection.close()
+    }
+}
+
+/// Waits for the answer to something that another one asked: until the desk opens.
+struct Share: ParameterlessMethod {
+    static let name = "share"
+
+    func run(in request: Request<Desk>) async throws -> JSON {
+        let desk = request.context
+        try await RequestPlace.lent {
+            desk.started.deliver("")
+            try await desk.opened.wait()
+        }
+        return nil
+    }
+}

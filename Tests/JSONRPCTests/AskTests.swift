@@ -1,0 +1,205 @@
+import EventLoop
+import JSONText
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+/// Asks the peer for a word, and answers with it; after that it waits until the desk opens, if it is told to.
+struct Inquire: RPCMethod {
+    static let name = "inquire"
+    let staysAfterwards: Bool
+
+    init(_ params: inout Params) throws(RPCError) { staysAfterwards = try params.optionalBool("stay") ?? false }
+
+    func run(in request: Request<Desk>) async throws -> JSON {
+        let desk = request.context
+        let word = try await desk.ask()
+        guard staysAfterwards else { return word }
+        desk.started.deliver(word.text)
+        try await desk.opened.wait()
+        return word
+    }
+}
+
+extension Desk {
+    static let patience = Duration.seconds(7)
+
+    func ask() async throws -> JSON {
+        guard let peer else { throw Unanswered.gone }
+        return try await peer.ask("word", ["language": "en"], patience: Self.patience)
+    }
+
+    /// What came of asking, as text.
+    func asking() -> Task<String, Never> {
+        Task { @Loop in
+            do { return try await ask().text } catch let error as RPCError { return error.json.text } catch {
+                return "\(error)"
+            }
+        }
+    }
+}
+
+func question(_ id: Int) -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"method":"word","params":{"language":"en"}}"#
+}
+
+func inquire(_ id: Int, stay: Bool = false) -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"method":"inquire","params":{"stay":\#(stay)}}"#
+}
+
+@Loop @Suite(.timeLimit(.minutes(5))) struct AskTests {
+    let desk = Desk()
+    let wire = Wire()
+
+    @Test(arguments: [
+        (#""result":{"a":[1]}"#, #"{"a":[1]}"#), (#""result":null"#, "null"),
+        (#""result":1,"error":null"#, "1"), (#""result":null,"error":null"#, "null"),
+        (#""error":{"code":-5,"message":"no"}"#, #"{"code":-5,"message":"no"}"#),
+        (#""error":{"code":-5,"message":"no","data":[1]},"result":null"#, #"{"code":-5,"message":"no","data":[1]}"#),
+    ])
+    func `The answer is what the peer said`(said: String, expected: String) async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":1,\#(said)}"#)
+        #expect(await answer.value == expected)
+        #expect(connection.questions.isEmpty)
+        connection.close()
+    }
+
+    @Test(arguments: [
+        #"{"jsonrpc":"2.0","id":1}"#, #"{"id":1,"result":1}"#, #"{"jsonrpc":"2.0","id":1,"error":null}"#,
+        #"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}"#,
+        #"{"jsonrpc":"2.0","id":1,"error":"no"}"#, #"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"no"}}"#,
+        #"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, #"{"jsonrpc":"2.0","id":1,"error":{}}"#,
+        #"{"jsonrpc":"2.0","id":1,"error":{"code":99999999999999999999,"message":"no"}}"#,
+    ])
+    func `What is no answer fails the request at once, and no other`(said: String) async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answer = desk.asking()
+        let other = desk.asking()
+        _ = await wire.lines(2)
+        await wire.sendLine(said)
+        #expect(await answer.value == "malformed")
+        await wire.sendLine(reply("2"))
+        #expect(await other.value == "1")
+        await wire.sendLine(echo("1"))
+        #expect(await wire.line() == reply("1"), "nothing is said about it")
+        connection.close()
+    }
+
+    @Test func `Answers may come in any order, in batches too`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answers = (1...4).map { _ in desk.asking() }
+        #expect(await wire.lines(4) == (1...4).map(question))
+        await wire.sendLine(reply("4", "40"))
+        await wire.sendLine("[\(reply("3", "30")),\(echo("1")),\(reply("1", "10")),\(reply("1", "11"))]")
+        #expect(await wire.line() == "[\(reply("1"))]")
+        await wire.sendLine("[\(reply("2", "20"))]")
+        var heard: [String] = []
+        for answer in answers { heard.append(await answer.value) }
+        #expect(heard == ["10", "20", "30", "40"])
+        await wire.sendLine(echo("2"))
+        #expect(await wire.line() == reply("2"))
+        connection.close()
+    }
+
+    @Test(arguments: [#""1""#, "2", "0", "-1", "1.0", "null", "99999999999999999999"])
+    func `An answer to something else is none`(id: String) async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        await wire.sendLine(reply(id, "5"))
+        await wire.sendLine(reply("1", "6"))
+        #expect(await answer.value == "6")
+        connection.close()
+    }
+
+    @Test func `A request of the peer may have the id of one of the service`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        await wire.sendLine(echo("1"))
+        #expect(await wire.line() == reply("1"))
+        await wire.sendLine(reply("1", "6"))
+        #expect(await answer.value == "6")
+        connection.close()
+    }
+
+    @Test func `Patience runs out, and what comes later is ignored`() async throws {
+        let clock = ManualClock()
+        let (connection, _) = try desk.connect(wire, clock: clock)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        #expect(await clock.nextSleep() == Desk.patience)
+        clock.advance(by: Desk.patience)
+        #expect(await answer.value == "late")
+        #expect(connection.questions.isEmpty)
+        await wire.sendLine(reply("1", "6"))
+        let next = desk.asking()
+        #expect(await wire.line() == question(2))
+        await wire.sendLine(reply("2", "7"))
+        #expect(await next.value == "7")
+        connection.close()
+    }
+
+    @Test func `Who is cancelled hears at once, and leaves nothing behind`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answer = desk.asking()
+        #expect(await wire.line() == question(1))
+        answer.cancel()
+        #expect(await answer.value == "CancellationError()")
+        #expect(connection.questions.isEmpty)
+        await wire.sendLine(inquire(1))
+        #expect(await wire.line() == question(2))
+        await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#)
+        #expect(try complaint(await wire.line()) == "1 -32800")
+        #expect(connection.questions.isEmpty)
+        await wire.sendLine(reply("2", "7"))
+        await wire.sendLine(echo("2"))
+        #expect(await wire.line() == reply("2"))
+        connection.close()
+    }
+
+    @Test func `Who is cancelled already asks nothing`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let answer = desk.asking()
+        answer.cancel()
+        #expect(await answer.value == "CancellationError()")
+        await wire.sendLine(echo("1"))
+        #expect(await wire.line() == reply("1"))
+        connection.close()
+    }
+
+    @Test func `A request to one who reads slowly is kept, behind older news`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, _) = try desk.connect(wire)
+        while !connection.outbox.isBlocked {
+            desk.tell(1)
+            await turns(1)
+        }
+        desk.show(2)
+        let answer = desk.asking()
+        var line = await wire.line()
+        while line?.contains("told") == true { line = await wire.line() }
+        #expect(line?.contains("shown") == true)
+        #expect(await wire.line() == question(1))
+        await wire.sendLine(reply("1", "6"))
+        #expect(await answer.value == "6")
+        connection.close()
+    }
+
+    @Test func `A request is framed as the peer frames its own`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        await wire.send("Content-Length: \(echo("1").utf8.count)\r\n\r\n\(echo("1"))")
+        let expected = "Content-Length: \(reply("1").utf8.count)\r\n\r\n\(reply("1"))"
+        #expect(await wire.bytes(expected.utf8.count) == expected)
+        let answer = desk.asking()
+        let asked = "Content-Length: \(question(1).utf8.count)\r\n\r\n\(question(1))"
+        #expect(await wire.bytes(asked.utf8.count) == asked)
+        await wire.send("Content-Length: \(reply("1").utf8.count)\r\n\r\n\(reply("1"))")
+        #expect(await answer.value == "1")
+        connection.close()
+    }
+}
