@@ -119,6 +119,15 @@ def notification(entry, components):
     return lines + ["```json", pretty(message), "```", ""]
 
 
+def request(entry, components):
+    lines = [f"## {entry['name']}", "", f"A request from the {entry['from']}. {entry['summary']}", ""]
+    lines += [entry["description"], ""] + params(entry["params"], components)
+    lines += [f"Result: {kind(entry['result']['schema'])}", ""]
+    message = {"jsonrpc": "2.0", "id": 1, "method": entry["name"], "params": entry["example"]["params"]}
+    answer = {"jsonrpc": "2.0", "id": 1, "result": entry["example"]["result"]}
+    return lines + ["```json", pretty(message), "```", "is answered with", "```json", pretty(answer), "```", ""]
+
+
 def schema_section(name, schema):
     lines = [f"## {name}", "", schema.get("description", f"{kind(schema)}."), ""]
     required = schema.get("required", [])
@@ -144,6 +153,9 @@ def render(document):
     lines += ["# Notifications", ""]
     for entry in document["x-notifications"]:
         lines += notification(entry, components)
+    lines += ["# Requests to the client", ""]
+    for entry in document["x-requests"]:
+        lines += request(entry, components)
     lines += ["# Values", ""]
     for name, schema in schemas.items():
         lines += schema_section(name, schema)

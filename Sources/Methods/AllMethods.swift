@@ -8,6 +8,7 @@ public let allMethods = MethodTable<Session>([
     Discover.self,
     Ping.self,
     ServiceStatus.self,
+    SetToken.self,
     MakeReference.self,
     GetSettings.self,
     UpdateSettings.self,
@@ -31,3 +32,6 @@ public let allMethods = MethodTable<Session>([
 
 /// What the service tells without being asked.
 let allNotifications = ["uploadTask/event"]
+
+/// What the service asks its clients.
+let allRequests = [ConnectionTokens.refreshToken]

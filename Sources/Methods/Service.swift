@@ -1,5 +1,6 @@
 import EventLoop
 import JSONRPC
+import Storage
 import Transfers
 
 /// What all connections share: the tasks, and what the process was started with.
@@ -14,6 +15,9 @@ public final class Service {
         public var maxMessageBytes: Int
         public var processID: Int32
 
+        /// What a token is whose kind the client does not name.
+        var tokenKind: Token.Kind { engine == "gcs" ? .accessToken : .idToken }
+
         public init(engine: String, defaultBucket: String, maxMessageBytes: Int, processID: Int32) {
             self.engine = engine
             self.defaultBucket = defaultBucket
@@ -24,14 +28,20 @@ public final class Service {
 
     public let configuration: Configuration
     public let transfers: Transfers
+    let tokens: (any TokenSource)?
     let started = ContinuousClock.now
     var connections = 0
     private let end: @Loop (_ status: Int32) -> Void
 
-    /// `end` is called when a client asks the process to end, with the status it is to end with.
-    public init(_ configuration: Configuration, transfers: Transfers, end: @escaping @Loop (_ status: Int32) -> Void) {
+    /// `tokens` are for connections that have none of their own. `end` is called when a client asks the process to
+    /// end, with the status it is to end with.
+    public init(
+        _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil,
+        end: @escaping @Loop (_ status: Int32) -> Void
+    ) {
         self.configuration = configuration
         self.transfers = transfers
+        self.tokens = tokens
         self.end = end
     }
 
@@ -43,10 +53,12 @@ public final class Service {
 public final class Session: MethodContext {
     let service: Service
     let listener: Listener
+    let tokens: ConnectionTokens
     var isShutDown = false
 
     public init(_ service: Service, peer: some Peer) {
         self.service = service
+        tokens = ConnectionTokens(of: peer, fallback: service.tokens)
         listener = Listener { [weak peer] handle, snapshot in
             peer?.notify(
                 "uploadTask/event", UploadEvent(handle: handle, snapshot: snapshot).json, snapshot.newsKind(for: handle)

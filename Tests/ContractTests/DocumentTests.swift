@@ -21,6 +21,22 @@ import Testing
         #expect(own.map { $0["name"]?.string } == allNotifications)
     }
 
+    @Test func requestsAreThoseThatTheServiceMakes() {
+        #expect(document.requests.map { $0["name"]?.string } == allRequests)
+    }
+
+    @Test func requestsAreShownAsTheyAreDescribed() throws {
+        for request in document.requests {
+            let example = try #require(request["example"])
+            for param in try #require(request["params"]?.array) {
+                let value = try #require(example["params"]?[param["name"]?.string ?? ""])
+                #expect(try document.violation(value, #require(param["schema"])) == nil)
+            }
+            let schema = try #require(request["result"]?["schema"])
+            #expect(try document.violation(#require(example["result"]), schema) == nil)
+        }
+    }
+
     @Test func notificationsAreShownAsTheyAreDescribed() throws {
         for notification in document.notifications {
             let example = try #require(notification["example"])

@@ -13,6 +13,8 @@ public struct ContractDocument: Sendable {
 
     public var methods: [JSON] { json["methods"]?.array ?? [] }
     public var notifications: [JSON] { json["x-notifications"]?.array ?? [] }
+    /// What the service asks its clients.
+    public var requests: [JSON] { json["x-requests"]?.array ?? [] }
     public var errors: [JSON] { json["x-errors"]?.array ?? [] }
 
     /// What `#/a/b` leads to.
@@ -105,8 +107,9 @@ public final class ContractWatch: Sendable {
 
     private func problem(with message: JSON) -> String? {
         if let name = message["method"]?.string {
-            let notification = document.notifications.first { $0["name"]?.string == name }
-            return notification.map { paramsProblem(message["params"] ?? .null, $0) } ?? "\(name) is unknown"
+            let known = message["id"] == nil ? document.notifications : document.requests
+            let described = known.first { $0["name"]?.string == name && $0["from"] == "service" }
+            return described.map { paramsProblem(message["params"] ?? .null, $0) } ?? "\(name) is unknown"
         }
         let method = message["id"].flatMap(asked.method).flatMap { name in
             document.methods.first { $0["name"]?.string == name }
@@ -116,8 +119,8 @@ public final class ContractWatch: Sendable {
         return document.violation(result, schema)
     }
 
-    private func paramsProblem(_ params: JSON, _ notification: JSON) -> String? {
-        for param in notification["params"]?.array ?? [] {
+    private func paramsProblem(_ params: JSON, _ described: JSON) -> String? {
+        for param in described["params"]?.array ?? [] {
             guard let value = params[param["name"]?.string ?? ""] else { return "\(param.text) is missing" }
             if let problem = param["schema"].flatMap({ document.violation(value, $0) }) { return problem }
         }

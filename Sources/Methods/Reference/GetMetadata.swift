@@ -12,6 +12,7 @@ struct GetMetadata: RPCMethod {
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
     func run(in request: Request<Session>) async throws -> JSON {
-        try await request.context.transfers.metadata(of: reference).json
+        let session = request.context
+        return try await session.transfers.metadata(of: reference, tokens: session.tokens).json
     }
 }

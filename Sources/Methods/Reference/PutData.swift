@@ -17,7 +17,8 @@ struct PutData: RPCMethod {
 
     func run(in request: Request<Session>) async throws -> Started {
         try put.check()
-        let task = try await request.context.transfers.upload(data, to: put.reference, put.metadata)
+        let session = request.context
+        let task = try await session.transfers.upload(data, to: put.reference, put.metadata, tokens: session.tokens)
         return try await put.start(task, in: request)
     }
 

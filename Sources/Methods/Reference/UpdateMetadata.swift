@@ -16,6 +16,7 @@ struct UpdateMetadata: RPCMethod {
     }
 
     func run(in request: Request<Session>) async throws -> JSON {
-        try await request.context.transfers.updateMetadata(of: reference, change).json
+        let session = request.context
+        return try await session.transfers.updateMetadata(of: reference, change, tokens: session.tokens).json
     }
 }

@@ -1,0 +1,139 @@
+import EventLoop
+import FoundationEssentials
+import JSONRPC
+import JSONText
+import Storage
+
+/// The tokens of one connection: those that its client has set, and those that it gives when it is asked for fresh ones.
+///
+/// A refresh is shared: whoever finds the token stale while the client is being asked waits for the same answer. It is
+/// over when the client has answered, has set a token by itself, or can answer no more. What the client cannot give
+/// may still come from the service's own source.
+@Loop
+public final class ConnectionTokens: TokenSource {
+    nonisolated static let refreshToken = "auth/refreshToken"
+    /// In seconds: tokens that expire within this time count as expired already.
+    static let margin = 30.0
+    static let patience = Duration.seconds(30)
+
+    private struct Held {
+        var token: Token
+        var isRefused = false
+    }
+
+    @Loop private final class Refresh {
+        let isOver = Waiters()
+        var asking: Task<Void, Never>?
+    }
+
+    private enum Reason: String { case expired, refused }
+
+    private weak var peer: (any Peer)?
+    private let fallback: (any TokenSource)?
+    private let now: @Sendable () -> Timestamp
+    private var held: [Token.Kind: Held] = [:]
+    private var refreshes: [Token.Kind: Refresh] = [:]
+
+    /// `fallback` is asked for what the client of `peer` has not.
+    init(
+        of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp = { Timestamp(.now) }
+    ) {
+        self.peer = peer
+        self.fallback = fallback
+        self.now = now
+    }
+
+    /// Nil takes the client's token away. Settles a refresh that is under way.
+    func set(_ kind: Token.Kind, to token: Token?) {
+        held[kind] = token.map { Held(token: $0) }
+        refreshes[kind]?.asking?.cancel()
+        end(refreshes[kind], of: kind)
+    }
+
+    /// The moment in so many seconds: when a token expires that is good for as long.
+    func moment(in seconds: Double) -> Timestamp { now().advanced(bySeconds: seconds) }
+
+    @Loop public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        if let refused, held[kind]?.token.secret == refused.secret { held[kind]?.isRefused = true }
+        if let reason = staleness(of: kind) { try await refresh(kind, reason) }
+        if let token = held[kind], !token.isRefused, token.token.secret != refused?.secret, !isPast(token.token) {
+            return token.token
+        }
+        let own = try await fallback?.token(kind, insteadOf: refused)
+        return own?.secret == refused?.secret ? nil : own
+    }
+
+    private func isPast(_ token: Token, in seconds: Double = 0) -> Bool {
+        token.expires.map { $0 <= moment(in: seconds) } ?? false
+    }
+
+    private func staleness(of kind: Token.Kind) -> Reason? {
+        guard let held = held[kind] else { return nil }
+        if held.isRefused { return .refused }
+        return isPast(held.token, in: Self.margin) ? .expired : nil
+    }
+}
+
+// MARK: - Asking the client
+
+extension ConnectionTokens {
+    private func refresh(_ kind: Token.Kind, _ reason: Reason) async throws(StorageError) {
+        let refresh = refreshes[kind] ?? beginRefresh(kind, reason)
+        do {
+            try await RequestPlace.lent { try await refresh.isOver.wait() }
+        } catch {
+            throw StorageError(.cancelled, "The wait for a fresh token was cancelled.")
+        }
+    }
+
+    private func beginRefresh(_ kind: Token.Kind, _ reason: Reason) -> Refresh {
+        let refresh = Refresh()
+        refreshes[kind] = refresh
+        refresh.asking = Task {
+            let fresh = await ask(kind, reason)
+            guard refreshes[kind] === refresh else { return }
+            if let fresh { take(fresh) }
+            end(refresh, of: kind)
+        }
+        return refresh
+    }
+
+    /// A client that gives the refused token again has none.
+    private func take(_ fresh: Token) {
+        if let held = held[fresh.kind], held.isRefused, held.token.secret == fresh.secret { return }
+        held[fresh.kind] = Held(token: fresh)
+    }
+
+    private func end(_ refresh: Refresh?, of kind: Token.Kind) {
+        refreshes[kind] = nil
+        refresh?.isOver.wakeAll()
+    }
+
+    /// Nil where the client does not answer with a token, for whatever reason: the engine then says what is missing.
+    private func ask(_ kind: Token.Kind, _ reason: Reason) async -> Token? {
+        let params: JSON = ["kind": .string(kind.rawValue), "reason": .string(reason.rawValue)]
+        do {
+            let answer = try await peer?.ask(Self.refreshToken, params, patience: Self.patience)
+            return try answer.flatMap { try token(kind, in: $0) }
+        } catch {
+            return nil
+        }
+    }
+
+    /// `{token, expiresIn?}`, or the token alone.
+    private func token(_ kind: Token.Kind, in answer: JSON) throws(StorageError) -> Token? {
+        guard let secret = answer.string ?? answer["token"]?.string else { return nil }
+        guard let expiresIn = answer["expiresIn"], !expiresIn.isNull else { return try Token(kind, checking: secret) }
+        guard let seconds = expiresIn.number?.double, seconds > 0 else { return nil }
+        return try Token(kind, checking: secret, expires: moment(in: seconds))
+    }
+}
+
+extension Timestamp {
+    fileprivate init(_ date: Date) { self.init(microseconds: Int64(date.timeIntervalSince1970 * 1e6)) }
+
+    /// Thirty years and more are all the same to a token.
+    fileprivate func advanced(bySeconds seconds: Double) -> Timestamp {
+        Timestamp(microseconds: microseconds + Int64(min(seconds, 1e9) * 1e6))
+    }
+}

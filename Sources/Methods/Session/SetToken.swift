@@ -1,0 +1,44 @@
+import JSONRPC
+import JSONText
+import Storage
+
+/// `auth/setToken`: in whose name this connection asks from now on.
+struct SetToken: PromptMethod {
+    static let name = "auth/setToken"
+
+    let secret: String?
+    let kind: Token.Kind?
+    let expiresIn: Double?
+
+    init(_ params: inout Params) throws(RPCError) {
+        secret = try Self.secret(params.require("token"))
+        kind = try params.optionalString("kind").map { text throws(RPCError) in try Self.kind(text) }
+        expiresIn = try params.optionalNumber("expiresIn")
+    }
+
+    func run(in request: Request<Session>) throws -> JSON {
+        let tokens = request.context.tokens
+        if let expiresIn, expiresIn <= 0 {
+            throw StorageError.invalidArgument("expiresIn", "expiresIn must be positive, not \(expiresIn).")
+        }
+        let kind = kind ?? request.context.service.configuration.tokenKind
+        let expires = expiresIn.map { tokens.moment(in: $0) }
+        tokens.set(kind, to: try secret.map { try Token(kind, checking: $0, expires: expires) })
+        return .null
+    }
+
+    /// What a client took for a token is not repeated, even if it is none.
+    private static func secret(_ value: JSON) throws(RPCError) -> String? {
+        if value.isNull { return nil }
+        guard let secret = value.string else { throw .invalidParam("token", "must be a string or null") }
+        return secret
+    }
+
+    private static func kind(_ text: String) throws(RPCError) -> Token.Kind {
+        guard let kind = Token.Kind(rawValue: text) else {
+            let known = Token.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalidParam("kind", "must be one of \(known)")
+        }
+        return kind
+    }
+}
