@@ -61,6 +61,9 @@ let package = Package(
         .testTarget(
             name: "BackendsTests",
             dependencies: ["Backends", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
+        .testTarget(
+            name: "MethodsTests",
+            dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
         .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop", "TestSupport"]),
         .testTarget(

@@ -18,7 +18,7 @@ final class Server {
         .init(
             engine: options.engine.rawValue, defaultBucket: options.bucket, maxMessageBytes: options.maxMessageBytes,
             processID: getpid()),
-        transfers: transfers, end: { [weak self] status in self?.end(status) })
+        transfers: transfers, tokens: engine.tokens, end: { [weak self] status in self?.end(status) })
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
     private var listener: UnixListener?
     private var signals: Watch?

@@ -71,23 +71,6 @@ import Testing
         #expect(throws: TokenText.Unusable.self) { try printed(.accessToken, text) }
     }
 
-    @Test(arguments: [
-        ("1970-01-01T00:00:00Z", 0), ("2000-02-29T23:59:59Z", 951_868_799),
-        ("2024-03-01T00:00:00+05:30", 1_709_231_400),
-        ("1969-12-31t23:59:59.999z", -1), ("2100-03-01 00:00:00-01:00", 4_107_546_000),
-        ("9999-12-31T23:59:59Z", 253_402_300_799),
-    ])
-    func `Moments are read`(text: String, seconds: Int64) {
-        #expect(Timestamp(rfc3339: text) == Timestamp(microseconds: seconds * 1_000_000))
-    }
-
-    @Test(arguments: [
-        "", "2024-03-01", "2024-13-01T00:00:00Z", "2024-03-01T24:00:00Z", "2024-03-01T00:00:00",
-        "2024-03-01T00:00:00+5",
-        "2024-03-01T00:00:00Zjunk", "+024-03-01T00:00:00Z", "2024-03-01T00:00:00.Z9",
-    ])
-    func `What is no moment is not read`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
-
     @Test func `Base64 goes there and back`() {
         for count in 0..<20 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 67 + 251) }

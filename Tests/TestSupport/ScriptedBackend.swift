@@ -9,12 +9,17 @@ public final class ScriptedBackend: Backend {
     public let chunkSizes: ChunkSizes
     /// What `inspect` says of every file.
     public let inspection: Result<FileIdentity, StorageError>
+    /// What it knows about objects: nothing, where the test does not say.
+    public typealias Describe = @Sendable (Reference, Caller) async throws(StorageError) -> ObjectMetadata
+    private let describe: Describe
     private let begun = Mail<ScriptedSession>()
 
     public init(
         uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1, chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8),
-        inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20))
+        inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
+        describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
     ) {
+        self.describe = describe
         self.uploadsAtOnce = uploadsAtOnce
         self.oneRequestLimit = oneRequestLimit
         self.chunkSizes = chunkSizes
@@ -33,7 +38,7 @@ public final class ScriptedBackend: Backend {
     }
 
     public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        throw .objectNotFound(reference)
+        try await describe(reference, caller)
     }
 
     public func updateMetadata(

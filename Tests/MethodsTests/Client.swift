@@ -1,0 +1,66 @@
+import EventLoop
+import JSONRPC
+import JSONText
+import Storage
+import Synchronization
+import TestSupport
+
+@testable import Methods
+
+/// A client that is asked for tokens: the test sees each request, and gives its answer.
+@Loop final class Client: Peer {
+    struct Question: Sendable {
+        var number: Int
+        var method: String
+        var params: JSON
+        var patience: Duration
+    }
+
+    let questions = Mail<Question>()
+    /// Those which the service does not wait for any more.
+    let withdrawn = Mail<Int>()
+    var hasLeft = false
+    private(set) var asked = 0
+    private var waiting: [Int: CheckedContinuation<JSON, any Error>] = [:]
+
+    func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {}
+
+    func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON {
+        if hasLeft { throw Unanswered.gone }
+        asked += 1
+        let number = asked
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                waiting[number] = waiter
+                questions.deliver(Question(number: number, method: method, params: params, patience: patience))
+            }
+        } onCancel: {
+            Task { @Loop in
+                answer(number, .failure(CancellationError()))
+                withdrawn.deliver(number)
+            }
+        }
+    }
+
+    func answer(_ number: Int, _ answer: Result<JSON, any Error>) {
+        waiting.removeValue(forKey: number)?.resume(with: answer)
+    }
+}
+
+/// The time of day, which stands still until it is told to move.
+final class TimeOfDay: Sendable {
+    private let microseconds = Mutex<Int64>(1_700_000_000_000_000)
+
+    var now: Timestamp { Timestamp(microseconds: microseconds.withLock { $0 }) }
+
+    func advance(bySeconds seconds: Int64) { microseconds.withLock { $0 += seconds * 1_000_000 } }
+}
+
+/// A service's own tokens: always the same one, or none.
+struct OwnToken: TokenSource {
+    var secret: String?
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        secret.map { Token(kind, $0) }
+    }
+}

@@ -1,0 +1,215 @@
+import EventLoop
+import JSONRPC
+import JSONText
+import Storage
+import TestSupport
+import Testing
+
+@testable import Methods
+
+@Loop @Suite(.timeLimit(.minutes(2))) struct ConnectionTokensTests {
+    let client = Client()
+    let time = TimeOfDay()
+
+    func tokens(own: String? = nil) -> ConnectionTokens {
+        ConnectionTokens(of: client, fallback: own.map { OwnToken(secret: $0) }, now: { [time] in time.now })
+    }
+
+    /// The same with a token that the client has set.
+    func tokens(holding secret: String, for seconds: Double? = nil, own: String? = nil) -> ConnectionTokens {
+        let tokens = tokens(own: own)
+        tokens.set(.idToken, to: Token(.idToken, secret, expires: seconds.map(tokens.moment)))
+        return tokens
+    }
+
+    @Test func `One who has set nothing is not asked`() async throws {
+        #expect(try await tokens().secret() == nil)
+        #expect(try await tokens(own: "own").secret() == "own")
+        #expect(try await tokens(own: "own").secret(insteadOf: "own") == nil)
+        #expect(client.asked == 0)
+    }
+
+    @Test func `What was set is given, for that kind, until it is taken away`() async throws {
+        let tokens = tokens(holding: "first", own: "own")
+        #expect(try await tokens.secret() == "first")
+        #expect(try await tokens.secret(.accessToken) == "own")
+        #expect(try await tokens.secret(.appCheckToken) == "own")
+        tokens.set(.idToken, to: Token(.idToken, "second"))
+        #expect(try await tokens.secret(insteadOf: "first") == "second")
+        tokens.set(.idToken, to: nil)
+        #expect(try await tokens.secret() == "own")
+        #expect(client.asked == 0)
+    }
+
+    @Test func `Many whose token was refused share one request`() async throws {
+        let tokens = tokens(holding: "old")
+        let callers = (1...100).map { _ in Task { @Loop in try await tokens.secret(insteadOf: "old") } }
+        let question = await client.questions.next()
+        #expect(question.method == "auth/refreshToken" && question.patience == .seconds(30))
+        #expect(question.params == ["kind": "idToken", "reason": "refused"])
+        let other = Task { @Loop in try await tokens.secret() }
+        await turns(3)
+        client.answer(question.number, .success(["token": "new"]))
+        for caller in callers { #expect(try await caller.value == "new") }
+        #expect(try await other.value == "new")
+        #expect(try await tokens.secret(insteadOf: "old") == "new", "who comes late gets the present one")
+        #expect(client.asked == 1)
+    }
+
+    @Test func `Kinds are asked for on their own`() async throws {
+        let tokens = tokens(holding: "id")
+        tokens.set(.accessToken, to: Token(.accessToken, "access"))
+        async let id = tokens.secret(insteadOf: "id")
+        async let access = tokens.secret(.accessToken, insteadOf: "access")
+        for _ in 1...2 {
+            let question = await client.questions.next()
+            client.answer(question.number, .success(.string("new " + (question.params["kind"]?.string ?? ""))))
+        }
+        #expect(try await (id, access) == (nil, nil), "a token has no blanks")
+        #expect(client.asked == 2)
+    }
+
+    @Test func `A token is asked for anew half a minute before it expires`() async throws {
+        let tokens = tokens(holding: "old", for: 61)
+        time.advance(bySeconds: 30)
+        #expect(try await tokens.secret() == "old")
+        time.advance(bySeconds: 1)
+        async let fresh = tokens.secret()
+        let question = await client.questions.next()
+        #expect(question.params == ["kind": "idToken", "reason": "expired"])
+        client.answer(question.number, .success(["token": "new", "expiresIn": 3600]))
+        #expect(try await fresh == "new")
+        time.advance(bySeconds: 3569)
+        #expect(try await tokens.secret() == "new")
+        #expect(client.asked == 1)
+    }
+
+    @Test func `A token that lives shorter than that is used all the same`() async throws {
+        let tokens = tokens(holding: "old", for: 1)
+        async let fresh = tokens.secret()
+        client.answer(await client.questions.next().number, .success(["token": "new", "expiresIn": 1]))
+        #expect(try await fresh == "new")
+    }
+
+    @Test func `Who gives no new token in time goes on with the old one while it is good`() async throws {
+        let tokens = tokens(holding: "old", for: 30)
+        async let first = tokens.secret()
+        client.answer(await client.questions.next().number, .failure(Unanswered.late))
+        #expect(try await first == "old")
+        time.advance(bySeconds: 30)
+        async let second = tokens.secret()
+        client.answer(await client.questions.next().number, .failure(Unanswered.late))
+        #expect(try await second == nil)
+    }
+
+    nonisolated static let noAnswers: [Result<JSON, any Error>] = [
+        .failure(RPCError.methodNotFound("auth/refreshToken")), .failure(Unanswered.late), .failure(Unanswered.gone),
+        .failure(Unanswered.malformed), .success(nil), .success([:]), .success(["token": nil]), .success(["token": 1]),
+        .success(["token": ""]), .success(""), .success("with\nline"), .success(["token": "with blank"]),
+        .success(["token": "new", "expiresIn": 0]), .success(["token": "new", "expiresIn": -1]),
+        .success(["token": "new", "expiresIn": "3600"]), .success("old"), .success(["token": "old", "expiresIn": 1]),
+        .success([["token": "new"]]), .success(.string(String(repeating: "x", count: 65537))),
+    ]
+
+    @Test(arguments: noAnswers.indices)
+    func `What is no new token leads to the service's own, or to none`(index: Int) async throws {
+        for own in [nil, "own", "old"] {
+            let tokens = tokens(holding: "old", own: own)
+            async let fresh = tokens.secret(insteadOf: "old")
+            client.answer(await client.questions.next().number, Self.noAnswers[index])
+            #expect(try await fresh == (own == "own" ? "own" : nil))
+        }
+    }
+
+    @Test func `A token that was refused is given to nobody again`() async throws {
+        let tokens = tokens(holding: "old")
+        for refused in ["old", nil, "older"] {
+            async let fresh = tokens.secret(insteadOf: refused)
+            client.answer(await client.questions.next().number, .failure(Unanswered.late))
+            #expect(try await fresh == nil)
+        }
+        async let fresh = tokens.secret()
+        client.answer(await client.questions.next().number, .success("new"))
+        #expect(try await fresh == "new")
+    }
+
+    @Test func `A plain string is a token, and null for expiresIn is nothing`() async throws {
+        for answer: JSON in ["new", ["token": "new", "expiresIn": nil, "more": 1]] {
+            let tokens = tokens(holding: "old")
+            async let fresh = tokens.secret(insteadOf: "old")
+            client.answer(await client.questions.next().number, .success(answer))
+            #expect(try await fresh == "new")
+            time.advance(bySeconds: 1_000_000_000)
+            #expect(try await tokens.secret() == "new")
+        }
+    }
+
+    @Test func `Setting a token settles the request for one`() async throws {
+        let tokens = tokens(holding: "old")
+        async let fresh = tokens.secret(insteadOf: "old")
+        let question = await client.questions.next()
+        tokens.set(.idToken, to: Token(.idToken, "set"))
+        #expect(try await fresh == "set")
+        #expect(await client.withdrawn.next() == question.number)
+        client.answer(question.number, .success("late"))
+        await turns(3)
+        #expect(try await tokens.secret() == "set")
+    }
+
+    @Test func `Taking the token away settles the request for one`() async throws {
+        let tokens = tokens(holding: "old", own: "own")
+        async let fresh = tokens.secret(insteadOf: "old")
+        _ = await client.questions.next()
+        tokens.set(.idToken, to: nil)
+        #expect(try await fresh == "own")
+    }
+
+    @Test func `Setting the refused token again settles the request, and helps nobody who knows better`() async throws {
+        let tokens = tokens(holding: "old")
+        async let fresh = tokens.secret(insteadOf: "old")
+        _ = await client.questions.next()
+        tokens.set(.idToken, to: Token(.idToken, "old"))
+        #expect(try await fresh == nil)
+        #expect(try await tokens.secret() == "old")
+        #expect(client.asked == 1)
+    }
+
+    @Test func `Who has left is not waited for, and the last token is used as long as it is good`() async throws {
+        let tokens = tokens(holding: "old", for: 40)
+        client.hasLeft = true
+        #expect(try await tokens.secret() == "old")
+        time.advance(bySeconds: 39)
+        #expect(try await tokens.secret() == "old")
+        time.advance(bySeconds: 1)
+        #expect(try await tokens.secret() == nil)
+    }
+
+    @Test func `Tokens do not keep their connection`() async throws {
+        var other: Client? = Client()
+        weak let trace = other
+        let tokens = try ConnectionTokens(of: #require(other), fallback: nil)
+        tokens.set(.idToken, to: Token(.idToken, "old"))
+        other = nil
+        #expect(trace == nil)
+        #expect(try await tokens.secret(insteadOf: "old") == nil)
+    }
+
+    @Test func `Who does not wait any more leaves the others waiting`() async throws {
+        let tokens = tokens(holding: "old")
+        let impatient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
+        let question = await client.questions.next()
+        let patient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
+        await turns(2)
+        impatient.cancel()
+        await #expect(throws: StorageError.self) { try await impatient.value }
+        client.answer(question.number, .success("new"))
+        #expect(try await patient.value == "new")
+        #expect(client.asked == 1)
+    }
+}
+
+extension ConnectionTokens {
+    func secret(_ kind: Token.Kind = .idToken, insteadOf refused: String? = nil) async throws -> String? {
+        try await token(kind, insteadOf: refused.map { Token(kind, $0) })?.secret
+    }
+}

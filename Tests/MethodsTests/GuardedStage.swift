@@ -1,0 +1,80 @@
+import EventLoop
+import Glibc
+import JSONRPC
+import Storage
+import TestSupport
+import Transfers
+
+@testable import Methods
+
+extension ScriptedBackend {
+    /// Knows every object, but tells only those who show the id token "fresh".
+    static func guarded() -> ScriptedBackend {
+        ScriptedBackend { reference, caller throws(StorageError) in
+            var refused: Token?
+            for _ in 1...2 {
+                let token = try await caller.tokens?.token(.idToken, insteadOf: refused)
+                if token?.secret == "fresh" { return .stored(reference, size: 5) }
+                refused = token
+            }
+            throw StorageError(.unauthenticated, "Who asks must be known.")
+        }
+    }
+}
+
+/// A service over a scripted engine.
+@Loop final class Scene {
+    private let backend: ScriptedBackend
+    private let own: (any TokenSource)?
+    private let engine: String
+    private lazy var service = Service(
+        .init(engine: engine, defaultBucket: "b", maxMessageBytes: 1 << 20, processID: 1),
+        transfers: Transfers(backend: backend), tokens: own
+    ) { _ in }
+
+    private var connections: [ObjectIdentifier: Connection<Session>] = [:]
+
+    nonisolated init(_ backend: ScriptedBackend, own: (any TokenSource)? = nil, engine: String = "firebase") {
+        (self.backend, self.own, self.engine) = (backend, own, engine)
+    }
+
+    @discardableResult
+    func serve(_ socket: Descriptor, clock: any Clock<Duration> = ContinuousClock()) -> Connection<Session> {
+        var session: Session?
+        let connection = Connection<Session>(
+            input: socket, output: socket, table: allMethods, maxMessageBytes: 1 << 20, clock: clock
+        ) { [weak self] connection in
+            session?.leave()
+            session = nil
+            self?.connections[ObjectIdentifier(connection)] = nil
+        }
+        let opened = Session(service, peer: connection)
+        session = opened
+        connections[ObjectIdentifier(connection)] = connection
+        connection.serve(opened)
+        return connection
+    }
+}
+
+/// A guarded service within the tests, each connection a pair of sockets.
+final class GuardedStage: TranscriptStage {
+    private let scene: Scene
+
+    init(own: String? = nil, engine: String = "firebase") {
+        scene = Scene(.guarded(), own: own.map { OwnToken(secret: $0) }, engine: engine)
+    }
+
+    func connect(_ framing: WireFraming) throws -> WireClient {
+        var ends: [Int32] = [-1, -1]
+        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+        let descriptor = Descriptor(owning: ends[1])
+        Task { @Loop [scene] in scene.serve(descriptor) }
+        return WireClient(reading: ends[0], writing: ends[0], framing: framing)
+    }
+
+    struct Unplayable: Error {}
+
+    func restart() throws { throw Unplayable() }
+    func waitForExit() throws -> Int32 { throw Unplayable() }
+    func strike() throws {}
+}

@@ -1,0 +1,146 @@
+import EventLoop
+import JSONRPC
+import Storage
+import TestSupport
+import Testing
+
+@testable import Methods
+
+/// Tokens from end to end: a client on a connection, and an engine that lets only some in.
+@Suite(.timeLimit(.minutes(2))) struct RefreshTests {
+    private func play(_ text: String, own: String? = nil, engine: String = "firebase") async throws {
+        let watch = ContractWatch(try ContractDocument())
+        try await TranscriptPlayer.play(Transcript("told here", text), check: watch.look) { _ in
+            GuardedStage(own: own, engine: engine)
+        }
+    }
+
+    @Test func `A client is asked for a token in place of the refused one`() async throws {
+        try await play(
+            """
+            >> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "stale"}}
+            << {"jsonrpc": "2.0", "id": 1, "result": null}
+            >> {"jsonrpc": "2.0", "id": 2, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            << {"jsonrpc": "2.0", "id": "<ask>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
+            >> {"jsonrpc": "2.0", "id": 3, "method": "service/ping"}
+            << {"jsonrpc": "2.0", "id": 3, "result": "pong"}
+            >> {"jsonrpc": "2.0", "id": "<ask>", "result": {"token": "fresh", "expiresIn": 3600}}
+            << {"jsonrpc": "2.0", "id": 2, "result": {"size": 5, "...": "..."}}
+            >> {"jsonrpc": "2.0", "id": 4, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            << {"jsonrpc": "2.0", "id": 4, "result": {"size": 5, "...": "..."}}
+            """)
+    }
+
+    @Test func `A client may set a token instead of an answer, or say that it has none`() async throws {
+        try await play(
+            """
+            >> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "stale", "expiresIn": 29}}
+            << {"jsonrpc": "2.0", "id": 1, "result": null}
+            >> {"jsonrpc": "2.0", "id": 2, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            << {"jsonrpc": "2.0", "id": "<first>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "expired"}}
+            >> {"jsonrpc": "2.0", "id": "<first>", "error": {"code": -32601, "message": "There is no such method."}}
+            << {"jsonrpc": "2.0", "id": "<second>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
+            >> {"jsonrpc": "2.0", "id": "<second>", "error": {"code": -32601, "message": "There is no such method."}}
+            << {"jsonrpc": "2.0", "id": 2, "error": {"code": -13020, "message": "Who asks must be known.", "...": "..."}}
+            >> {"jsonrpc": "2.0", "id": 3, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            << {"jsonrpc": "2.0", "id": "<third>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
+            >> {"jsonrpc": "2.0", "id": 4, "method": "auth/setToken", "params": {"token": "fresh"}}
+            << {"jsonrpc": "2.0", "id": 4, "result": null}
+            << {"jsonrpc": "2.0", "id": 3, "result": {"size": 5, "...": "..."}}
+            >> {"jsonrpc": "2.0", "id": "<third>", "result": "stale"}
+            >> {"jsonrpc": "2.0", "id": 5, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            << {"jsonrpc": "2.0", "id": 5, "result": {"size": 5, "...": "..."}}
+            """)
+    }
+
+    @Test func `Each connection has its own tokens, beside those of the service`() async throws {
+        try await play(
+            """
+            a>> {"jsonrpc": "2.0", "id": 1, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            a<< {"jsonrpc": "2.0", "id": 1, "result": {"size": 5, "...": "..."}}
+            a>> {"jsonrpc": "2.0", "id": 2, "method": "auth/setToken", "params": {"token": "stale"}}
+            a<< {"jsonrpc": "2.0", "id": 2, "result": null}
+            b>> {"jsonrpc": "2.0", "id": 1, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            b<< {"jsonrpc": "2.0", "id": 1, "result": {"size": 5, "...": "..."}}
+            a>> {"jsonrpc": "2.0", "id": 3, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            a<< {"jsonrpc": "2.0", "id": "<ask>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
+            a>> {"jsonrpc": "2.0", "id": "<ask>", "result": null}
+            a<< {"jsonrpc": "2.0", "id": 3, "result": {"size": 5, "...": "..."}}
+            """, own: "fresh")
+    }
+
+    @Test func `A token whose kind is not named is what the engine wants`() async throws {
+        let set = #">> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "fresh"}}"#
+        let rest = """
+
+            << {"jsonrpc": "2.0", "id": 1, "result": null}
+            >> {"jsonrpc": "2.0", "id": 2, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
+            << {"jsonrpc": "2.0", "id": 2,
+            """
+        let known = #" "result": {"size": 5, "...": "..."}}"#
+        let unknown = #" "error": {"code": -13020, "...": "..."}}"#
+        for engine in ["embedded", "firebase"] { try await play(set + rest + known, engine: engine) }
+        try await play(set + rest + unknown, engine: "gcs")
+    }
+
+    @Loop @Test func `Thousands that wait for a token need one request, whose answer stands behind them`() async throws
+    {
+        let wire = Wire()
+        let connection = try Scene(.guarded()).serve(#require(wire.takeServer()))
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"stale"}}"#)
+        #expect(await wire.line()?.contains(#""result":null"#) == true)
+        let count = 5000
+        let calls = (1...count).map {
+            #"{"jsonrpc":"2.0","id":\#($0),"method":"reference/getMetadata","params":{"reference":"gs://b/a"}}"#
+        }
+        await wire.send((calls + [#"{"jsonrpc":"2.0","id":1,"result":"fresh"}"#, ""]).joined(separator: "\n"))
+        let lines = await wire.lines(count + 1)
+        #expect(lines.count { $0.contains("auth/refreshToken") } == 1)
+        #expect(lines.count { $0.contains(#""size":5"#) } == count)
+        connection.close()
+    }
+
+    @Loop @Test func `A request that waits for a token can be cancelled`() async throws {
+        let wire = Wire()
+        let connection = try Scene(.guarded()).serve(#require(wire.takeServer()))
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"stale"}}"#)
+        await wire.sendLine(
+            #"{"jsonrpc":"2.0","id":7,"method":"reference/getMetadata","params":{"reference":"gs://b/a"}}"#)
+        #expect(await wire.lines(2).last?.contains("auth/refreshToken") == true)
+        await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#)
+        #expect(await wire.line()?.contains("-32800") == true)
+        connection.close()
+    }
+
+    @Loop @Test func `A client that never answers holds nobody up for longer than half a minute`() async throws {
+        let wire = Wire()
+        let clock = ManualClock()
+        let connection = try Scene(.guarded()).serve(#require(wire.takeServer()), clock: clock)
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"stale"}}"#)
+        await wire.sendLine(
+            #"{"jsonrpc":"2.0","id":7,"method":"reference/getMetadata","params":{"reference":"gs://b/a"}}"#)
+        #expect(await clock.nextSleep() == .seconds(30))
+        clock.advance(by: .seconds(30))
+        #expect(await wire.lines(3).last?.contains("-13020") == true)
+        connection.close()
+    }
+
+    @Loop @Test(arguments: ["putData", "putFile"])
+    func `An upload has the tokens of its connection, even when that is gone`(method: String) async throws {
+        let wire = Wire()
+        let backend = ScriptedBackend()
+        let scene = Scene(backend)
+        let connection = try scene.serve(#require(wire.takeServer()))
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"first"}}"#)
+        let source = method == "putData" ? #""text":"a""# : #""file":"/a""#
+        await wire.sendLine(
+            #"{"jsonrpc":"2.0","id":1,"method":"reference/\#(method)","params":{"reference":"gs://b/a",\#(source)}}"#)
+        let tokens = try #require(await backend.nextSession().upload.caller.tokens)
+        #expect(try await tokens.token(.idToken, insteadOf: nil)?.secret == "first")
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":2,"method":"auth/setToken","params":{"token":"second"}}"#)
+        _ = await wire.lines(3)
+        connection.close()
+        #expect(try await tokens.token(.idToken, insteadOf: nil)?.secret == "second")
+        #expect(try await tokens.token(.idToken, insteadOf: Token(.idToken, "second")) == nil)
+    }
+}
