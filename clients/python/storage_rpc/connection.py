@@ -2,10 +2,12 @@
 
     caller ── call ──▶ line ──────────────▶ service
     caller ◀─ Future ◀─ reader ◀── line ─── service
-                          └─▶ hear(method, params), in order
+                          ├─▶ hear(method, params), in order
+                          └─▶ thread ─▶ reply(method, params) ─▶ line
 
-Only the reader's thread reads, and it waits for no caller and no callback. What an answer brings
-is taken in (`then`) before the next line is looked at, so no event comes before its observer.
+Only the reader's thread reads, and it waits for no caller and no callback, nor for room to write. What an answer
+brings is taken in (`then`) before the next line is looked at, so no event comes before its observer. What the
+service asks is answered on a thread of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar
 
-from .errors import ServiceGone, error_from_wire
+from .errors import RPCError, ServiceGone, error_from_wire
 from .transport import PATIENCE, Child, Socket
 
 log = logging.getLogger("storage_rpc")
@@ -26,17 +28,21 @@ T = TypeVar("T")
 
 
 class Connection:
-    """Calls to the service, from any number of threads, and its notifications."""
+    """Calls to the service, from any number of threads, and its notifications and requests."""
 
     def __init__(
         self,
         transport: Child | Socket,
         hear: Callable[[str, Mapping[str, Any]], None],
+        reply: Callable[[str, Mapping[str, Any]], Any],
         gone: Callable[[ServiceGone], None],
     ) -> None:
-        """`hear` is called on the reader's thread for each notification, and `gone` once, after the last."""
+        """`hear` is called on the reader's thread for each notification, and `gone` once, after the last.
+
+        `reply` is called for each request, and may take its time; it returns the result, or raises an `RPCError`.
+        """
         self.max_message_bytes: int | None = None
-        self._transport, self._hear, self._tell_gone = transport, hear, gone
+        self._transport, self._hear, self._reply, self._tell_gone = transport, hear, reply, gone
         self._numbers = itertools.count(1)
         self._pending: dict[int, tuple[concurrent.futures.Future[Any], Callable[[Any], Any]]] = {}
         self._obituary: ServiceGone | None = None
@@ -119,8 +125,12 @@ class Connection:
         if not isinstance(message, dict):
             raise ValueError(f"{message!r:.100}")
         if "method" in message:
-            if "id" not in message:  # What it asks, it can do without.
-                self._notice(str(message["method"]), message.get("params") or {})
+            method, params = str(message["method"]), message.get("params") or {}
+            if "id" in message:
+                job = (message["id"], method, params)
+                threading.Thread(target=self._serve, args=job, name="storage-rpc reply", daemon=True).start()
+            else:
+                self._notice(method, params)
             return
         number = message.get("id")
         waiting = self._pending.pop(number, None) if isinstance(number, int) else None
@@ -134,6 +144,16 @@ class Connection:
             self._hear(method, params)
         except Exception:
             log.exception("A notification could not be understood: %s", method)
+
+    def _serve(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
+        try:
+            line = self._line({"id": id, "result": self._reply(method, params)})
+        except RPCError as error:
+            line = self._line({"id": id, "error": {"code": error.code, "message": error.message}})
+        except BaseException:  # A callback's sys.exit() too: the service must not wait in vain.
+            log.exception("A request of the service could not be answered: %s", method)
+            line = self._line({"id": id, "error": {"code": -32603, "message": f"{method} failed in the client."}})
+        self._write(line)
 
     @staticmethod
     def _answer(future: concurrent.futures.Future[Any], then: Callable[[Any], Any], message: Mapping[str, Any]) -> None:

@@ -12,12 +12,12 @@ from typing import Any, Callable, TypeVar
 
 from . import wire
 from .connection import Connection
-from .errors import ServiceGone
+from .errors import RPCError, ServiceGone
 from .observers import Dispatcher, Observer
 from .reference import Reference
 from .task import UploadTask, snapshot_from_wire
 from .transport import Child, Socket
-from .values import Callback, Settings, Snapshot, Status
+from .values import Callback, RefreshToken, Settings, Snapshot, Status, TokenKind
 
 T = TypeVar("T")
 START_PATIENCE = 30.0  # seconds for the first answer
@@ -41,21 +41,24 @@ class Storage:
         root: str | os.PathLike[str] | None = None,
         bucket: str | None = None,
         timeout: float | None = None,
+        on_refresh_token: RefreshToken | None = None,
     ) -> None:
         """`command` is the program that is started; else $STORAGE_RPC, else `storage-rpc` on the PATH.
 
         `root` is where that program keeps objects. `bucket` is the one meant by paths, else the service's
         own default. `timeout`, in seconds, is for each call that names none; without it calls wait.
+        `on_refresh_token` is where fresh tokens come from, see `set_token`.
         """
         if socket is not None and (command is not None or root is not None):
             raise ValueError("A service on a socket is running already: it takes neither command nor root.")
         self._bucket, self._timeout, self._process = bucket, timeout, os.getpid()
+        self.on_refresh_token = on_refresh_token
         self._lock = threading.Lock()
         self._tasks: weakref.WeakValueDictionary[str, UploadTask] = weakref.WeakValueDictionary()
         self._observed: set[UploadTask] = set()
         transport = Child(self._command(command, root)) if socket is None else Socket(os.fspath(socket))
         self._dispatcher = Dispatcher()
-        self._connection = Connection(transport, self._hear, self._lose)
+        self._connection = Connection(transport, self._hear, self._answer, self._lose)
         atexit.register(self.close)
         try:
             self._server = self._initialize()
@@ -110,6 +113,21 @@ class Storage:
         params = {wire.camel(name): value for name, value in settings.items()}
         return self._call("storage/updateSettings", params, wire.settings_from_wire)
 
+    def set_token(self, token: str | None, kind: TokenKind | None = None, expires_in: float | None = None) -> None:
+        """In whose name the session asks from now on; None takes the token of that kind away.
+
+        Without `kind` it is the one that the engine wants. When the token expires, `expires_in` seconds from now,
+        or is refused, the session calls `on_refresh_token(kind, reason)` on a thread of its own; reason is
+        "expired" or "refused". It has 30 seconds to return a token, `(token, expires_in)`, or None for "no more".
+        From the moment the session is being closed it is not called any more.
+
+        >>> storage.on_refresh_token = lambda kind, reason: user.sign_in_again()
+        >>> storage.set_token(user.id_token, expires_in=3600)
+        """
+        params = {"token": token, "kind": kind, "expiresIn": expires_in}
+        given = {name: value for name, value in params.items() if value is not None or name == "token"}
+        self._call("auth/setToken", given, lambda result: None)
+
     def upload_task(self, id: str) -> UploadTask:
         """The task of that id; asks nobody whether there is one."""
         with self._lock:
@@ -160,6 +178,17 @@ class Storage:
         snapshot.task._hear(params["handle"], snapshot)
         if not snapshot.task._observers:
             self._observed.discard(snapshot.task)
+
+    def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
+        """On a thread of its own."""
+        callback = self.on_refresh_token
+        if method != "auth/refreshToken" or callback is None:
+            raise RPCError(f'There is no method "{method}".', -32601)
+        fresh = callback(params["kind"], params["reason"])
+        if not isinstance(fresh, tuple):
+            return fresh
+        token, expires_in = fresh
+        return {"token": token, "expiresIn": expires_in}
 
     def _lose(self, gone: ServiceGone) -> None:
         for task in self._observed:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .task import UploadTask
 
 Status = Literal["resume", "progress", "pause", "success", "failure"]
+TokenKind = Literal["idToken", "accessToken", "appCheckToken"]
 State = Literal["queued", "running", "paused", "success", "failed", "cancelled"]
 
 
@@ -82,6 +83,7 @@ class Snapshot:
 
 
 Callback = Callable[[Snapshot], object]
+RefreshToken = Callable[["TokenKind", str], Union[str, tuple[str, Union[float, None]], None]]
 """Called with the snapshot of each event."""
 
 

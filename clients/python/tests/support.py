@@ -6,6 +6,7 @@ import os
 import queue
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -16,6 +17,13 @@ from storage_rpc.values import Callback, Status
 
 PATIENCE = 60.0  # seconds; a safety net, never a measure
 MIB = 1 << 20
+HELLO = """
+import json, sys
+def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
+say(id=json.loads(input())["id"], result={"defaultBucket": "b", "limits": {"maxMessageBytes": 1 << 20}})
+sys.stdout.flush()
+request = json.loads(input())
+"""
 
 
 class Heard:
@@ -74,6 +82,12 @@ class StorageTestCase(unittest.TestCase):
         process.stdin.flush()
         self.assertIn(b"pong", process.stdout.readline())
         return path
+
+    def fake(self, program: str, **options: Any) -> Storage:
+        """A session with a service that greets, takes one request, and goes on as it is told."""
+        storage = Storage(command=[sys.executable, "-c", HELLO + program], timeout=PATIENCE, **options)
+        self.addCleanup(storage.close, drain=False)
+        return storage
 
     @staticmethod
     def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -121,19 +121,6 @@ class SessionTests(StorageTestCase):
 class FakeServiceTests(StorageTestCase):
     """What a service does not do every day, from one that does it at once."""
 
-    HELLO = """
-import json, sys
-def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
-say(id=json.loads(input())["id"], result={"defaultBucket": "b", "limits": {"maxMessageBytes": 1 << 20}})
-sys.stdout.flush()
-request = json.loads(input())
-"""
-
-    def fake(self, program: str) -> Storage:
-        storage = Storage(command=[sys.executable, "-c", self.HELLO + program], timeout=PATIENCE)
-        self.addCleanup(storage.close, drain=False)
-        return storage
-
     def test_an_event_right_behind_the_answer(self) -> None:
         storage = self.fake("""
 place = {"bucket": "b", "fullPath": "x", "name": "x", "url": "gs://b/x"}
@@ -149,7 +136,7 @@ sys.stdin.read()
 
     def test_what_it_says_besides(self) -> None:
         storage = self.fake("""
-say(id=1, method="window/ask"); say(method="news"); say(id=99, result=1); print()
+say(method="news"); say(id=99, result=1); print()
 say(method="uploadTask/event", params={"handle": "unheard"})
 say(id=None, error={"code": -32700, "message": "no JSON"})
 say(id=request["id"], result="pong")
