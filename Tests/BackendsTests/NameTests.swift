@@ -18,7 +18,9 @@ import Testing
 
     @Test func `Every legal name is an object of its own`() async throws {
         for place in ConformanceTests.places {
-            try await roundTrip(Self.odd, in: place.init())
+            // The services have no objects of these two names.
+            let names = Self.odd.filter { place == EmbeddedUnderTest.self || ![".", ".."].contains($0) }
+            try await roundTrip(names, in: place.init())
         }
     }
 

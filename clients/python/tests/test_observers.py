@@ -36,6 +36,7 @@ class ObserverTests(StorageTestCase):
 
     def test_late_ones_have_run_when_wait_returns(self) -> None:
         task = self.running()
+        task.pause()
         heard = [Heard() for _ in range(5)]
         for one in heard:
             task.observe("failure", one)
