@@ -81,9 +81,11 @@ struct MetadataServer: Sendable {
 
     private func notThere(_ cause: StorageError) -> StorageError {
         var error = cause
+        error.retryable = false
         error.message += """
-             There are no application default credentials elsewhere: set GOOGLE_APPLICATION_CREDENTIALS, or run \
-            `gcloud auth application-default login`.
+             There are no application default credentials elsewhere: set GOOGLE_APPLICATION_CREDENTIALS, run \
+            `gcloud auth application-default login`, or name a credential with --service-account, \
+            --access-token-file, STORAGE_RPC_ACCESS_TOKEN or auth/setToken.
             """
         return error
     }

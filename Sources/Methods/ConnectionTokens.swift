@@ -7,8 +7,8 @@ import Storage
 /// The tokens of one connection: those that its client has set, and those that it gives when it is asked for fresh ones.
 ///
 /// A refresh is shared: whoever finds the token stale while the client is being asked waits for the same answer. It is
-/// over when the client has answered, has set a token by itself, or can answer no more. What the client cannot give
-/// may still come from the service's own source.
+/// over when the client has answered, has set a token by itself, or can answer no more. A client that has set a token
+/// of a kind is never served in another's name: the service's own source is for those that have set none.
 @Loop
 public final class ConnectionTokens: TokenSource {
     nonisolated static let refreshToken = "auth/refreshToken"
@@ -56,8 +56,9 @@ public final class ConnectionTokens: TokenSource {
     @Loop public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         if let refused, held[kind]?.token.secret == refused.secret { held[kind]?.isRefused = true }
         if let reason = staleness(of: kind) { try await refresh(kind, reason) }
-        if let token = held[kind], !token.isRefused, token.token.secret != refused?.secret, !isPast(token.token) {
-            return token.token
+        if let held = held[kind] {
+            let isGood = !held.isRefused && held.token.secret != refused?.secret && !isPast(held.token)
+            return isGood ? held.token : nil
         }
         let own = try await fallback?.token(kind, insteadOf: refused)
         return own?.secret == refused?.secret ? nil : own

@@ -65,7 +65,7 @@ import Testing
             a>> {"jsonrpc": "2.0", "id": 3, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
             a<< {"jsonrpc": "2.0", "id": "<ask>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
             a>> {"jsonrpc": "2.0", "id": "<ask>", "result": null}
-            a<< {"jsonrpc": "2.0", "id": 3, "result": {"size": 5, "...": "..."}}
+            a<< {"jsonrpc": "2.0", "id": 3, "error": {"code": -13020, "...": "..."}}
             """, own: "fresh")
     }
 

@@ -32,6 +32,11 @@ public struct Transcript: Sendable {
     public private(set) var lines: [Line] = []
     public private(set) var framing = WireFraming.lines
     public private(set) var maxMessageBytes = 64 << 20
+    /// The remote engine that it is played on, with a server of its own.
+    public private(set) var engine: String?
+    /// The one Authorization header that this server takes; any where nil.
+    public private(set) var accepted: String?
+    public private(set) var faults: [StorageFixture.Fault] = []
     /// Where the directive `@on` says that it holds; nil for everywhere.
     private var named: [TranscriptDepth]?
 
@@ -46,7 +51,9 @@ public struct Transcript: Sendable {
         }
     }
 
-    public func isMeant(for depth: TranscriptDepth) -> Bool { (named ?? TranscriptDepth.allCases).contains(depth) }
+    public func isMeant(for depth: TranscriptDepth) -> Bool {
+        (engine == nil || depth != .process) && (named ?? TranscriptDepth.allCases).contains(depth)
+    }
 
     private mutating func read(_ line: String, number: Int) throws -> Bool {
         if line.hasPrefix("@") { return directive(line.dropFirst().split(separator: " ").map(String.init), number) }
@@ -69,6 +76,13 @@ public struct Transcript: Sendable {
         case ("on", _?): named = words.dropFirst().compactMap(TranscriptDepth.init)
         case ("framing", "headers"): framing = .headers
         case ("max-message-bytes", let bytes?): maxMessageBytes = Int(bytes) ?? 0
+        case ("engine", let name?): engine = name
+        case ("accepts", _?): accepted = words.dropFirst().joined(separator: " ")
+        case ("fails", let status?):
+            guard let status = Int(status), let kind = StorageFixture.Kind(rawValue: words.last ?? "") else {
+                return false
+            }
+            faults.append(StorageFixture.Fault(.first(kind), .answer(status)))
         case ("file", let name?): add(.makeFile(name: name, bytes: words.count == 4 ? Int(words[2]) ?? 0 : 0), number)
         case ("end", let connection): add(.endInput, number, connection)
         case ("closed", let connection): add(.closed, number, connection)

@@ -10,23 +10,35 @@ import Transfers
 extension TranscriptDepth {
     /// A service at this depth, that keeps what it has in a directory.
     public func stage(_ transcript: Transcript, _ directory: String) throws -> any TranscriptStage {
-        let flags = ["--root", directory + "/root", "--max-message-bytes", String(transcript.maxMessageBytes)]
+        var flags = ["--root", directory + "/root", "--max-message-bytes", String(transcript.maxMessageBytes)]
+        let server = try transcript.engine.map { _ in try StorageFixture(transcript) }
+        if let server, let engine = transcript.engine { flags += ["--engine", engine, "--endpoint", server.url] }
         return switch self {
         case .process: try ServiceInProcess(directory + "/root", maxMessageBytes: transcript.maxMessageBytes)
-        case .stdio: try ServiceOnStdio(flags)
-        case .socket: try ServiceOnSocket(directory + "/socket", flags)
+        case .stdio: try ServiceOnStdio(flags, server)
+        case .socket: try ServiceOnSocket(directory + "/socket", flags, server)
         }
+    }
+}
+
+extension StorageFixture {
+    /// The server that a transcript is played on.
+    fileprivate convenience init(_ transcript: Transcript) throws {
+        try self.init(credentials: transcript.accepted.map { Credentials([$0]) })
+        faults = transcript.faults
     }
 }
 
 /// The binary on its stdin and stdout.
 final class ServiceOnStdio: TranscriptStage {
     private let flags: [String]
+    private let server: StorageFixture?
     private var process: ServiceProcess
     private var hasExited = false
 
-    init(_ flags: [String]) throws {
+    init(_ flags: [String], _ server: StorageFixture?) throws {
         self.flags = flags
+        self.server = server
         process = try ServiceProcess(flags)
     }
 
@@ -55,11 +67,13 @@ final class ServiceOnStdio: TranscriptStage {
 final class ServiceOnSocket: TranscriptStage {
     private let path: String
     private let flags: [String]
+    private let server: StorageFixture?
     private var process: ServiceProcess
     private var hasExited = false
 
-    init(_ path: String, _ flags: [String]) throws {
+    init(_ path: String, _ flags: [String], _ server: StorageFixture?) throws {
         self.path = path
+        self.server = server
         self.flags = ["serve", "--socket", path, "--log-level", "info"] + flags
         process = try Self.start(self.flags)
     }

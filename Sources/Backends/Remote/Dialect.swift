@@ -6,6 +6,8 @@ protocol Dialect: Sendable {
     /// Kinds of tokens in the order of preference; the first one that there is proves who asks.
     var authorization: [Token.Kind] { get }
     func sign(_ headers: inout HTTPHeaders, with token: Token)
+    /// Where tokens come from, for people who are asked for one.
+    var signIn: String { get }
 
     // Requests. Targets begin with a slash and are the endpoint's.
     func metadata(of reference: Reference) -> RemoteRequest

@@ -9,7 +9,7 @@ extension StorageError {
         var error: StorageError
         switch response.status {
         case 401:
-            error = StorageError(.unauthenticated, "User is not authenticated: the server wants to know who asks.")
+            error = StorageError(.unauthenticated, "User is not authenticated, and the server wants to know who asks.")
         case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")
         case 403: error = StorageError(.unauthorized, "User does not have permission to access \(reference.url).")
         case 404 where request.subject == .bucket || text.contains("bucket does not exist"):
@@ -22,6 +22,16 @@ extension StorageError {
         error.retryable = response.status == 408 || response.status == 429 || response.status >= 500
         error.retryAfter = error.retryable ? response.retryAfter : nil
         return error.about(reference)
+    }
+
+    /// With a word on where tokens come from, where one is missing.
+    func explained(_ dialect: any Dialect) -> StorageError {
+        guard code == .unauthenticated, httpStatus == 401, serverResponse?.contains("App Check") != true else {
+            return self
+        }
+        var error = self
+        error.message += " A good token comes from \(dialect.signIn)."
+        return error
     }
 
     static func garbled(_ what: String, _ response: HTTPResponse, _ reference: Reference) -> StorageError {

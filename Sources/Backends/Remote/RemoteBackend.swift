@@ -98,7 +98,7 @@ public final class RemoteBackend: Backend {
             do throws(StorageError) {
                 return try await body()
             } catch {
-                guard error.retryable, !Task.isCancelled else { throw error }
+                guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
                 patience.note(error, took: reading.passed(), at: .now)
                 guard let rest = patience.nextRest(atLeast: error.retryAfter) else {
                     throw error.retriedTooOften(patience.attempts)

@@ -53,7 +53,7 @@ final class RemoteUpload: UploadSession {
             case .send(let range): return try await send(range)
             }
         } catch {
-            return Task.isCancelled ? .aborted : .failed(source.failure ?? error)
+            return Task.isCancelled ? .aborted : .failed((source.failure ?? error).explained(backend.dialect))
         }
     }
 
@@ -149,21 +149,23 @@ final class RemoteUpload: UploadSession {
     }
 
     private func send(_ range: Range<Int64>) async throws(StorageError) -> Answer {
-        let session = try opened()
-        let body = try await source.body(range)
-        let request = backend.dialect.send(range, of: upload.source.size, to: session, body)
         if range.upperBound == upload.source.size { mayBeStored = true }
         do throws(StorageError) {
-            return try await send(range, request)
+            return try await send(range, isRepeated: false)
         } catch {
             guard Task.isCancelled, range.upperBound == upload.source.size else { throw error }
-            return await outcome(of: body.count) { () async throws(StorageError) in try await self.query() }
+            return await outcome(of: range.upperBound - range.lowerBound) { () async throws(StorageError) in
+                try await self.query()
+            }
         }
     }
 
-    /// Bytes are refused where the offset is not the server's, too: then its own counts. And a fresh token is no
-    /// reason to send bytes anew that it may have taken.
-    private func send(_ range: Range<Int64>, _ request: RemoteRequest) async throws(StorageError) -> Answer {
+    /// Bytes are refused where the offset is not the server's, too: then its own counts. With a fresh token only those
+    /// bytes are sent again that it has not taken.
+    private func send(_ range: Range<Int64>, isRepeated: Bool) async throws(StorageError) -> Answer {
+        let session = try opened()
+        let body = try await source.body(range)
+        let request = backend.dialect.send(range, of: upload.source.size, to: session, body)
         let tokens = try await backend.tokens(for: request, of: upload.caller)
         let response = try await backend.send(request, tokens, upload.caller, upload.reference, onSent: counter())
         if let news = backend.dialect.news(response, after: range, of: upload.source.size) {
@@ -176,9 +178,11 @@ final class RemoteUpload: UploadSession {
             let now = try await query()
             if case .received(range.lowerBound) = now { throw refusal }
             return now
-        case 401:
+        case 401 where !isRepeated:
             guard try await backend.renewed(tokens, after: response, of: upload.caller) != nil else { throw refusal }
-            return try await query()
+            let now = try await query()
+            if case .received(range.lowerBound) = now { return try await send(range, isRepeated: true) }
+            return now
         default: throw refusal
         }
     }

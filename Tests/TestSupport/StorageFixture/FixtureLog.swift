@@ -4,7 +4,7 @@ extension StorageFixture {
     public enum Dialect: Sendable { case firebase, gcs }
 
     /// What a request does. One that carries bytes and completes the object is `finalize`.
-    public enum Kind: Sendable {
+    public enum Kind: String, Sendable {
         case start, chunk, finalize, query, cancel
         /// Uploads in one request: with metadata, and of the bytes alone.
         case multipart, raw

@@ -1,0 +1,139 @@
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// What stops an upload to a remote engine in the middle: its owner, and tokens that are good no more.
+@Suite(.timeLimit(.minutes(2))) struct RemoteStopTests {
+    static let granule = Int64(256 << 10)
+    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    let bytes = noise(5 * Int(granule))
+
+    private func begin(_ place: any RemoteUnderTest) async throws -> any UploadSession {
+        let session = place.backend.beginUpload(.data(bytes, to: try ref("a")))
+        #expect(await session.perform(.open) == .opened(granularity: Self.granule))
+        #expect(await session.perform(.send(0..<Self.granule)) == .received(upTo: Self.granule))
+        return session
+    }
+
+    @Test func `A stalled transfer is stopped, goes on where the server is, or is cancelled there`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let session = try await begin(place)
+            let held = Signal()
+            defer { held.fire() }
+            place.fixture.faults = [.init(.byte(3 * Self.granule + 7), .stall(until: held))]
+            async let answer = session.perform(.send(Self.granule..<4 * Self.granule))
+            await place.fixture.until { $0.unfired.isEmpty }
+            session.abort()
+            #expect(await answer == .aborted)
+            #expect(await session.perform(.query) == .received(upTo: 3 * Self.granule))
+            session.discard()
+            await place.fixture.until { !$0.cancelledSessions.isEmpty }
+            #expect(place.fixture.objects.isEmpty && place.fixture.log.resentPersistedBytes == 0)
+        }
+    }
+
+    @Test func `What was completed in that very moment is told as completed`() async throws {
+        for type in Self.places {
+            for whole in [false, true] {
+                let place = try await type.init()
+                let upload = Upload.data(bytes, to: try ref("a"))
+                let session = whole ? place.backend.beginUpload(upload) : try await begin(place)
+                let late = Signal()
+                defer { late.fire() }
+                place.fixture.faults = [.init(.first(.finalize, .multipart), .answerLate(late))]
+                let step: UploadMachine.Step = whole ? .sendWhole : .send(Self.granule..<5 * Self.granule)
+                async let answer = session.perform(step)
+                await place.fixture.until { $0.unfired.isEmpty }
+                while place.fixture.objects.isEmpty { await Task.yield() }
+                session.abort()
+                let stored = try await place.backend.metadata(of: ref("a"))
+                #expect(await answer == .completed(stored))
+            }
+        }
+    }
+
+    @Test func `Tokens that are refused in the middle are replaced, and nothing is sent twice`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let tokens = Renewing(scheme: type.dialect == .gcs ? "Bearer" : "Firebase")
+            let accept: @Sendable () -> Void = {
+                place.fixture.credentials = .init(
+                    [tokens.wanted.withLock { "\(tokens.scheme) \($0)" }], coverSessions: true)
+            }
+            accept()
+            var upload = Upload.data(bytes, to: try ref("a"))
+            upload.caller = Caller(tokens: tokens, patience: .seconds(10))
+            let stored = try await place.backend.run(upload, chunks: .fixed(Self.granule)) { step in
+                guard case .send(let range) = step, range.lowerBound % (2 * Self.granule) == 0 else { return }
+                tokens.wanted.withLock { $0 += 1 }
+                accept()
+            }
+            #expect(stored.size == bytes.count && place.fixture.bytes("b", "a") == bytes)
+            #expect(place.fixture.log.resentPersistedBytes == 0 && tokens.renewals.withLock { $0 } == 3)
+        }
+    }
+
+    @Test func `Without a better token the refusal is told, and where to look`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            place.fixture.credentials = .init(["Bearer other"])
+            let error = try await failure { _ = try await place.backend.metadata(of: ref("a")) }
+            #expect(error.code == .unauthenticated && error.httpStatus == 401 && !error.retryable)
+            #expect(error.message.contains("auth/setToken"))
+        }
+    }
+
+    @Test func `An app's token is replaced alone`() async throws {
+        let place = try await FirebaseUnderTest()
+        place.fixture.credentials = .init(["Firebase 0"], appCheck: "1")
+        try place.fixture.put([1], "b", "a")
+        let tokens = Renewing(scheme: "Firebase")
+        let caller = Caller(tokens: tokens, patience: .zero)
+        #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
+        #expect(tokens.renewals.withLock { $0 } == 1)
+    }
+
+    @Test func `Operations are tried again until patience ends, and tell what was tried`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try place.fixture.put([1], "b", "a")
+            place.fixture.faults = [
+                .init(.first(.getMetadata), .answer(503)), .init(.first(.patch), .resetAfterHandling),
+            ]
+            let caller = Caller(patience: .seconds(60))
+            #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
+            #expect(try await place.backend.updateMetadata(of: ref("a"), .init(), for: caller).size == 1)
+            place.fixture.faults = [.init(.first(.getMetadata), .answer(429))]
+            let error = try await failure {
+                _ = try await place.backend.metadata(of: ref("a"), for: Caller(patience: .zero))
+            }
+            #expect(error.code == .retryLimitExceeded && error.attempts.map(\.httpStatus) == [429])
+        }
+    }
+}
+
+/// Gives "0", and after each refusal the next number.
+private final class Renewing: TokenSource {
+    let scheme: String
+    let wanted = Mutex(0)
+    let renewals = Mutex(0)
+    private let numbers = Mutex<[Token.Kind: Int]>([:])
+
+    init(scheme: String) { self.scheme = scheme }
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        guard kind == .appCheckToken || (kind == .accessToken) == (scheme == "Bearer") else { return nil }
+        let number = numbers.withLock { numbers in
+            if let refused, refused.secret == "\(numbers[kind] ?? 0)" {
+                numbers[kind, default: 0] += 1
+                renewals.withLock { $0 += 1 }
+            }
+            return numbers[kind] ?? 0
+        }
+        return Token(kind, "\(number)")
+    }
+}
