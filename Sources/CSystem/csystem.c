@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -111,3 +112,10 @@ int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {
 int csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
 int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
+
+void csystem_share_heaps(void) {
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 2);
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
+}

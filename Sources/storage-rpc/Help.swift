@@ -13,9 +13,19 @@ enum Help {
         storage-rpc put FILE REFERENCE [FLAGS]   upload a file; REFERENCE is gs://BUCKET/PATH or a PATH
 
         where objects are kept
+          --engine ENGINE        embedded: on this machine's disk (the default); firebase, gcs: by that service
           --root DIR             objects and state; default $XDG_DATA_HOME/storage-rpc or ~/.local/share/storage-rpc
           --bucket NAME          the default bucket; default-bucket where not given
-          --engine embedded      keep objects on this machine's disk (the default)
+          --endpoint URL         another server than the service's own; so do FIREBASE_STORAGE_EMULATOR_HOST and
+                                 STORAGE_EMULATOR_HOST. Plain http to other machines needs --allow-insecure
+
+        who asks a service, besides auth/setToken
+          --id-token-file FILE, --id-token-command COMMAND, STORAGE_RPC_ID_TOKEN       Firebase Authentication
+          --app-check-token-file, --app-check-token-command, STORAGE_RPC_APP_CHECK_TOKEN      Firebase App Check
+          --access-token-file, --access-token-command, STORAGE_RPC_ACCESS_TOKEN        Google Cloud (OAuth 2.0)
+          --service-account FILE a key file of Google Cloud
+          --application-default  GOOGLE_APPLICATION_CREDENTIALS, gcloud's, this machine's: the default with gcs
+          Proxies and certificates: https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR.
 
         put
           --socket PATH          through the service that listens there, instead of one of its own

@@ -1,9 +1,11 @@
+import CSystem
 import Glibc
 
 /// Reads the command line, and does what it says.
 enum Program {
     static func run() -> Never {
         signal(SIGPIPE, SIG_IGN)
+        csystem_share_heaps()
         umask(0o077)
         raiseDescriptorLimit()
         do {

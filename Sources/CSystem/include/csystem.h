@@ -43,3 +43,6 @@ int csystem_pipe(int ends[2]);
 /// In the program that is started, closes this descriptor and all above.
 int csystem_close_from(posix_spawn_file_actions_t *, int first);
 int csystem_thread_name(const char *name);
+
+/// Many threads that seldom allocate share two heaps, and large blocks go back to the system as soon as they are free.
+void csystem_share_heaps(void);
