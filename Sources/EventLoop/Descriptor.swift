@@ -4,10 +4,10 @@ import Glibc
 /// An open file descriptor that is closed with its last owner.
 public final class Descriptor: Sendable {
     public let raw: Int32
-    let kind: Kind
+    package let kind: Kind
 
     /// How to read and write without ever blocking the loop.
-    enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// The descriptor says by itself when it has no bytes or no room.
         case nonBlocking
         case socket
@@ -34,9 +34,9 @@ public final class Descriptor: Sendable {
         return Descriptor(owning: reopened)
     }
 
-    enum Outcome: Equatable { case bytes(Int), notNow, end, broken(Int32) }
+    package enum Outcome: Equatable { case bytes(Int), notNow, end, broken(Int32) }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
         while true {
             let count =
                 kind == .socket
@@ -48,7 +48,7 @@ public final class Descriptor: Sendable {
         }
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+    package func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         while true {
             let count =
                 kind == .socket
@@ -60,7 +60,7 @@ public final class Descriptor: Sendable {
     }
 
     /// Room for at least `PIPE_BUF` bytes, asked without waiting.
-    var hasRoom: Bool {
+    package var hasRoom: Bool {
         var request = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
         return poll(&request, 1, 0) > 0
     }
