@@ -32,6 +32,7 @@ let package = Package(
         .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
         .target(
             name: "Credentials", dependencies: ["Storage", "HTTP", "JSONText", "EventLoop", "CCrypto", "CSystem"]),
+        .target(name: "HTTPServing", dependencies: ["EventLoop", "CSystem"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
         .target(
@@ -69,6 +70,7 @@ let package = Package(
         .testTarget(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
+        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "TestSupport"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],

@@ -1,0 +1,53 @@
+/// The names under which a client may address the server.
+///
+/// A page on the web can have a name of its own point at this machine; its requests then carry that name, and are refused.
+public struct AcceptedHosts: Sendable {
+    private let names: [String]
+
+    /// `localhost`, all addresses of the loopback, and these: names, IPv4 addresses, or IPv6 addresses in brackets.
+    public init(andAlso names: [String] = []) { self.names = names }
+
+    func adding(_ name: String) -> AcceptedHosts { AcceptedHosts(andAlso: names + [name]) }
+
+    /// Whatever the port is: whoever forwards one from elsewhere has another.
+    func accepts(_ host: Substring) -> Bool {
+        isSameName(host, "localhost") || isSameName(host, "[::1]") || Self.isLoopback(host)
+            || names.contains { isSameName($0, host) }
+    }
+
+    /// The host of a Host header. Nil where it is malformed.
+    static func host(of value: String) -> Substring? {
+        let bytes = value.utf8
+        let isLiteral = bytes.first == 0x5B
+        let end: String.Index
+        if isLiteral {
+            guard let bracket = bytes.firstIndex(of: 0x5D) else { return nil }
+            end = bytes.index(after: bracket)
+        } else {
+            end = bytes.firstIndex(of: 0x3A) ?? bytes.endIndex
+        }
+        let host = bytes[..<end], port = bytes[end...]
+        let isPort = port.isEmpty || port.first == 0x3A && port.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }
+        let inner = isLiteral ? host.dropFirst().dropLast() : host
+        guard isPort, inner.allSatisfy({ isHostCharacter($0) || isLiteral && $0 == 0x3A }) else { return nil }
+        return Substring(host)
+    }
+
+    /// Any of 127.0.0.0/8, written in full.
+    private static func isLoopback(_ host: Substring) -> Bool {
+        let numbers = host.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0].elementsEqual("127".utf8)
+            && numbers.allSatisfy { number in
+                number.allSatisfy { 0x30...0x39 ~= $0 } && UInt8(Substring(number)) != nil
+            }
+    }
+
+    private static func isHostCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E, 0x25: true
+        // ! $ & ' ( ) * + , ; =
+        case 0x21, 0x24, 0x26...0x2C, 0x3B, 0x3D: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import EventLoop
+
+/// Who has waited too long. However many wait, setting, moving and lifting a deadline take the same few steps, and the
+/// clock wakes nobody before the earliest of them: each length of patience has a line of its own, in which everybody
+/// joins at the end, so that the first one is always the first to be due.
+@Loop
+final class Deadlines {
+    enum Patience: Int, CaseIterable { case head, idle, stall, linger }
+
+    private let lengths: [Duration]
+    private let now: () -> Duration
+    private let sleep: (Duration) async throws -> Void
+    private var lines = Patience.allCases.map { _ in Line() }
+    private var sleeper: Task<Void, Never>?
+    private var wakesAt: Duration?
+    private var isOpen = true
+
+    init<C: Clock<Duration>>(_ limits: HTTPServerLimits, clock: C) {
+        lengths = [limits.headTime, limits.idleTime, limits.stallTime, limits.lingerTime]
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(for: $0) }
+    }
+
+    /// From now on; one that was set before no longer counts.
+    func set(_ deadline: Deadline, _ patience: Patience) {
+        clear(deadline)
+        guard isOpen else { return }
+        let due = now() + lengths[patience.rawValue]
+        deadline.due = due
+        lines[patience.rawValue].append(deadline)
+        if wakesAt.map({ due < $0 }) ?? true { sleepUntil(due) }
+    }
+
+    func clear(_ deadline: Deadline) { deadline.line?.remove(deadline) }
+
+    /// Who has had this kind of patience for longest.
+    func first(_ patience: Patience) -> Deadline? { lines[patience.rawValue].first }
+
+    func close() {
+        isOpen = false
+        sleeper?.cancel()
+        sleeper = nil
+    }
+
+    private func sleepUntil(_ due: Duration) {
+        sleeper?.cancel()
+        wakesAt = due
+        let length = due - now()
+        sleeper = Task { [weak self, sleep] in
+            do { try await sleep(length) } catch { return }
+            if !Task.isCancelled { self?.wake() }
+        }
+    }
+
+    private func wake() {
+        let time = now()
+        for line in lines {
+            while let first = line.first, first.due <= time {
+                line.remove(first)
+                first.expire()
+            }
+        }
+        wakesAt = nil
+        if let next = lines.compactMap({ $0.first?.due }).min() { sleepUntil(next) }
+    }
+}
+
+/// One who may wait in one of the lines.
+@Loop
+final class Deadline {
+    fileprivate(set) var due = Duration.zero
+    fileprivate var line: Line?
+    fileprivate var next: Deadline?
+    fileprivate unowned var previous: Deadline?
+    let expire: () -> Void
+
+    init(_ expire: @escaping () -> Void) { self.expire = expire }
+}
+
+@Loop
+private final class Line {
+    private(set) var first: Deadline?
+    private var last: Deadline?
+
+    func append(_ deadline: Deadline) {
+        deadline.line = self
+        deadline.previous = last
+        if let last { last.next = deadline } else { first = deadline }
+        last = deadline
+    }
+
+    func remove(_ deadline: Deadline) {
+        if let previous = deadline.previous { previous.next = deadline.next } else { first = deadline.next }
+        if let next = deadline.next { next.previous = deadline.previous } else { last = deadline.previous }
+        (deadline.line, deadline.next, deadline.previous) = (nil, nil, nil)
+    }
+}

@@ -1,0 +1,93 @@
+import EventLoop
+
+/// Serves GET and HEAD over HTTP/1.1 and 1.0 to clients on this machine.
+///
+/// Everything happens on the loop but the sending of files, which may have to wait for a disk. A connection costs a
+/// descriptor and a suspended task; one that is silent costs nothing else until its time is over.
+@Loop
+public final class HTTPServer {
+    public typealias Handler = @Loop (HTTPServerRequest) async -> HTTPServerResponse
+
+    public struct Unusable: Error { public var message: String }
+
+    let limits: HTTPServerLimits
+    let handler: Handler
+    let hosts: AcceptedHosts
+    let deadlines: Deadlines
+    let senders = WorkerThreads("send file", limit: 8)
+    let listener: ListeningSocket
+    private var connections: [ObjectIdentifier: ServedConnection] = [:]
+    private var isOpen = true
+    private var date = (second: HTTPDate(secondsSince1970: 0), text: "")
+
+    /// Listens at once at `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`; port 0 is any that is free.
+    ///
+    /// Requests are answered only where their Host is one of `hosts` or the address itself. SIGPIPE has to be ignored.
+    public convenience init(
+        address: String, limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(),
+        clock: any Clock<Duration> = ContinuousClock(), handler: @escaping Handler
+    ) throws(Unusable) {
+        guard let parsed = SocketAddress(address) else {
+            throw Unusable(
+                message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
+        }
+        do throws(ListeningSocket.Unusable) {
+            let listener = try ListeningSocket(parsed) { try await clock.sleep(for: .milliseconds(100)) }
+            self.init(listener, limits, hosts, Deadlines(limits, clock: clock), handler)
+        } catch {
+            throw Unusable(message: "\(address) cannot be listened on: \(error.reason).")
+        }
+    }
+
+    init(
+        _ listener: ListeningSocket, _ limits: HTTPServerLimits, _ hosts: AcceptedHosts, _ deadlines: Deadlines,
+        _ handler: @escaping Handler
+    ) {
+        (self.listener, self.limits, self.deadlines, self.handler) = (listener, limits, deadlines, handler)
+        self.hosts = hosts.adding(listener.address.host)
+        listener.start { [weak self] in self?.take($0) ?? false }
+    }
+
+    public var port: Int { Int(listener.address.port) }
+
+    /// As it stands in a URL: `127.0.0.1:8080`.
+    public var address: String { listener.address.description }
+
+    public var connectionCount: Int { connections.count }
+
+    /// Listens no more, and breaks off what is being sent.
+    public func close() {
+        guard isOpen else { return }
+        isOpen = false
+        listener.close()
+        deadlines.close()
+        for connection in connections.values { connection.breakOff() }
+    }
+
+    /// The Date header's value, written anew once a second.
+    var dateNow: String {
+        let now = HTTPDate.now
+        if now != date.second { date = (now, now.description) }
+        return date.text
+    }
+
+    /// Returns whether there is room for another.
+    private func take(_ socket: Descriptor) -> Bool {
+        let connection = ServedConnection(socket, of: self)
+        connections[ObjectIdentifier(connection)] = connection
+        connection.start { [weak self] in self?.forget($0) }
+        return hasRoom
+    }
+
+    /// Makes room where there is none: who has said nothing for longest can come again.
+    private var hasRoom: Bool {
+        guard connections.count >= limits.connections else { return true }
+        deadlines.first(.idle)?.expire()
+        return connections.count < limits.connections
+    }
+
+    private func forget(_ connection: ServedConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+        if isOpen, connections.count == limits.connections - 1 { listener.resume() }
+    }
+}

@@ -1,0 +1,101 @@
+/// A request's head while its lines come in. The lines have no control characters but tabs.
+struct RequestHead {
+    let method: String
+    let path: String
+    let query: String?
+    let isHTTP10: Bool
+    var headers = HTTPServerHeaders()
+
+    init(requestLine line: ArraySlice<UInt8>) throws(Refusal) {
+        let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
+        guard words.count == 3, isToken(words[0]), !words[1].isEmpty else { throw Refusal(400) }
+        isHTTP10 = try Self.version(words[2])
+        method = String(decoding: words[0], as: UTF8.self)
+        let target = words[1]
+        // Only the origin form begins with a slash.
+        guard target.first == 0x2F, target.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x23 }) else { throw Refusal(400) }
+        let end = target.firstIndex(of: 0x3F)
+        guard Self.isWellEscaped(target[..<(end ?? target.endIndex)]) else { throw Refusal(400) }
+        path = String(decoding: target[..<(end ?? target.endIndex)], as: UTF8.self)
+        query = end.map { String(decoding: target[($0 + 1)...], as: UTF8.self) }
+    }
+
+    mutating func add(_ line: ArraySlice<UInt8>) throws(Refusal) {
+        // A line that goes on with the one before begins with a blank, which no name does.
+        guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { throw Refusal(400) }
+        let value = trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
+        headers.add(String(decoding: line[..<colon], as: UTF8.self), String(value))
+    }
+
+    /// The request, once all lines are there. What makes the message's end doubtful is refused before anything else.
+    func request(_ hosts: AcceptedHosts, _ remoteAddress: String) throws(Refusal) -> HTTPServerRequest {
+        let length = try checkedLength()
+        try check(hosts)
+        guard let method = HTTPServerRequest.Method(rawValue: method) else { throw Refusal(405) }
+        guard headers.values("Transfer-Encoding").isEmpty else { throw Refusal(400) }
+        guard length == 0 else { throw Refusal(413) }
+        guard headers.values("Expect").isEmpty else { throw Refusal(417) }
+        var request = HTTPServerRequest(
+            path, method: method, query: query, headers: headers, remoteAddress: remoteAddress)
+        request.isHTTP10 = isHTTP10
+        request.keepsAlive = keepsAlive
+        return request
+    }
+
+    private var keepsAlive: Bool {
+        let options = headers.list("Connection")
+        if options.contains(where: { isSameName($0, "close") }) { return false }
+        return !isHTTP10 || options.contains { isSameName($0, "keep-alive") }
+    }
+
+    private func check(_ hosts: AcceptedHosts) throws(Refusal) {
+        let values = headers.values("Host")
+        guard values.count == 1 || values.isEmpty && isHTTP10 else { throw Refusal(400) }
+        guard let value = values.first else { return }
+        guard let host = AcceptedHosts.host(of: value) else { throw Refusal(400) }
+        guard hosts.accepts(host) else { throw Refusal(421) }
+    }
+
+    /// Of the body; one too large for a number is just large.
+    private func checkedLength() throws(Refusal) -> Int64 {
+        let values = headers.values("Content-Length")
+        guard values.count <= 1 else { throw Refusal(400) }
+        guard let value = values.first else { return 0 }
+        guard headers.values("Transfer-Encoding").isEmpty else { throw Refusal(400) }
+        guard !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { throw Refusal(400) }
+        return Int64(value) ?? .max
+    }
+
+    private static func version(_ word: ArraySlice<UInt8>) throws(Refusal) -> Bool {
+        guard word.count == 8, word.starts(with: "HTTP/".utf8), word[word.startIndex + 6] == 0x2E,
+            case let major = word[word.startIndex + 5], case let minor = word[word.startIndex + 7],
+            0x30...0x39 ~= major, 0x30...0x39 ~= minor
+        else { throw Refusal(400) }
+        guard major == 0x31, minor <= 0x31 else { throw Refusal(505) }
+        return minor == 0x30
+    }
+
+    private static func isWellEscaped(_ path: ArraySlice<UInt8>) -> Bool {
+        var rest = path
+        while let percent = rest.firstIndex(of: 0x25) {
+            let digits = rest[(percent + 1)...].prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ hexDigit($0) != nil }) else { return false }
+            rest = rest[(percent + 3)...]
+        }
+        return true
+    }
+}
+
+/// As RFC 9110 defines it: what methods and the names of headers are made of.
+func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+    !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
+}
+
+private func isTokenCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    // ! # $ % & ' * + - . ^ _ ` | ~
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+    default: false
+    }
+}

@@ -1,0 +1,126 @@
+import EventLoop
+import Glibc
+
+/// One peer: its requests are read, answered and sent one after the other, until one side has had enough.
+///
+/// A task runs through `serve` and stops at three places: at the socket, at the handler, and at a thread that sends a
+/// file. When the peer vanishes or its time is over the task is cancelled, and each of the three lets it go.
+@Loop
+final class ServedConnection {
+    let server: HTTPServer
+    let socket: Descriptor
+    private(set) var readiness: SocketReadiness?
+    private var parser: RequestParser
+    private var task: Task<Void, Never>?
+    private var requests = 0
+    private lazy var deadline = Deadline { [weak self] in self?.timeIsOver() }
+    private var patience: Deadlines.Patience?
+    private var headIsLate = false
+    /// How many bytes the peer had not taken when it was looked last.
+    private var untaken = Int32.max
+
+    init(_ socket: Descriptor, of server: HTTPServer) {
+        (self.socket, self.server) = (socket, server)
+        let peer = SocketAddress(of: socket.raw, by: getpeername)?.description ?? ""
+        parser = RequestParser(limits: server.limits, hosts: server.hosts, remoteAddress: peer)
+        setOption(socket.raw, Int32(IPPROTO_TCP), TCP_NODELAY)
+    }
+
+    func start(_ ended: @escaping @Loop (ServedConnection) -> Void) {
+        readiness = SocketReadiness(socket) { [weak self] in self?.breakOff() }
+        task = Task {
+            await serve()
+            breakOff()
+            ended(self)
+        }
+    }
+
+    /// Whatever is under way ends as if the peer had gone.
+    func breakOff() {
+        lift()
+        readiness?.close()
+        task?.cancel()
+    }
+
+    private func serve() async {
+        while !Task.isCancelled {
+            switch await nextEvent() {
+            case .incomplete: return
+            case .refused(let status): return await refuse(status)
+            case .request(let request):
+                requests += 1
+                let isLast = !request.keepsAlive || requests >= server.limits.requestsPerConnection
+                guard await answer(request, isLast: isLast) else { return }
+                if isLast { return await linger() }
+            }
+        }
+    }
+
+    /// What the peer says next; incomplete only when it says nothing more.
+    private func nextEvent() async -> RequestParser.Event {
+        defer { lift() }
+        var event = parser.next()
+        // Of requests that have come all at once, each waits for its turn.
+        if event != .incomplete { await Loop.endOfTurn() }
+        while event == .incomplete {
+            if !parser.isWithinHead { allow(.idle) } else if patience != .head { allow(.head) }
+            let isReadable = await readiness?.wait(for: .readable) ?? false
+            if headIsLate { return .refused(408) }
+            guard isReadable, receive() else { return .incomplete }
+            event = parser.next()
+        }
+        return event
+    }
+
+    private func receive() -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { buffer in
+            switch socket.read(into: buffer) {
+            case .bytes(let count): parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            case .notNow: break
+            case .end, .broken: return false
+            }
+            return true
+        }
+    }
+}
+
+extension ServedConnection {
+    /// From now on the peer has so much time.
+    func allow(_ patience: Deadlines.Patience) {
+        self.patience = patience
+        untaken = patience == .stall ? queued : .max
+        server.deadlines.set(deadline, patience)
+    }
+
+    func lift() {
+        patience = nil
+        server.deadlines.clear(deadline)
+    }
+
+    private func timeIsOver() {
+        guard let patience else { return }
+        if patience == .head {
+            headIsLate = true
+            readiness?.giveUp()
+        } else if case let left = queued, left > 0, left < untaken {
+            // It is slow, but it takes.
+            untaken = left
+            server.deadlines.set(deadline, patience)
+        } else {
+            if patience == .stall { forgetUnsent() }
+            breakOff()
+        }
+    }
+
+    /// Bytes that were sent and that the peer has not acknowledged.
+    private var queued: Int32 {
+        var count: Int32 = 0
+        return ioctl(socket.raw, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+    }
+
+    /// Nobody will ever take them: the close that follows is a reset.
+    private func forgetUnsent() {
+        var option = Glibc.linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket.raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<Glibc.linger>.size))
+    }
+}

@@ -1,0 +1,96 @@
+import EventLoop
+
+/// Something that can be fetched: what is known of it before its bytes are touched.
+public struct ServedResource: Sendable {
+    public var size: Int64
+    public var etag: EntityTag?
+    public var lastModified: HTTPDate?
+    public var contentType: String?
+    /// Cache-Control, Content-Disposition and whatever else goes with the bytes.
+    public var headers: HTTPServerHeaders
+    /// Opens these bytes, which are within the size. Nil where the resource has gone: the answer is 404.
+    public var open: @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
+
+    public init(
+        size: Int64, etag: EntityTag? = nil, lastModified: HTTPDate? = nil, contentType: String? = nil,
+        headers: HTTPServerHeaders = [:], open: @escaping @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
+    ) {
+        (self.size, self.etag, self.lastModified, self.contentType) = (size, etag, lastModified, contentType)
+        (self.headers, self.open) = (headers, open)
+    }
+}
+
+/// Answers a GET or a HEAD as RFC 9110 wants it: conditions first, then the range. Only a GET opens the resource.
+@Loop
+public func respond(
+    to request: HTTPServerRequest, with resource: ServedResource, at now: HTTPDate = .now
+) async -> HTTPServerResponse {
+    let verdict = Verdict(request, resource, at: now)
+    var response = HTTPServerResponse(verdict.status, headers: verdict.headers(resource))
+    guard let range = verdict.range(resource) else { return response }
+    if request.method == .head {
+        response.body = .unopened(Int64(range.count))
+        return response
+    }
+    guard let body = await resource.open(range) else { return HTTPServerResponse(404) }
+    response.body = body
+    return response
+}
+
+/// What a request's conditions and range come to.
+enum Verdict: Equatable {
+    case whole
+    case part(Range<Int64>)
+    case notModified
+    case preconditionFailed
+    case unsatisfiable
+
+    var status: Int {
+        switch self {
+        case .whole: 200
+        case .part: 206
+        case .notModified: 304
+        case .preconditionFailed: 412
+        case .unsatisfiable: 416
+        }
+    }
+
+    func range(_ resource: ServedResource) -> Range<Int64>? {
+        switch self {
+        case .whole: 0..<max(0, resource.size)
+        case .part(let range): range
+        case .notModified, .preconditionFailed, .unsatisfiable: nil
+        }
+    }
+
+    func headers(_ resource: ServedResource) -> HTTPServerHeaders {
+        switch self {
+        case .preconditionFailed: return [:]
+        case .unsatisfiable: return ["Content-Range": "bytes */\(resource.size)", "Accept-Ranges": "bytes"]
+        case .notModified: return validators(resource, with: Self.keptWhenNotModified)
+        case .whole: return described(resource)
+        case .part(let range):
+            var headers = described(resource)
+            headers.add("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(resource.size)")
+            return headers
+        }
+    }
+
+    private static let keptWhenNotModified = ["Cache-Control", "Content-Location", "Expires", "Vary"]
+
+    private func described(_ resource: ServedResource) -> HTTPServerHeaders {
+        var headers = validators(resource)
+        if let type = resource.contentType { headers.add("Content-Type", type) }
+        headers.add("Accept-Ranges", "bytes")
+        return headers
+    }
+
+    /// With the extra headers, or those of them that are named.
+    private func validators(_ resource: ServedResource, with names: [String]? = nil) -> HTTPServerHeaders {
+        var headers = HTTPServerHeaders(
+            resource.headers.fields.filter { field in names?.contains { isSameName($0, field.name) } ?? true })
+        if let etag = resource.etag { headers.add("ETag", etag.description) }
+        if let date = resource.lastModified { headers.add("Last-Modified", date.description) }
+        return headers
+    }
+}

@@ -1,0 +1,88 @@
+import Glibc
+
+/// An IPv4 or IPv6 address with its port.
+struct SocketAddress: Sendable {
+    private var storage: sockaddr_storage
+    private var length: socklen_t
+
+    /// `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`. Nil for anything else: no name is looked up.
+    init?(_ text: String) {
+        guard let colon = text.utf8.lastIndex(of: 0x3A),
+            case let port = text[text.utf8.index(after: colon)...], !port.isEmpty,
+            port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = UInt16(port)
+        else { return nil }
+        let host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            self.init(v6: String(host.dropFirst().dropLast()), port)
+        } else {
+            self.init(v4: host == "localhost" ? "127.0.0.1" : String(host), port)
+        }
+    }
+
+    private init?(v4 host: String, _ port: UInt16) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return nil }
+        self.init(copying: address)
+    }
+
+    private init?(v6 host: String, _ port: UInt16) {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        guard inet_pton(AF_INET6, host, &address.sin6_addr) == 1 else { return nil }
+        self.init(copying: address)
+    }
+
+    private init<Address>(copying address: Address) {
+        storage = sockaddr_storage()
+        length = socklen_t(MemoryLayout<Address>.size)
+        withUnsafeBytes(of: address) { bytes in
+            withUnsafeMutableBytes(of: &storage) { $0.copyMemory(from: bytes) }
+        }
+    }
+
+    /// The socket's own address, or its peer's. Nil where it has none.
+    init?(
+        of socket: Int32, by ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) {
+        storage = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { [length] pointer in
+            var size = length
+            return pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (ask(socket, $0, &size), size) }
+        }
+        guard result.0 == 0 else { return nil }
+        length = result.1
+    }
+
+    var family: Int32 { Int32(storage.ss_family) }
+
+    var port: UInt16 {
+        // Both families have it in the same place.
+        withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
+    }
+
+    /// As it stands in a URL, without the port.
+    var host: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let isV6 = family == AF_INET6
+        withUnsafeBytes(of: storage) { bytes in
+            let address = bytes.baseAddress.map { $0 + (isV6 ? 8 : 4) }
+            _ = inet_ntop(family, address, &text, socklen_t(text.count))
+        }
+        let name = text.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        return isV6 ? "[\(name)]" : name
+    }
+
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+}
+
+extension SocketAddress: CustomStringConvertible {
+    var description: String { "\(host):\(port)" }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import HTTPServing
+
+struct ResponseHeadTests {
+    private func lines(_ response: HTTPServerResponse, _ persistence: ResponseHead.Persistence = .asUsual) -> [String] {
+        let head = String(decoding: ResponseHead.bytes(response, persistence, date: "today"), as: UTF8.self)
+        return head.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    @Test func `A head has its length, its date and what becomes of the connection`() {
+        let response = HTTPServerResponse(200, headers: ["A": "b"], body: .bytes([1, 2, 3]))
+        let common = ["HTTP/1.1 200 OK", "Date: today", "Content-Length: 3", "A: b"]
+        #expect(lines(response) == common + ["", ""])
+        #expect(lines(response, .close) == common + ["Connection: close", "", ""])
+        #expect(lines(response, .keepAlive) == common + ["Connection: keep-alive", "", ""])
+    }
+
+    @Test(arguments: [204, 304]) func `Where there is never a body there is no length`(status: Int) {
+        #expect(!lines(HTTPServerResponse(status, body: .unopened(5))).contains { $0.hasPrefix("Content-Length") })
+    }
+
+    @Test func `Nothing in a field makes another line`() {
+        let response = HTTPServerResponse(
+            200,
+            headers: [
+                "X-One": "a\r\nSet-Cookie: b", "X-Two": "\0\u{1}c\u{7F}\u{1B}[2J", "X-Three": "é\tü",
+                "X-Four": "\r\n\r\n",
+                "Bad Name": "x", "": "x", "X\r\nY": "x", "X:": "x", "é": "x",
+            ])
+        #expect(
+            lines(response) == [
+                "HTTP/1.1 200 OK", "Date: today", "Content-Length: 0", "X-One: aSet-Cookie: b", "X-Two: c[2J",
+                "X-Three: é\tü", "X-Four: ", "", "",
+            ])
+    }
+
+    @Test func `What the server says itself nobody else says`() {
+        let response = HTTPServerResponse(
+            206,
+            headers: [
+                "content-length": "5", "Transfer-Encoding": "chunked", "CONNECTION": "x", "Date": "x",
+                "Keep-Alive": "x",
+                "Upgrade": "x", "Trailer": "x",
+            ])
+        #expect(lines(response) == ["HTTP/1.1 206 Partial Content", "Date: today", "Content-Length: 0", "", ""])
+    }
+}
