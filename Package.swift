@@ -70,7 +70,7 @@ let package = Package(
         .testTarget(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
-        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "TestSupport"]),
+        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],

@@ -9,7 +9,7 @@ final class Deadlines {
 
     private let lengths: [Duration]
     private let now: () -> Duration
-    private let sleep: (Duration) async throws -> Void
+    private let sleepUntil: (Duration) async throws -> Void
     private var lines = Patience.allCases.map { _ in Line() }
     private var sleeper: Task<Void, Never>?
     private var wakesAt: Duration?
@@ -19,7 +19,7 @@ final class Deadlines {
         lengths = [limits.headTime, limits.idleTime, limits.stallTime, limits.lingerTime]
         let start = clock.now
         now = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(for: $0) }
+        sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
     }
 
     /// From now on; one that was set before no longer counts.
@@ -29,7 +29,7 @@ final class Deadlines {
         let due = now() + lengths[patience.rawValue]
         deadline.due = due
         lines[patience.rawValue].append(deadline)
-        if wakesAt.map({ due < $0 }) ?? true { sleepUntil(due) }
+        if wakesAt.map({ due < $0 }) ?? true { wake(at: due) }
     }
 
     func clear(_ deadline: Deadline) { deadline.line?.remove(deadline) }
@@ -43,17 +43,16 @@ final class Deadlines {
         sleeper = nil
     }
 
-    private func sleepUntil(_ due: Duration) {
+    private func wake(at due: Duration) {
         sleeper?.cancel()
         wakesAt = due
-        let length = due - now()
-        sleeper = Task { [weak self, sleep] in
-            do { try await sleep(length) } catch { return }
-            if !Task.isCancelled { self?.wake() }
+        sleeper = Task { [weak self, sleepUntil] in
+            do { try await sleepUntil(due) } catch { return }
+            if !Task.isCancelled { self?.look() }
         }
     }
 
-    private func wake() {
+    private func look() {
         let time = now()
         for line in lines {
             while let first = line.first, first.due <= time {
@@ -62,7 +61,7 @@ final class Deadlines {
             }
         }
         wakesAt = nil
-        if let next = lines.compactMap({ $0.first?.due }).min() { sleepUntil(next) }
+        if let next = lines.compactMap({ $0.first?.due }).min() { wake(at: next) }
     }
 }
 

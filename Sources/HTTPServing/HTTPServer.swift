@@ -45,7 +45,11 @@ public final class HTTPServer {
     ) {
         (self.listener, self.limits, self.deadlines, self.handler) = (listener, limits, deadlines, handler)
         self.hosts = hosts.adding(listener.address.host)
-        listener.start { [weak self] in self?.take($0) ?? false }
+        listener.start { [weak self] in
+            self?.hasRoom() ?? false
+        } _: { [weak self] in
+            self?.take($0)
+        }
     }
 
     public var port: Int { Int(listener.address.port) }
@@ -71,23 +75,27 @@ public final class HTTPServer {
         return date.text
     }
 
-    /// Returns whether there is room for another.
-    private func take(_ socket: Descriptor) -> Bool {
+    private var isFull: Bool { connections.count >= limits.connections }
+
+    /// Where there is none, whoever has said nothing for longest makes some: it can come again.
+    private func hasRoom() -> Bool {
+        if isFull { deadlines.first(.idle)?.expire() }
+        return !isFull
+    }
+
+    private func take(_ socket: Descriptor) {
         let connection = ServedConnection(socket, of: self)
         connections[ObjectIdentifier(connection)] = connection
         connection.start { [weak self] in self?.forget($0) }
-        return hasRoom
-    }
-
-    /// Makes room where there is none: who has said nothing for longest can come again.
-    private var hasRoom: Bool {
-        guard connections.count >= limits.connections else { return true }
-        deadlines.first(.idle)?.expire()
-        return connections.count < limits.connections
     }
 
     private func forget(_ connection: ServedConnection) {
         connections[ObjectIdentifier(connection)] = nil
-        if isOpen, connections.count == limits.connections - 1 { listener.resume() }
+        if isOpen { listener.resume() }
+    }
+
+    /// One more that could make room.
+    func becameIdle() {
+        if isFull, isOpen { listener.resume() }
     }
 }

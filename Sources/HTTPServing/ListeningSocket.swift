@@ -12,7 +12,7 @@ final class ListeningSocket {
     private let accept: (Int32) -> Int32
     private let pause: () async throws -> Void
     private var watch: Watch?
-    private var hasRoom = true
+    private var isFull = false
     private var isResting = false
 
     /// Listens at once. `pause` is how long it rests when the system has no descriptor left.
@@ -33,14 +33,14 @@ final class ListeningSocket {
         self.address = bound
     }
 
-    /// Every connection comes here, one after the other; the taker says whether there is room for another.
-    func start(_ taker: @escaping @Loop (Descriptor) -> Bool) {
-        watch = Watch(descriptor.raw, for: .readable) { [weak self] _ in self?.takeIn(taker) }
+    /// When somebody knocks it is asked whether there is room.
+    func start(hasRoom: @escaping @Loop () -> Bool, _ taker: @escaping @Loop (Descriptor) -> Void) {
+        watch = Watch(descriptor.raw, for: .readable) { [weak self] _ in self?.takeIn(hasRoom, taker) }
     }
 
-    /// To be called when there is room again.
+    /// To be called when there may be room again.
     func resume() {
-        hasRoom = true
+        isFull = false
         if !isResting { watch?.change(to: .readable) }
     }
 
@@ -51,22 +51,18 @@ final class ListeningSocket {
         shutdown(descriptor.raw, Int32(SHUT_RDWR))
     }
 
-    /// A few at a time: others have their turn too.
-    private func takeIn(_ taker: @Loop (Descriptor) -> Bool) {
-        for _ in 0..<64 where watch != nil {
-            let raw = accept(descriptor.raw)
-            if raw < 0 {
-                switch errno {
-                case EAGAIN: return
-                case EMFILE, ENFILE, ENOBUFS, ENOMEM: return rest()
-                default: continue
-                }
-            }
-            hasRoom = taker(Descriptor(owning: raw))
-            if !hasRoom {
-                watch?.change(to: [])
-                return
-            }
+    /// One at a time: only the poller knows whether anybody else knocks, for whom room would have to be made.
+    private func takeIn(_ hasRoom: @Loop () -> Bool, _ taker: @Loop (Descriptor) -> Void) {
+        guard hasRoom() else {
+            isFull = true
+            watch?.change(to: [])
+            return
+        }
+        let raw = accept(descriptor.raw)
+        if raw >= 0 { return taker(Descriptor(owning: raw)) }
+        switch errno {
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: rest()
+        default: break
         }
     }
 
@@ -77,7 +73,7 @@ final class ListeningSocket {
             do { try await pause() } catch { return }
             guard let self else { return }
             isResting = false
-            if hasRoom { watch?.change(to: .readable) }
+            if !isFull { watch?.change(to: .readable) }
         }
     }
 }

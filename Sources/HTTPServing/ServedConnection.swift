@@ -63,7 +63,12 @@ final class ServedConnection {
         // Of requests that have come all at once, each waits for its turn.
         if event != .incomplete { await Loop.endOfTurn() }
         while event == .incomplete {
-            if !parser.isWithinHead { allow(.idle) } else if patience != .head { allow(.head) }
+            if !parser.isWithinHead {
+                allow(.idle)
+                server.becameIdle()
+            } else if patience != .head {
+                allow(.head)
+            }
             let isReadable = await readiness?.wait(for: .readable) ?? false
             if headIsLate { return .refused(408) }
             guard isReadable, receive() else { return .incomplete }

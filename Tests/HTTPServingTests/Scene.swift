@@ -1,0 +1,63 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import HTTPServing
+
+/// A server on a clock that stands still.
+@Loop final class Scene {
+    let clock = ManualClock()
+    let server: HTTPServer
+    var port: Int { server.port }
+
+    /// Without a handler the answer is the path.
+    init(
+        _ limits: HTTPServerLimits = HTTPServerLimits(),
+        handler: @escaping HTTPServer.Handler = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
+    ) throws {
+        signal(SIGPIPE, SIG_IGN)
+        server = try HTTPServer(address: "127.0.0.1:0", limits: limits, clock: clock, handler: handler)
+    }
+
+    isolated deinit { server.close() }
+
+    func visitor(isNarrow: Bool = false) throws -> Visitor { try Visitor(port, isNarrow: isNarrow) }
+}
+
+/// Lets everything run until this has become true.
+@Loop func until(_ condition: () -> Bool) async {
+    while !condition() { await Loop.endOfTurn() }
+}
+
+/// A file of a test's own, gone with its last owner.
+final class ScratchFile: Sendable {
+    let descriptor: Int32
+    let count: Int64
+
+    /// Bytes, and behind them a hole up to this size.
+    init(_ bytes: [UInt8], size: Int64? = nil) throws {
+        var template = Array("/tmp/http-serving-tests-XXXXXX".utf8CString)
+        descriptor = mkstemp(&template)
+        unlink(template)
+        count = size ?? Int64(bytes.count)
+        try #require(descriptor >= 0 && pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)
+        try #require(ftruncate(descriptor, off_t(count)) == 0)
+    }
+
+    deinit { close(descriptor) }
+
+    func body(_ range: Range<Int64>) -> HTTPServerResponse.Body {
+        .file(ServedFile(descriptor, of: self, offset: range.lowerBound, count: Int64(range.count)))
+    }
+
+    var body: HTTPServerResponse.Body { body(0..<count) }
+}
+
+/// Bytes that tell where they are: a sequence that repeats itself after a prime number.
+func pattern(_ count: Int) -> [UInt8] {
+    let one = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    var all: [UInt8] = []
+    while all.count < count { all += one.prefix(count - all.count) }
+    return all
+}
