@@ -97,6 +97,7 @@ import Testing
         #expect(await visitor.answer()?.status == 200)
         #expect(await visitor.isOver())
         #expect(scene.server.connectionCount == 1)
+        while await scene.clock.nextSleep() != .seconds(5) {}
         scene.clock.advance(by: .seconds(5))
         await until { scene.server.connectionCount == 0 }
     }
