@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -110,6 +111,11 @@ int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {
 }
 
 int csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+
+ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset) {
+    struct iovec place = {.iov_base = bytes, .iov_len = count};
+    return preadv2(fd, &place, 1, offset, RWF_NOWAIT);
+}
 
 int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
 

@@ -1,4 +1,4 @@
-import EventLoop
+import CSystem
 import Glibc
 
 /// A response on its way: what of it the socket has not taken yet.
@@ -22,14 +22,18 @@ struct Outgoing: Sendable {
     private let file: ServedFile?
     private var fileSent: Int64 = 0
 
+    /// One system call for a head and a small body is worth a copy.
+    private static let small = 64 << 10
+
     init(head: [UInt8], _ body: HTTPServerResponse.Body) {
-        var (bytes, rest): ([UInt8], [UInt8]) = (head, [])
-        file = if case .file(let file) = body, file.count > 0 { file } else { nil }
-        if case .bytes(let body) = body {
-            // One system call for both is worth a small copy.
-            if body.count <= 64 << 10 { bytes += body } else { rest = body }
+        switch body {
+        case .none, .unopened: (bytes, self.body, file) = (head, [], nil)
+        case .bytes(let body) where body.count <= Self.small: (bytes, self.body, file) = (head + body, [], nil)
+        case .bytes(let body): (bytes, self.body, file) = (head, body, nil)
+        case .file(let piece):
+            let cached = piece.count <= Self.small ? piece.cached(behind: head) : nil
+            (bytes, self.body, file) = (cached ?? head, [], cached == nil ? piece : nil)
         }
-        (self.bytes, self.body) = (bytes, rest)
     }
 
     /// Files may have to be waited for; bytes never.
@@ -73,5 +77,17 @@ struct Outgoing: Sendable {
             budget -= count
         }
         return nil
+    }
+}
+
+extension ServedFile {
+    /// The head and all of the piece, if no disk has to be waited for.
+    fileprivate func cached(behind head: [UInt8]) -> [UInt8]? {
+        let all = [UInt8](unsafeUninitializedCapacity: head.count + Int(count)) { buffer, filled in
+            filled = buffer.initialize(fromContentsOf: head)
+            let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+            filled += max(0, csystem_read_cached(descriptor, rest.baseAddress, Int(count), offset))
+        }
+        return all.count == head.count + Int(count) ? all : nil
     }
 }

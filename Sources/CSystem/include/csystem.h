@@ -42,6 +42,9 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length);
 int csystem_pipe(int ends[2]);
 /// In the program that is started, closes this descriptor and all above.
 int csystem_close_from(posix_spawn_file_actions_t *, int first);
+
+/// Reads what is in memory; EAGAIN where a disk would have to be waited for.
+ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
 int csystem_thread_name(const char *name);
 
 /// Many threads that seldom allocate share two heaps, and large blocks go back to the system as soon as they are free.
