@@ -17,7 +17,7 @@ final class ServedConnection {
     private var patience: Deadlines.Patience?
     private var headIsLate = false
     /// How many bytes the peer had not taken when it was looked last.
-    private var untaken = Int32.max
+    private var untaken: Int32 = 0
 
     init(_ socket: Descriptor, of server: HTTPServer) {
         (self.socket, self.server) = (socket, server)
@@ -93,7 +93,7 @@ extension ServedConnection {
     /// From now on the peer has so much time.
     func allow(_ patience: Deadlines.Patience) {
         self.patience = patience
-        untaken = patience == .stall ? queued : .max
+        untaken = queued
         server.deadlines.set(deadline, patience)
     }
 

@@ -98,8 +98,11 @@ import Testing
         #expect(await visitor.isOver())
         #expect(scene.server.connectionCount == 1)
         while await scene.clock.nextSleep() != .seconds(5) {}
-        scene.clock.advance(by: .seconds(5))
-        await until { scene.server.connectionCount == 0 }
+        // That the end has come is acknowledged when the visitor's system likes, and counts as taken.
+        while scene.server.connectionCount != 0 {
+            scene.clock.advance(by: .seconds(5))
+            await turns(20)
+        }
     }
 
     @Test func `Deadlines come in their order, and only those that still count`() async {
