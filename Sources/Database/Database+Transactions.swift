@@ -3,8 +3,13 @@ extension Database {
     ///
     /// Other processes may read meanwhile and not write. Transactions do not nest: an inner one throws.
     @discardableResult
-    public func transaction<T>(_ body: () throws -> T) throws -> T {
-        try run("BEGIN IMMEDIATE")
+    public func transaction<T>(_ body: () throws -> T) throws -> T { try within("BEGIN IMMEDIATE", body) }
+
+    /// All that `body` reads is as it was in one moment, whoever writes meanwhile. It may not write.
+    public func snapshot<T>(_ body: () throws -> T) throws -> T { try within("BEGIN", body) }
+
+    private func within<T>(_ begin: String, _ body: () throws -> T) throws -> T {
+        try run(begin)
         do {
             let result = try body()
             try run("COMMIT")

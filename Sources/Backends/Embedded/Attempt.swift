@@ -1,27 +1,28 @@
-import Storage
 import Synchronization
 
-/// One step of an upload on its way to its answer, which is given once.
+/// One step of a transfer on its way to its answer, which is given once.
 ///
 /// An abort answers at once, whatever the thread that does the work is stuck in; that thread finds out later.
 /// Only a commit that has begun can no longer be aborted.
-final class Attempt: Sendable {
+final class Attempt<Answer: Sendable>: Sendable {
     private enum Phase { case running, committing, answered }
 
     private struct State {
         var phase = Phase.running
-        var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
+        var waiter: CheckedContinuation<Answer, Never>?
     }
 
     private let state: Mutex<State>
+    private let aborted: Answer
 
-    init(_ waiter: CheckedContinuation<UploadMachine.Answer, Never>) {
+    init(_ waiter: CheckedContinuation<Answer, Never>, aborted: Answer) {
+        self.aborted = aborted
         state = Mutex(State(waiter: waiter))
     }
 
     var isAborted: Bool { state.withLock { $0.phase == .answered } }
 
-    func answer(_ answer: UploadMachine.Answer) {
+    func answer(_ answer: Answer) {
         let waiter = state.withLock { state in
             state.phase = .answered
             defer { state.waiter = nil }
@@ -32,7 +33,7 @@ final class Attempt: Sendable {
 
     func abort() {
         let isCommitting = state.withLock { $0.phase == .committing }
-        if !isCommitting { answer(.aborted) }
+        if !isCommitting { answer(aborted) }
     }
 
     /// True where nobody has aborted it, and from then on nobody can.

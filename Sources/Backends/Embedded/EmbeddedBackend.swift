@@ -2,6 +2,7 @@ import Database
 import EventLoop
 import Glibc
 import Storage
+import Synchronization
 
 /// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
 public final class EmbeddedBackend: Backend {
@@ -16,6 +17,19 @@ public final class EmbeddedBackend: Backend {
     /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
     let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
+    /// Copy files as a whole, so they may not keep the ones above from shorter work.
+    let downloading = WorkerThreads("downloads", limit: 8)
+
+    private let servedAt = Mutex<URLBase?>(nil)
+
+    /// What download URLs begin with, up to the slash before `v0`.
+    public typealias URLBase = @Sendable () async throws(StorageError) -> String
+
+    /// Where objects are served, asked for each download URL. Set once, by who wires the listener.
+    public var urlBase: URLBase? {
+        get { servedAt.withLock { $0 } }
+        set { servedAt.withLock { $0 = newValue } }
+    }
 
     public init(_ root: Root) {
         self.root = root
@@ -40,6 +54,21 @@ public final class EmbeddedBackend: Backend {
     ) async throws(StorageError) -> ObjectMetadata {
         try await store.write { try $0.update(reference, change) }
     }
+
+    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
+        let garbage = try await store.write { try $0.delete(reference) }
+        if let garbage { remove(garbage) }
+    }
+
+    public func list(
+        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
+    ) async throws(StorageError) -> Listing {
+        var token: PageToken?
+        if let pageToken { token = try PageToken(pageToken, of: reference) }
+        return try await store.read { [token] in try $0.list(reference, maxResults: maxResults, after: token) }
+    }
+
+    public func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
     /// What is not done behind everybody's back is done at the next start.
     public func settle() async {}

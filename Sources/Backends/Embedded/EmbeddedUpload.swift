@@ -6,6 +6,8 @@ import Synchronization
 
 /// One upload into the embedded engine. Small ones go whole into a row; larger ones chunk by chunk into a file.
 final class EmbeddedUpload: UploadSession {
+    private typealias Attempt = Backends.Attempt<UploadMachine.Answer>
+
     private let upload: Upload
     private let backend: EmbeddedBackend
     /// Steps may be abandoned but never overlap: the next one waits here for the thread of the one before.
@@ -23,7 +25,7 @@ final class EmbeddedUpload: UploadSession {
 
     func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
         await withCheckedContinuation { waiter in
-            let attempt = Attempt(waiter)
+            let attempt = Attempt(waiter, aborted: .aborted)
             current.withLock { $0 = attempt }
             switch step {
             case .sendWhole: sendWhole(attempt)

@@ -22,7 +22,7 @@ extension Database {
     /// Puts an object in the place of what was there. Returns its metadata, and the file that nobody needs any more.
     func put(_ object: NewObject) throws -> (stored: ObjectMetadata, garbage: Int64?) {
         let bucket = try bucket(object.reference.bucket)
-        let garbage = try removeBody(bucket, object.reference)
+        let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
         let now = Timestamp.now
         let generation = try nextGeneration(now)
         let stored = ObjectMetadata(
@@ -76,6 +76,30 @@ extension Database {
         return metadata
     }
 
+    /// Returns the file that nobody needs any more.
+    func delete(_ reference: Reference) throws -> Int64? {
+        guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
+        try run(
+            "DELETE FROM objects WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?",
+            .text(reference.bucket), .name(reference))
+        return try remove(old)
+    }
+
+    /// Where an object's bytes are.
+    func body(of reference: Reference) throws -> NewObject.Body {
+        let body = try first(
+            """
+            SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation)
+            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND objects.name = ?
+            """, .text(reference.bucket), .name(reference)
+        ) { row -> NewObject.Body in
+            if let file = try row.integerOrNil(0) { return .file(file) }
+            return .bytes(try row.blob(1))
+        }
+        guard let body else { throw StorageError.objectNotFound(reference) }
+        return body
+    }
+
     private static let select = """
         SELECT generation, metageneration, size, timeCreated, updated, md5, crc32c,
         cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
@@ -108,19 +132,25 @@ extension Database {
         return lastInsertedRowID
     }
 
-    /// What belongs to the generation that goes. Its file stays until the transaction is on the disk.
-    private func removeBody(_ bucket: Int64, _ reference: Reference) throws -> Int64? {
-        let old = try first(
-            "SELECT generation, file FROM objects WHERE bucket = ? AND name = ?", .integer(bucket), .name(reference)
-        ) { (try $0.integer(0), try $0.integerOrNil(1)) }
-        guard let (generation, file) = old else { return nil }
-        try run("DELETE FROM customMetadata WHERE generation = ?", .integer(generation))
-        guard let file else {
-            try run("DELETE FROM bodies WHERE generation = ?", .integer(generation))
-            return nil
+    /// What of an object is in other tables.
+    private func pieces(of reference: Reference) throws -> Pieces? {
+        try first(
+            """
+            SELECT generation, file FROM objects
+            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
+            """, .text(reference.bucket), .name(reference)
+        ) { Pieces(generation: try $0.integer(0), file: try $0.integerOrNil(1)) }
+    }
+
+    /// Returns the file of the generation that goes: it stays until the transaction is on the disk.
+    private func remove(_ old: Pieces) throws -> Int64? {
+        try run("DELETE FROM customMetadata WHERE generation = ?", .integer(old.generation))
+        if let file = old.file {
+            try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.garbage.value, .integer(file))
+        } else {
+            try run("DELETE FROM bodies WHERE generation = ?", .integer(old.generation))
         }
-        try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.garbage.value, .integer(file))
-        return file
+        return old.file
     }
 
     /// The time in microseconds where the clock allows it; always more than ever before.
@@ -130,6 +160,11 @@ extension Database {
         try run("UPDATE counters SET generation = ?", .integer(next))
         return next
     }
+}
+
+private struct Pieces {
+    var generation: Int64
+    var file: Int64?
 }
 
 extension Value {

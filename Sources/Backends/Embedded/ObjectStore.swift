@@ -1,18 +1,24 @@
 import Database
+import Dispatch
 import EventLoop
 import Glibc
 import Storage
 import Synchronization
 
-/// The embedded engine's database, on a thread of its own where it may block.
+/// The embedded engine's database, on threads of its own where it may block.
 ///
-/// Writes that come in while one commit is under way share the next one.
+/// Writes that come in while one commit is under way share the next one. Reads have a connection and a thread to
+/// themselves, so neither do they wait for the disk, nor does a long one hold up who writes.
 final class ObjectStore: Sendable {
     private let thread = WorkerThreads("store")
+    private let readingThread = WorkerThreads("reading")
     private let root: Root
+    private let isReady = DispatchSemaphore(value: 0)
     private let pending = Mutex<[PendingWrite]>([])
     /// Touched on the thread alone.
     private nonisolated(unsafe) var database: Result<Database, StorageError>?
+    /// Touched on the reading thread alone.
+    private nonisolated(unsafe) var readingDatabase: Database?
 
     private struct PendingWrite {
         var apply: (Database) throws -> Void
@@ -22,7 +28,10 @@ final class ObjectStore: Sendable {
     /// Begins to open the database at once: whatever is asked of the store comes after that.
     init(_ root: Root) {
         self.root = root
-        thread.submit { [self] in database = Result { () throws(StorageError) in try openAndSweep() } }
+        thread.submit { [self] in
+            database = Result { () throws(StorageError) in try openAndSweep() }
+            isReady.signal()
+        }
     }
 
     /// Returns once the database is open, and what a crash has left is swept up. Throws a sentence that names the file.
@@ -48,14 +57,28 @@ final class ObjectStore: Sendable {
 
     // MARK: - Reading
 
-    /// Throws `objectNotFound`, or what the database says.
+    /// All that was written before, as it was in one moment. Throws `objectNotFound`, or what the database says.
     func read<Answer: Sendable>(
         _ query: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
-        let answer = await thread.run { [self] in
-            Result { try query(opened()) }.mapError { StorageError.database($0) }
+        let answer = await readingThread.run { [self] in
+            Result {
+                let database = try openedForReading()
+                return try database.snapshot { try query(database) }
+            }.mapError { StorageError.database($0) }
         }
         return try answer.get()
+    }
+
+    private func openedForReading() throws -> Database {
+        if let readingDatabase { return readingDatabase }
+        isReady.wait()
+        isReady.signal()
+        _ = try opened()
+        let database = try Database(path: root.database, applicationID: Schema.applicationID)
+        try database.execute("PRAGMA query_only = ON")
+        readingDatabase = database
+        return database
     }
 
     // MARK: - Writing

@@ -99,7 +99,8 @@ struct SourceFile {
         return FileIdentity(status)
     }
 
-    private static func kind(of mode: mode_t) -> String {
+    /// What is not a regular file, for people.
+    static func kind(of mode: mode_t) -> String {
         switch mode & S_IFMT {
         case S_IFDIR: "a directory"
         case S_IFIFO: "a pipe"

@@ -1,0 +1,94 @@
+import Database
+import FoundationEssentials
+import Storage
+
+// Whoever knows one of an object's download tokens may fetch it.
+extension Database {
+    func downloadTokens(of reference: Reference) throws -> [String] {
+        let tokens = try first(
+            """
+            SELECT downloadTokens FROM objects
+            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
+            """, .text(reference.bucket), .name(reference)
+        ) { try $0.text(0) }
+        guard let tokens else { throw StorageError.objectNotFound(reference) }
+        return tokens.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Gives the object one new token instead of all others, which counts as a change of its metadata.
+    func replaceDownloadTokens(of reference: Reference) throws -> [String] {
+        let old = try metadata(of: reference)
+        let token = UUID().uuidString.lowercased()
+        try run(
+            "UPDATE objects SET downloadTokens = ?, metageneration = ?, updated = ? WHERE generation = ? AND name = ?"
+                + " AND bucket = (SELECT id FROM buckets WHERE name = ?)",
+            .text(token), .integer(old.metageneration + 1),
+            .integer(max(Timestamp.now, old.updated).microseconds), .integer(old.generation), .name(reference),
+            .text(reference.bucket))
+        return [token]
+    }
+}
+
+extension EmbeddedBackend {
+    func downloadTokens(of reference: Reference) async throws(StorageError) -> [String] {
+        try await store.read { try $0.downloadTokens(of: reference) }
+    }
+
+    /// The tokens from now on: all that were given before are worthless.
+    func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> [String] {
+        try await store.write { try $0.replaceDownloadTokens(of: reference) }
+    }
+
+    /// An object for somebody who knows its name, taken literally, and shows a token. Nil whether there is no such
+    /// object or the token is not one of its own: who asks learns nothing.
+    func servable(bucket: String, name: String, token: String) async throws(StorageError) -> OpenObject? {
+        guard let reference = Self.reference(bucket, name) else { return nil }
+        do throws(StorageError) {
+            return try await open(reference) { database, _ in
+                guard try database.downloadTokens(of: reference).contains(where: { isSame($0, token) }) else {
+                    throw StorageError.objectNotFound(reference)
+                }
+            }
+        } catch  where error.code == .objectNotFound {
+            return nil
+        }
+    }
+
+    private static func reference(_ bucket: String, _ name: String) -> Reference? {
+        do throws(StorageError) {
+            let reference = try Reference(bucket: bucket, path: name)
+            return reference.fullPath.utf8.elementsEqual(name.utf8) ? reference : nil
+        } catch {
+            return nil
+        }
+    }
+
+    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        let tokens = try await downloadTokens(of: reference)
+        let token =
+            if let first = tokens.first { first } else { try await replaceDownloadTokens(of: reference).first ?? "" }
+        return try await url(of: reference, token)
+    }
+
+    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        // Whoever revokes wants the old ones worthless, even where there is nobody to fetch the new one from.
+        let tokens = try await replaceDownloadTokens(of: reference)
+        return try await url(of: reference, tokens.first ?? "")
+    }
+
+    private func url(of reference: Reference, _ token: String) async throws(StorageError) -> String {
+        guard let urlBase else {
+            throw StorageError(
+                .internalError, "There is no address that download URLs could begin with: nothing serves them.")
+        }
+        let base = try await urlBase()
+        return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)?alt=media&token=\(token)"
+    }
+}
+
+/// Takes as long for a token that is nearly right as for any other of its length.
+private func isSame(_ a: String, _ b: String) -> Bool {
+    let (a, b) = (Array(a.utf8), Array(b.utf8))
+    guard a.count == b.count, !a.isEmpty else { return false }
+    return zip(a, b).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+}

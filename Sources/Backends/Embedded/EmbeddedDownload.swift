@@ -1,0 +1,82 @@
+import EventLoop
+import Storage
+import Synchronization
+
+/// One download out of the embedded engine.
+///
+/// A try ends with the generation that it began with, even where that is overwritten or deleted meanwhile: its bytes
+/// are held open. The next try looks again: what was deleted by then is not found, another generation starts anew.
+final class EmbeddedDownload: DownloadSession {
+    private typealias Attempt = Backends.Attempt<DownloadAnswer>
+
+    private static let pieceSize = 1 << 20
+    private static let reportSize: Int64 = 4 << 20
+
+    private let download: Download
+    private let backend: EmbeddedBackend
+    /// Tries may be abandoned but never overlap: the next one waits here for the thread of the one before.
+    private let queue: SerialQueue
+    private let current = Mutex<Attempt?>(nil)
+    /// Touched on the queue alone.
+    private nonisolated(unsafe) let landing: LandingFile
+
+    init(_ download: Download, _ backend: EmbeddedBackend) {
+        self.download = download
+        self.backend = backend
+        queue = SerialQueue(on: backend.downloading)
+        landing = LandingFile(for: download.file)
+    }
+
+    func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
+        await withCheckedContinuation { waiter in
+            let attempt = Attempt(waiter, aborted: .aborted)
+            current.withLock { $0 = attempt }
+            Task {
+                do throws(StorageError) {
+                    let object = try await backend.open(download.reference)
+                    queue.submit { self.land(object, attempt, report) }
+                } catch {
+                    attempt.answer(.failed(error))
+                }
+            }
+        }
+    }
+
+    func abort() { current.withLock { $0 }?.abort() }
+
+    func discard() {
+        abort()
+        queue.submit { self.landing.discard() }
+    }
+
+    private func land(_ object: OpenObject, _ attempt: Attempt, _ report: (Progress) -> Void) {
+        guard !attempt.isAborted else { return }
+        defer { landing.park() }
+        do throws(StorageError) {
+            try landing.open(for: object.metadata.generation) { !attempt.isAborted }
+            try copy(object, attempt, report)
+            guard !attempt.isAborted else { return }
+            let hasLanded = try landing.finish(
+                size: object.metadata.size, crc32c: object.metadata.crc32c, if: attempt.mayCommit)
+            if hasLanded { attempt.answer(.completed(object.metadata)) }
+        } catch {
+            attempt.answer(.failed(error.about(download.reference)))
+        }
+    }
+
+    private func copy(_ object: OpenObject, _ attempt: Attempt, _ report: (Progress) -> Void) throws(StorageError) {
+        let size = object.metadata.size
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var reported = landing.offset
+        while landing.offset < size, !attempt.isAborted {
+            let count = min(Int64(Self.pieceSize), size - landing.offset)
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(count)])
+            try object.read(into: piece, at: landing.offset)
+            try landing.append(UnsafeRawBufferPointer(piece))
+            guard landing.offset - reported >= Self.reportSize || landing.offset == size else { continue }
+            reported = landing.offset
+            if !attempt.isAborted { report(Progress(completedUnitCount: reported, totalUnitCount: size)) }
+        }
+    }
+}

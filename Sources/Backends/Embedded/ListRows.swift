@@ -1,0 +1,83 @@
+import Database
+import Glibc
+import Storage
+
+// A listing walks over names in the order of the primary key. Where one has a slash it is a prefix: then it goes on
+// behind all names with that prefix, however many there are.
+extension Database {
+    func list(_ reference: Reference, maxResults: Int, after token: PageToken?) throws -> Listing {
+        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(reference.bucket)) { try $0.integer(0) }
+        guard let bucket = found else { return Listing() }
+        let below = reference.namesBelow
+        // No UTF-8 has the byte 0xFF.
+        let end = below.isEmpty ? [0xFF] : below.dropLast() + [UInt8(ascii: "/") + 1]
+        var page = Page(reference, maxResults)
+        var start: [UInt8]? = token?.next ?? below
+        while let from = start {
+            start = nil
+            try scan(
+                "SELECT name FROM objects WHERE bucket = ? AND name >= ? AND name < ? ORDER BY name",
+                .integer(bucket), .blob(from), .blob(end)
+            ) { row in
+                switch try row.withBytes(0, { page.take($0) }) {
+                case .nextName: return true
+                case .nameFrom(let name): start = name
+                case .end: break
+                }
+                return false
+            }
+        }
+        return page.listing
+    }
+}
+
+/// A page of a listing that is being filled.
+private struct Page {
+    enum Next {
+        case nextName
+        case nameFrom([UInt8])
+        case end
+    }
+
+    private(set) var listing = Listing()
+    private let reference: Reference
+    private let below: Int
+    private var room: Int
+    private var last: [UInt8]?
+
+    init(_ reference: Reference, _ room: Int) {
+        self.reference = reference
+        self.room = room
+        below = reference.namesBelow.count
+    }
+
+    mutating func take(_ name: UnsafeRawBufferPointer) -> Next {
+        guard name.count > below, let start = name.baseAddress else { return .nextName }
+        guard let slash = memchr(start + below, Int32(UInt8(ascii: "/")), name.count - below) else {
+            return add(name, to: \.items) ? .nextName : .end
+        }
+        let prefix = name.prefix(UnsafeRawPointer(slash) - start)
+        guard add(.init(rebasing: prefix), to: \.prefixes) else { return .end }
+        return .nameFrom(prefix + [UInt8(ascii: "/") + 1])
+    }
+
+    /// False where it no longer fits in. What is no reference is left out.
+    private mutating func add(_ name: UnsafeRawBufferPointer, to list: WritableKeyPath<Listing, [Reference]>) -> Bool {
+        guard let child = child(name) else { return true }
+        guard room > 0 else {
+            listing.pageToken = last.map { PageToken(after: $0).text(for: reference) }
+            return false
+        }
+        room -= 1
+        last = Array(name) + (list == \.prefixes ? [UInt8(ascii: "/")] : [])
+        listing[keyPath: list].append(child)
+        return true
+    }
+
+    private func child(_ name: UnsafeRawBufferPointer) -> Reference? {
+        guard name.count > below, let segment = String(validating: name.dropFirst(below), as: UTF8.self) else {
+            return nil
+        }
+        do throws(StorageError) { return try reference.child(segment) } catch { return nil }
+    }
+}

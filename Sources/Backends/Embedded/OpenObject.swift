@@ -1,0 +1,128 @@
+import Database
+import EventLoop
+import Glibc
+import Storage
+
+/// One generation of an object, held open: its bytes can be read to the end, even after it was overwritten or deleted.
+struct OpenObject: Sendable {
+    enum Body: Sendable {
+        case bytes([UInt8])
+        case file(OpenFile)
+    }
+
+    let metadata: ObjectMetadata
+    let body: Body
+
+    /// Fills the buffer, which may not reach beyond the object's size. Blocks where the bytes are in a file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
+        let count: Int
+        switch body {
+        case .bytes(let bytes):
+            count = max(0, min(buffer.count, bytes.count - Int(offset)))
+            bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0.dropFirst(Int(offset)).prefix(count))) }
+        case .file(let file):
+            count = try reading { () throws(SystemError) in try file.read(into: buffer, at: offset) }
+        }
+        guard count == buffer.count else { throw damaged("they end after \(offset + Int64(count)) bytes") }
+    }
+
+    /// All bytes, verified. Blocks where they are in a file.
+    func readWhole() throws(StorageError) -> [UInt8] {
+        let bytes: [UInt8]
+        switch body {
+        case .bytes(let all): bytes = all
+        case .file(let file): bytes = try readWhole(file)
+        }
+        guard bytes.count == metadata.size else { throw damaged("there are \(bytes.count) of them") }
+        var checksum = Checksum()
+        bytes.withUnsafeBytes { checksum.updateCRC($0) }
+        guard checksum.crc32c == metadata.crc32c else { throw damaged("their CRC32C is another") }
+        return bytes
+    }
+
+    private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
+        // No damaged row makes this take more memory than there are bytes.
+        let size = Int(try reading { () throws(SystemError) in try file.status() }.st_size)
+        guard size == metadata.size else { throw damaged("there are \(size) of them") }
+        var outcome = Result<Int, SystemError>.success(0)
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            outcome = Result { () throws(SystemError) in try file.read(into: .init(buffer), at: 0) }
+            if case .success(let filled) = outcome { count = filled }
+        }
+        _ = try reading { () throws(SystemError) in try outcome.get() }
+        return bytes
+    }
+
+    private func reading<Result>(_ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw Self.unreadable(metadata.reference, error.reason)
+        }
+    }
+
+    private func damaged(_ how: String) -> StorageError {
+        StorageError(
+            .nonMatchingChecksum,
+            "The \(metadata.size) bytes of object \(metadata.reference.fullPath) are damaged: \(how)."
+        ).about(metadata.reference)
+    }
+
+    static func unreadable(_ reference: Reference, _ why: String) -> StorageError {
+        StorageError(.unknown, "The bytes of object \(reference.fullPath) cannot be read: \(why).").about(reference)
+    }
+}
+
+extension EmbeddedBackend {
+    /// Throws what `check` throws before it touches any bytes, `objectNotFound`, or why they cannot be had.
+    func open(
+        _ reference: Reference, if check: @escaping @Sendable (Database, ObjectMetadata) throws -> Void = { _, _ in }
+    ) async throws(StorageError) -> OpenObject {
+        var missed: Int64?
+        while true {
+            let (metadata, body) = try await store.read { database in
+                let metadata = try database.metadata(of: reference)
+                try check(database, metadata)
+                return (metadata, try database.body(of: reference))
+            }
+            switch body {
+            case .bytes(let bytes): return OpenObject(metadata: metadata, body: .bytes(bytes))
+            case .file(let id):
+                switch await open(file: id) {
+                case .success(let file): return OpenObject(metadata: metadata, body: .file(file))
+                // Overwritten or deleted since the row was read: then the row says so.
+                case .failure(let error) where error.code == ENOENT && missed != metadata.generation:
+                    missed = metadata.generation
+                case .failure(let error):
+                    throw OpenObject.unreadable(reference, "\(root.object(id)): \(error.reason)")
+                }
+            }
+        }
+    }
+
+    private func open(file: Int64) async -> Result<OpenFile, SystemError> {
+        await files.run { [root] in
+            Result { () throws(SystemError) in try OpenFile(root.object(file), O_RDONLY) }
+        }
+    }
+
+    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    {
+        let object = try await open(reference) { _, metadata in
+            guard metadata.size <= maxSize else { throw StorageError.sizeExceeded(metadata, maxSize) }
+        }
+        return try await files.run { Result { () throws(StorageError) in try object.readWhole() } }.get()
+    }
+}
+
+extension StorageError {
+    fileprivate static func sizeExceeded(_ object: ObjectMetadata, _ maxSize: Int64) -> StorageError {
+        StorageError(
+            .downloadSizeExceeded,
+            """
+            Object \(object.reference.fullPath) has \(object.size) bytes, \
+            which exceeds the maximum of \(maxSize) bytes.
+            """
+        ).about(object.reference)
+    }
+}

@@ -1,0 +1,150 @@
+import CSystem
+import Glibc
+import Storage
+
+/// The file that a download arrives in, beside the one that it becomes: that one is replaced in one moment, when
+/// all bytes are on the disk and have the checksum that they should have.
+///
+/// For one thread at a time, which may block. A link at the target is itself replaced, not what it leads to; a target
+/// that is no file, or leads to none, is refused. While it is parked its file is anybody's: whatever is in it is read
+/// again before it goes on, so that bytes which were changed meanwhile do not pass for those that arrived.
+final class LandingFile {
+    private static let writebackSize: Int64 = 8 << 20
+    private static let rereadSize = 1 << 20
+
+    /// All bytes before it have arrived.
+    private(set) var offset: Int64 = 0
+    private let target: LandingPlace
+    private var generation: Int64?
+    private var temporary: Temporary?
+    private var file: OpenFile?
+    private var checksum = Checksum()
+    private var writtenBack: Int64 = 0
+
+    private struct Temporary {
+        let path: String
+        let inode: ino_t
+        let device: dev_t
+    }
+
+    init(for path: String) { target = LandingPlace(path: path) }
+
+    /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
+    /// it may not go on any more. Throws `unknown` that names path and reason.
+    func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
+        if generation != self.generation { discard() }
+        self.generation = generation
+        guard file == nil else { return }
+        try target.check()
+        if try !reopen(while: mayGoOn) { try create() }
+    }
+
+    /// Writes all of it behind what is there.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
+        let file = try opened()
+        try target.writing { () throws(SystemError) in try file.write(bytes, at: offset) }
+        checksum.updateCRC(bytes)
+        offset += Int64(bytes.count)
+        guard offset - writtenBack >= Self.writebackSize else { return }
+        csystem_start_writeback(file.raw, writtenBack, offset - writtenBack)
+        writtenBack = offset
+    }
+
+    /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
+    /// is not compared. Bytes that are not what they should be are thrown away with `nonMatchingChecksum`.
+    func finish(size: Int64, crc32c: UInt32?, if mayCommit: () -> Bool) throws(StorageError) -> Bool {
+        let file = try opened()
+        guard offset == size, crc32c == nil || crc32c == checksum.crc32c else {
+            let arrived = offset
+            discard()
+            throw Self.damaged(target.path, arrived, size)
+        }
+        try target.writing { () throws(SystemError) in try file.sync() }
+        try target.check()
+        guard let temporary, mayCommit() else { return false }
+        try target.take(temporary.path, file)
+        self.temporary = nil
+        discard()
+        try target.syncDirectory()
+        return true
+    }
+
+    /// Holds no descriptor while it does not move.
+    func park() { file = nil }
+
+    /// Leaves nothing behind but what is in its place already.
+    func discard() {
+        park()
+        if let temporary { unlink(temporary.path) }
+        temporary = nil
+        generation = nil
+        offset = 0
+    }
+
+    private func opened() throws(StorageError) -> OpenFile {
+        guard let file else { throw StorageError(.internalError, "The file \(target.path) was not opened.") }
+        return file
+    }
+
+    private static func damaged(_ path: String, _ arrived: Int64, _ size: Int64) -> StorageError {
+        let how = arrived == size ? "their CRC32C is another" : "there are \(arrived) of them"
+        var error = StorageError(
+            .nonMatchingChecksum,
+            "File \(path) was not written: the \(size) bytes did not arrive as they were sent: \(how).")
+        error.file = path
+        return error
+    }
+}
+
+// MARK: - Opening
+
+extension LandingFile {
+    private func create() throws(StorageError) {
+        let path = target.newTemporaryPath
+        let opened = try target.writing { () throws(SystemError) in
+            try OpenFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        }
+        let status = try target.writing { () throws(SystemError) in try opened.status() }
+        temporary = Temporary(path: path, inode: status.st_ino, device: status.st_dev)
+        checksum = Checksum()
+        (file, offset, writtenBack) = (opened, 0, 0)
+    }
+
+    /// False where what was parked is not there any more.
+    private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
+        guard let temporary, let opened = try openAgain(temporary.path) else { return false }
+        let status = try target.writing { () throws(SystemError) in try opened.status() }
+        guard status.st_ino == temporary.inode, status.st_dev == temporary.device else { return false }
+        offset = min(offset, Int64(status.st_size))
+        writtenBack = min(offset, writtenBack)
+        if try reread(opened, while: mayGoOn) { file = opened }
+        return true
+    }
+
+    private func openAgain(_ path: String) throws(StorageError) -> OpenFile? {
+        do throws(SystemError) {
+            return try OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+        } catch {
+            // Gone, or another one in its place.
+            if error.code == ENOENT || error.code == ELOOP { return nil }
+            throw target.unwritable(error)
+        }
+    }
+
+    private func reread(_ file: OpenFile, while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.rereadSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        checksum = Checksum()
+        var place: Int64 = 0
+        while place < offset {
+            guard mayGoOn() else { return false }
+            let piece = UnsafeMutableRawBufferPointer(
+                rebasing: buffer.prefix(Int(min(offset - place, Int64(buffer.count)))))
+            let count = try target.writing { () throws(SystemError) in try file.read(into: piece, at: place) }
+            checksum.updateCRC(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+            place += Int64(count)
+            if count < piece.count { offset = place }
+        }
+        return true
+    }
+}
