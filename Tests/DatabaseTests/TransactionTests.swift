@@ -29,6 +29,19 @@ import Testing
         #expect(try answer == 42 && count(other) == 2)
     }
 
+    @Test func `A snapshot stays as it began, and holds up nobody who writes`() throws {
+        let other = try scratch.open()
+        try database.snapshot {
+            let before = try count(database)
+            try other.run("INSERT INTO t VALUES (1)")
+            let after = try count(database)
+            #expect(before == 0 && after == 0)
+        }
+        #expect(try count(database) == 1)
+        #expect(throws: Refusal.self) { try database.snapshot { throw Refusal() } }
+        #expect(try database.snapshot { try count(database) } == 1)
+    }
+
     @Test func `Nothing is kept after an error`() throws {
         #expect(throws: Refusal.self) {
             try database.transaction {

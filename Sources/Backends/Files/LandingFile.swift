@@ -59,7 +59,11 @@ final class LandingFile {
             discard()
             throw Self.damaged(target.path, arrived, size)
         }
-        try target.writing { () throws(SystemError) in try file.sync() }
+        try target.writing { () throws(SystemError) in
+            // Somebody may have put more behind it while it was parked.
+            guard ftruncate(file.raw, off_t(size)) == 0 else { throw .last }
+            try file.sync()
+        }
         try target.check()
         guard let temporary, mayCommit() else { return false }
         try target.take(temporary.path, file)
@@ -114,7 +118,8 @@ extension LandingFile {
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
         guard let temporary, let opened = try openAgain(temporary.path) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
-        guard status.st_ino == temporary.inode, status.st_dev == temporary.device else { return false }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_ino == temporary.inode, status.st_dev == temporary.device
+        else { return false }
         offset = min(offset, Int64(status.st_size))
         writtenBack = min(offset, writtenBack)
         if try reread(opened, while: mayGoOn) { file = opened }

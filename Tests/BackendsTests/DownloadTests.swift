@@ -1,0 +1,154 @@
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Deleting and fetching, whatever the engine.
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+    @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, 4 << 20, (9 << 20) + 12_345])
+    func `What was uploaded is what is fetched`(size: Int) async throws {
+        let bytes = noise(size, seed: UInt64(size))
+        for place in ConformanceTests.places {
+            let (place, scratch, reports) = (try await place.init(), try Scratch(), Reports())
+            let stored = try await place.backend.put(bytes, at: "a/b")
+            #expect(try await place.backend.data("a/b") == bytes)
+            let file = try scratch.file("file", [1, 2, 3])
+            let session = try place.backend.download("a/b", to: file)
+            #expect(await session.fetch(reports.take) == .completed(stored))
+            #expect(try contentsOf(file) == bytes)
+            #expect(try names(in: scratch.path) == ["file"])
+            #expect(reports.counts == reports.counts.sorted() && reports.counts.last ?? 0 == size)
+            #expect(reports.totals.isSubset(of: [Int64(size)]))
+        }
+    }
+
+    @Test(arguments: [10, 200_000])
+    func `More than was asked for is refused, and both sizes are named`(size: Int) async throws {
+        for place in ConformanceTests.places {
+            let place = try await place.init()
+            try await place.backend.put(noise(size), at: "a")
+            #expect(try await place.backend.data("a", maxSize: Int64(size)) == noise(size))
+            for limit in [Int64(size) - 1, 0, -1] {
+                let error = try await failure { _ = try await place.backend.data("a", maxSize: limit) }
+                #expect(error.code == .downloadSizeExceeded && error.object == "a")
+                #expect(error.message.contains(" \(size) ") && error.message.contains(" \(limit) "))
+            }
+        }
+    }
+
+    @Test(arguments: [10, 200_000])
+    func `What was deleted is gone, its space too, and may come again`(size: Int) async throws {
+        for place in ConformanceTests.places {
+            let (place, scratch) = (try await place.init(), try Scratch())
+            let first = try await place.backend.put(noise(size), at: "dir/a")
+            try await place.backend.delete("dir/a")
+            let missing = StorageError.objectNotFound(try ref("dir/a"))
+            #expect(try await failure { _ = try await place.backend.metadata(of: ref("dir/a")) } == missing)
+            #expect(try await failure { _ = try await place.backend.data("dir/a") } == missing)
+            #expect(try await failure { try await place.backend.fetch("dir/a", to: scratch.path + "/x") } == missing)
+            #expect(try await failure { try await place.backend.delete("dir/a") } == missing)
+            #expect(try await failure { try await place.backend.delete("dir") }.code == .objectNotFound)
+            #expect(try await settledNames(in: scratch.path, []) == [])
+            if let place = place as? EmbeddedUnderTest { #expect(try await place.settledContents(.none) == .none) }
+            #expect(try await place.backend.put(noise(3), at: "dir/a").generation > first.generation)
+            #expect(try await place.backend.data("dir/a") == noise(3))
+        }
+    }
+
+    @Test func `Deleting one leaves its neighbours alone`() async throws {
+        for place in ConformanceTests.places {
+            let place = try await place.init()
+            for name in ["a", "a/b", "a/b/c", "ab"] { try await place.backend.put([UInt8(name.count)], at: name) }
+            try await place.backend.delete("a/b")
+            for name in ["a", "a/b/c", "ab"] {
+                #expect(try await place.backend.data(name) == [UInt8(name.count)])
+            }
+        }
+    }
+
+    @Test func `A file stays as it is where nothing arrives`() async throws {
+        for place in ConformanceTests.places {
+            let (place, scratch) = (try await place.init(), try Scratch())
+            let file = try scratch.file("file", [1, 2, 3])
+            let error = try await failure { try await place.backend.fetch("missing", to: file) }
+            #expect(error == .objectNotFound(try ref("missing")))
+            #expect(try contentsOf(file) == [1, 2, 3])
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func `An abort at any report, then another try, goes on and ends with the right bytes`(victim: Int) async throws {
+        let bytes = noise((14 << 20) + 77)
+        for place in ConformanceTests.places {
+            let (place, scratch) = (try await place.init(), try Scratch())
+            let stored = try await place.backend.put(bytes, at: "a")
+            let file = try scratch.file("file", [1, 2, 3])
+            let session = try place.backend.download("a", to: file)
+            let (before, after) = (Reports(), Reports())
+            let answer = await session.fetch { progress in
+                before.take(progress)
+                if before.counts.count == victim + 1 { session.abort() }
+            }
+            #expect(answer == .aborted && before.counts.count == victim + 1)
+            #expect(try contentsOf(file) == [1, 2, 3])
+            #expect(try names(in: scratch.path).count == 2)
+            #expect(await session.fetch(after.take) == .completed(stored))
+            #expect(try contentsOf(file) == bytes)
+            #expect(try names(in: scratch.path) == ["file"])
+            let last = try #require(before.counts.last)
+            #expect(after.counts.allSatisfy { $0 > last }, "it began anew")
+        }
+    }
+
+    @Test(arguments: 0..<12)
+    func `An abort at any moment leaves nothing half done`(moment: Int) async throws {
+        let bytes = noise(2 << 20)
+        for place in ConformanceTests.places {
+            let (place, scratch) = (try await place.init(), try Scratch())
+            try await place.backend.put(bytes, at: "a")
+            let session = try place.backend.download("a", to: scratch.path + "/file")
+            var answer = DownloadAnswer.aborted
+            for round in 0..<3 where answer == .aborted {
+                async let next = session.fetch { _ in }
+                for _ in 0..<(moment * moment * (round + 1)) { await Task.yield() }
+                session.abort()
+                answer = await next
+                let isThere = try names(in: scratch.path).contains("file")
+                #expect(isThere == (answer != .aborted))
+            }
+            if answer == .aborted { answer = await session.fetch { _ in } }
+            guard case .completed = answer else { return #expect(Bool(false), "\(answer)") }
+            #expect(try contentsOf(scratch.path + "/file") == bytes)
+            #expect(try names(in: scratch.path) == ["file"])
+        }
+    }
+
+    @Test func `What was overwritten during a pause is fetched anew`() async throws {
+        for place in ConformanceTests.places {
+            let (place, scratch) = (try await place.init(), try Scratch())
+            try await place.backend.put(noise(9 << 20), at: "a")
+            let session = try place.backend.download("a", to: scratch.path + "/file")
+            #expect(await session.fetch { _ in session.abort() } == .aborted)
+            let bytes = noise(5 << 20, seed: 2)
+            let stored = try await place.backend.put(bytes, at: "a")
+            let reports = Reports()
+            #expect(await session.fetch(reports.take) == .completed(stored))
+            #expect(reports.counts == [4 << 20, 5 << 20])
+            #expect(try contentsOf(scratch.path + "/file") == bytes)
+            #expect(try names(in: scratch.path) == ["file"])
+        }
+    }
+
+    @Test func `What was deleted during a pause is not found`() async throws {
+        for place in ConformanceTests.places {
+            let (place, scratch) = (try await place.init(), try Scratch())
+            try await place.backend.put(noise(9 << 20), at: "a")
+            let session = try place.backend.download("a", to: scratch.path + "/file")
+            #expect(await session.fetch { _ in session.abort() } == .aborted)
+            try await place.backend.delete("a")
+            #expect(await session.fetch { _ in } == .failed(.objectNotFound(try ref("a"))))
+            session.discard()
+        }
+    }
+}

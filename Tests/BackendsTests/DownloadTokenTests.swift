@@ -1,0 +1,109 @@
+import Database
+import EventLoop
+import Storage
+import Testing
+
+@testable import Backends
+
+@Suite(.timeLimit(.minutes(5))) struct DownloadTokenTests {
+    private func servable(_ place: EmbeddedUnderTest, _ name: String, _ token: String) async throws -> OpenObject? {
+        try await place.backend.servable(bucket: "b", name: name, token: token)
+    }
+
+    @Test(arguments: [0, 10, 200_000])
+    func `Who has the token gets the object`(size: Int) async throws {
+        let place = try await EmbeddedUnderTest()
+        let stored = try await place.backend.put(noise(size), at: "a/b")
+        let tokens = try await place.backend.downloadTokens(of: ref("a/b"))
+        let token = try #require(tokens.first)
+        let object = try #require(try await servable(place, "a/b", token))
+        #expect(tokens.count == 1 && object.metadata == stored)
+        try await place.backend.delete("a/b")
+        #expect(try await place.settledContents(.none) == .none)
+        #expect(try await place.backend.files.run { Result { try object.readWhole() } }.get() == noise(size))
+    }
+
+    @Test func `Who has not gets nothing, and learns nothing`() async throws {
+        let place = try await EmbeddedUnderTest()
+        for name in ["a", "other"] { try await place.backend.put([1], at: name) }
+        let token = try #require(try await place.backend.downloadTokens(of: ref("a")).first)
+        let other = try #require(try await place.backend.downloadTokens(of: ref("other")).first)
+        #expect(token != other)
+        for wrong in ["", other, token + "x", String(token.dropLast()), token.uppercased() + "!", ",", "\0", "é"] {
+            #expect(try await servable(place, "a", wrong) == nil)
+        }
+        for name in ["", "/a", "a/", "//a", "missing", "a\n", "a\0"] {
+            #expect(try await servable(place, name, token) == nil)
+        }
+        #expect(try await place.backend.servable(bucket: "c", name: "a", token: token) == nil)
+        #expect(try await place.backend.servable(bucket: "", name: "a", token: token) == nil)
+    }
+
+    @Test func `Any of several tokens will do`() async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put([1], at: "a")
+        try await place.backend.store.write { _ = try $0.run("UPDATE objects SET downloadTokens = 'one,two'") }
+        #expect(try await place.backend.downloadTokens(of: ref("a")) == ["one", "two"])
+        for token in ["one", "two"] { #expect(try await servable(place, "a", token) != nil) }
+        for token in ["one,two", "", "on", "twoo"] { #expect(try await servable(place, "a", token) == nil) }
+    }
+
+    @Test func `New tokens make the old ones worthless, and count as a change`() async throws {
+        let place = try await EmbeddedUnderTest()
+        var stored = try await place.backend.put([1], at: "a")
+        let old = try await place.backend.downloadTokens(of: ref("a"))
+        let new = try await place.backend.replaceDownloadTokens(of: ref("a"))
+        #expect(try await new == place.backend.downloadTokens(of: ref("a")))
+        #expect(Set(old).isDisjoint(with: new) && new.count == 1)
+        #expect(try await servable(place, "a", #require(old.first)) == nil)
+        #expect(try await servable(place, "a", #require(new.first)) != nil)
+        let changed = try await place.backend.metadata(of: ref("a"))
+        (stored.metageneration, stored.updated) = (2, changed.updated)
+        #expect(changed == stored)
+        try await place.backend.put([2], at: "a")
+        #expect(try await servable(place, "a", #require(new.first)) == nil)
+        let missing = try await failure { _ = try await place.backend.replaceDownloadTokens(of: ref("x")) }
+        #expect(try missing == .objectNotFound(ref("x")))
+    }
+
+    @Test func `A URL names the object and its token`() async throws {
+        let place = try await EmbeddedUnderTest()
+        place.backend.urlBase = { () async throws(StorageError) in "http://127.0.0.1:9199" }
+        let name = "dir/ä b+&?#%.txt"
+        try await place.backend.put([1], at: name)
+        let url = try await place.backend.downloadURL(name)
+        let token = try #require(try await place.backend.downloadTokens(of: ref(name)).first)
+        let path = "/v0/b/b/o/dir%2F%C3%A4%20b%2B%26%3F%23%25.txt"
+        #expect(url == "http://127.0.0.1:9199\(path)?alt=media&token=\(token)")
+        #expect(try await place.backend.downloadURL(name) == url)
+        #expect(try Reference(url: url) == ref(name))
+        let next = try await place.backend.revokeDownloadURL(name)
+        #expect(next != url && next.hasPrefix("http://127.0.0.1:9199\(path)?alt=media&token="))
+        #expect(try await servable(place, name, token) == nil)
+        #expect(try await place.backend.downloadURL(name) == next)
+    }
+
+    @Test func `An object without a token is given one`() async throws {
+        let place = try await EmbeddedUnderTest()
+        place.backend.urlBase = { () async throws(StorageError) in "" }
+        try await place.backend.put([1], at: "a")
+        try await place.backend.store.write { _ = try $0.run("UPDATE objects SET downloadTokens = ''") }
+        #expect(try await servable(place, "a", "") == nil)
+        let url = try await place.backend.downloadURL("a")
+        let token = try #require(try await place.backend.downloadTokens(of: ref("a")).first)
+        #expect(url.hasSuffix("token=\(token)") && !token.isEmpty)
+        #expect(try await place.backend.metadata(of: ref("a")).metageneration == 2)
+    }
+
+    @Test func `Without anybody who serves there is no URL, and with a broken one its error`() async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put([1], at: "a")
+        let unserved = try await failure { _ = try await place.backend.downloadURL("a") }
+        #expect(unserved.code == .internalError && unserved.message.contains("nothing serves them"))
+        let broken = StorageError(.unknown, "The port is taken.")
+        place.backend.urlBase = { () async throws(StorageError) in throw broken }
+        #expect(try await failure { _ = try await place.backend.downloadURL("a") } == broken)
+        let missing = try await failure { _ = try await place.backend.downloadURL("x") }
+        #expect(try missing == .objectNotFound(ref("x")))
+    }
+}

@@ -1,0 +1,157 @@
+import Database
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+@Suite(.timeLimit(.minutes(5))) struct EmbeddedDownloadTests {
+    private let bytes = noise((9 << 20) + 5)
+
+    /// Fetches 9 MiB, and does something to the object while the first 4 MiB are in the file.
+    private func fetch(
+        in place: EmbeddedUnderTest, meanwhile: (any DownloadSession) async throws -> Void
+    ) async throws -> DownloadAnswer {
+        try await place.backend.put(bytes, at: "a")
+        let stop = Stop()
+        let session = try place.backend.download("a", to: place.scratch.path + "/file")
+        async let answer = session.fetch { if $0.completedUnitCount == 4 << 20 { stop.wait() } }
+        await stop.reached()
+        try await meanwhile(session)
+        stop.open()
+        return await answer
+    }
+
+    @Test func `An object that is deleted while it is fetched arrives whole`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let answer = try await fetch(in: place) { _ in
+            try await place.backend.delete("a")
+            #expect(try await place.settledContents(.none) == .none)
+        }
+        guard case .completed(let metadata) = answer else { return #expect(Bool(false), "\(answer)") }
+        #expect(metadata.size == bytes.count)
+        #expect(try contentsOf(place.scratch.path + "/file") == bytes)
+    }
+
+    @Test func `One that is overwritten while it is fetched arrives as it was`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let answer = try await fetch(in: place) { _ in
+            try await place.backend.put(noise(300_000, seed: 9), at: "a")
+            let expected = Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1)
+            #expect(try await place.settledContents(expected) == expected)
+        }
+        guard case .completed(let metadata) = answer else { return #expect(Bool(false), "\(answer)") }
+        #expect(metadata.size == bytes.count)
+        #expect(try contentsOf(place.scratch.path + "/file") == bytes)
+        #expect(try await place.backend.data("a") == noise(300_000, seed: 9))
+    }
+
+    @Test func `An abort answers while the thread is stuck, and the next try waits for it`() async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put(bytes, at: "a")
+        let stop = Stop()
+        let session = try place.backend.download("a", to: place.scratch.path + "/file")
+        async let first = session.fetch { _ in stop.wait() }
+        await stop.reached()
+        session.abort()
+        #expect(await first == .aborted)
+        async let second = session.fetch { _ in }
+        stop.open()
+        guard case .completed = await second else { return #expect(Bool(false), "it did not go on") }
+        #expect(try contentsOf(place.scratch.path + "/file") == bytes)
+        #expect(try names(in: place.scratch.path) == ["file", "root"])
+    }
+
+    @Test func `What is discarded leaves nothing, even while it is being written`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let answer = try await fetch(in: place) { $0.discard() }
+        #expect(answer == .aborted)
+        #expect(try await settledNames(in: place.scratch.path, ["root"]) == ["root"])
+    }
+
+    @Test(arguments: [10, 200_000])
+    func `Damaged bytes are neither returned nor put in place`(size: Int) async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put(noise(size), at: "a")
+        if size == 10 {
+            try await place.backend.store.write {
+                _ = try $0.run("UPDATE bodies SET bytes = ?", .blob(noise(size, seed: 2)))
+            }
+        } else {
+            let name = try #require(try place.names().first)
+            _ = try place.scratch.file("root/objects/" + name, noise(size, seed: 2))
+        }
+        try await expectDamage(in: place)
+    }
+
+    @Test(arguments: [0, 199_999, 200_001])
+    func `A file of another size is damaged`(size: Int) async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put(noise(200_000), at: "a")
+        let name = try #require(try place.names().first)
+        _ = try place.scratch.file("root/objects/" + name, noise(size))
+        let error = try await failure { _ = try await place.backend.data("a") }
+        #expect(error.code == .nonMatchingChecksum && error.object == "a")
+        guard size < 200_000 else { return }
+        try await expectDamage(in: place)
+    }
+
+    private func expectDamage(in place: EmbeddedUnderTest) async throws {
+        let file = try place.scratch.file("file", [1])
+        let read = try await failure { _ = try await place.backend.data("a") }
+        #expect(read.code == .nonMatchingChecksum && read.object == "a")
+        let fetched = try await failure { try await place.backend.fetch("a", to: file) }
+        #expect(fetched.code == .nonMatchingChecksum && fetched.object == "a")
+        #expect(try await settledNames(in: place.scratch.path, ["file", "root"]) == ["file", "root"])
+        #expect(try contentsOf(file) == [1])
+    }
+
+    @Test func `A file that is missing is an error that names it`() async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put(noise(200_000), at: "a")
+        let path = place.root.objects + "/" + (try #require(try place.names().first))
+        #expect(unlink(path) == 0)
+        let error = try await failure { _ = try await place.backend.data("a") }
+        #expect(error.code == .unknown && error.message.contains(path) && error.object == "a")
+    }
+
+    @Test func `Whoever reads while others overwrite and delete gets one of the objects, whole`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let versions = [noise(70_000, seed: 1), noise(90_000, seed: 2), noise(100, seed: 3)]
+        let isDone = Reports()
+        async let changes: Void = {
+            for round in 0..<60 {
+                try await place.backend.put(versions[round % 3], at: "a")
+                if round % 4 == 3 { try await place.backend.delete("a") }
+            }
+            isDone.take(Progress(completedUnitCount: 0, totalUnitCount: 0))
+        }()
+        while isDone.counts.isEmpty {
+            do {
+                let bytes = try await place.backend.data("a")
+                #expect(versions.contains(bytes))
+            } catch let error as StorageError where error.code == .objectNotFound {
+                continue
+            }
+        }
+        try await changes
+    }
+
+    @Test func `Uploads and deletions of one name at once leave all or nothing`() async throws {
+        let place = try await EmbeddedUnderTest()
+        for round in 0..<30 {
+            let bytes = noise(round % 2 == 0 ? 100 : 80_000)
+            try await place.backend.put([1], at: "a")
+            async let put = place.backend.put(bytes, at: "a")
+            async let gone: Void = place.backend.delete("a")
+            _ = try await (put, gone)
+            let left = try await place.backend.list("").items.count
+            if left == 1 { #expect(try await place.backend.data("a") == bytes) }
+            let isFile = Int64(bytes.count > 1000 ? left : 0)
+            let expected = Contents(
+                objects: Int64(left), rows: Int64(left) - isFile, files: isFile, filesOnDisk: isFile)
+            #expect(try await place.settledContents(expected) == expected)
+        }
+    }
+}

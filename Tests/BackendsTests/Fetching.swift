@@ -1,0 +1,93 @@
+import Dispatch
+import Glibc
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Backends
+
+private let caller = Caller(patience: .seconds(10))
+
+extension Backend {
+    func list(
+        _ path: String, _ maxResults: Int = Listing.mostResults, after token: String? = nil, in bucket: String = "b"
+    ) async throws -> Listing {
+        try await list(ref(path, in: bucket), maxResults: maxResults, pageToken: token, for: caller)
+    }
+
+    func delete(_ path: String) async throws { try await delete(ref(path), for: caller) }
+
+    func data(_ path: String, maxSize: Int64 = .max) async throws -> [UInt8] {
+        try await data(of: ref(path), maxSize: maxSize, for: caller)
+    }
+
+    func downloadURL(_ path: String) async throws -> String { try await downloadURL(of: ref(path), for: caller) }
+
+    func revokeDownloadURL(_ path: String) async throws -> String {
+        try await revokeDownloadURL(of: ref(path), for: caller)
+    }
+
+    func download(_ path: String, to file: String) throws -> any DownloadSession {
+        beginDownload(Download(reference: try ref(path), file: file, caller: caller))
+    }
+
+    /// Fetches in one try.
+    @discardableResult
+    func fetch(_ path: String, to file: String) async throws -> ObjectMetadata {
+        let session = try download(path, to: file)
+        switch await session.fetch({ _ in }) {
+        case .completed(let metadata): return metadata
+        case .failed(let error):
+            session.discard()
+            throw error
+        case .aborted: throw Aborted()
+        }
+    }
+}
+
+struct Aborted: Error {}
+
+/// Keeps what a download reports.
+final class Reports: Sendable {
+    private let all = Mutex<[Progress]>([])
+
+    func take(_ progress: Progress) { all.withLock { $0.append(progress) } }
+    var counts: [Int64] { all.withLock { $0.map(\.completedUnitCount) } }
+    var totals: Set<Int64> { Set(all.withLock { $0.map(\.totalUnitCount) }) }
+}
+
+/// Stops a thread that may block until the test lets it go on.
+final class Stop: Sendable {
+    private let arrived = Mail<Void>()
+    private let gate = DispatchSemaphore(value: 0)
+
+    func wait() {
+        arrived.deliver(())
+        gate.wait()
+    }
+
+    func reached() async { await arrived.next() }
+    func open() { gate.signal() }
+}
+
+/// The same, once what is discarded behind everybody's back is gone.
+func settledNames(in directory: String, _ expected: [String]) async throws -> [String] {
+    for _ in 0..<10_000 {
+        if try names(in: directory) == expected { break }
+        await Task.yield()
+    }
+    return try names(in: directory)
+}
+
+/// All names in a directory, hidden ones too.
+func names(in directory: String) throws -> [String] {
+    let open = try #require(opendir(directory))
+    defer { closedir(open) }
+    var names: [String] = []
+    while let entry = readdir(open) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+}

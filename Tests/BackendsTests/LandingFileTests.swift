@@ -1,0 +1,254 @@
+import Glibc
+import Storage
+import Testing
+
+@testable import Backends
+
+@Suite struct LandingFileTests {
+    private let scratch: Scratch
+    private let bytes = noise(3 << 20)
+    private var target: String { scratch.path + "/file" }
+    private var crc32c: UInt32 { Checksum(of: bytes).crc32c }
+
+    init() throws { scratch = try Scratch() }
+
+    /// One that was parked in the middle, and the path of what it left.
+    private func parked(at count: Int = 1_500_000) throws -> (landing: LandingFile, path: String) {
+        let landing = LandingFile(for: target)
+        try landing.open(for: 1) { true }
+        try append(landing, to: count)
+        landing.park()
+        let name = try #require(names(in: scratch.path).first { $0.hasSuffix(".part") })
+        return (landing, scratch.path + "/" + name)
+    }
+
+    private func append(_ landing: LandingFile, to end: Int) throws {
+        let start = Int(landing.offset)
+        try bytes.withUnsafeBytes { try landing.append(.init(rebasing: $0[start..<end])) }
+    }
+
+    private func complete(_ landing: LandingFile) throws -> Bool {
+        try landing.open(for: 1) { true }
+        try append(landing, to: bytes.count)
+        return try landing.finish(size: Int64(bytes.count), crc32c: crc32c) { true }
+    }
+
+    private func error(_ body: () throws -> Void) throws -> StorageError {
+        var found: StorageError?
+        do { try body() } catch { found = error as? StorageError }
+        return try #require(found, "no storage error was thrown")
+    }
+
+    @Test func `What was parked goes on from its last byte`() throws {
+        let (landing, _) = try parked()
+        try landing.open(for: 1) { true }
+        #expect(landing.offset == 1_500_000)
+        #expect(try complete(landing))
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
+    @Test func `Another generation begins anew, and leaves one file`() throws {
+        let (landing, path) = try parked()
+        try landing.open(for: 2) { true }
+        #expect(landing.offset == 0 && access(path, F_OK) != 0)
+        #expect(try names(in: scratch.path).count == 1)
+    }
+
+    @Test(arguments: [0, 700_000, 1_499_999])
+    func `Bytes that were changed while it was parked are noticed`(place: Int) throws {
+        _ = try scratch.file("file", [1, 2, 3])
+        let (landing, path) = try parked()
+        let file = open(path, O_WRONLY)
+        #expect(pwrite(file, [bytes[place] ^ 1], 1, place) == 1)
+        close(file)
+        let error = try error { _ = try complete(landing) }
+        #expect(error.code == .nonMatchingChecksum && error.file == target)
+        #expect(try contentsOf(target) == [1, 2, 3] && names(in: scratch.path) == ["file"])
+        #expect(try complete(landing))
+        #expect(try contentsOf(target) == bytes)
+    }
+
+    @Test(arguments: [0, 1, 1_048_576, 1_499_999, 1_500_001, 9_000_000])
+    func `One that was cut or lengthened goes on from what arrived`(size: Int) throws {
+        let (landing, path) = try parked()
+        #expect(truncate(path, size) == 0)
+        try landing.open(for: 1) { true }
+        #expect(landing.offset == min(size, 1_500_000))
+        if size <= 1_500_000 {
+            #expect(try complete(landing))
+            #expect(try contentsOf(target) == bytes)
+        }
+    }
+
+    @Test func `What is behind the last byte does not get into the file`() throws {
+        let (landing, path) = try parked()
+        #expect(truncate(path, 9_000_000) == 0)
+        #expect(try complete(landing))
+        #expect(try contentsOf(target) == bytes)
+    }
+
+    @Test func `One that was removed begins anew`() throws {
+        let (landing, path) = try parked()
+        #expect(unlink(path) == 0)
+        #expect(try complete(landing))
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
+    @Test func `What took its place is neither followed nor touched`() throws {
+        let other = try scratch.file("other", [7])
+        for makeImpostor in [{ symlink(other, $0) }, { link(other, $0) }, { mkfifo($0, 0o600) }] {
+            let (landing, path) = try parked()
+            #expect(unlink(path) == 0 && makeImpostor(path) == 0)
+            #expect(try complete(landing))
+            #expect(try contentsOf(target) == bytes && contentsOf(other) == [7])
+            #expect(access(path, F_OK) == 0 && unlink(path) == 0)
+        }
+    }
+
+    @Test func `Reading again may be given up at any time`() throws {
+        let (landing, _) = try parked()
+        try landing.open(for: 1) { false }
+        #expect(landing.offset == 1_500_000)
+        #expect(try complete(landing))
+        #expect(try contentsOf(target) == bytes)
+    }
+
+    @Test func `Where it may not commit nothing is replaced, and it may later`() throws {
+        _ = try scratch.file("file", [1, 2, 3])
+        let (landing, _) = try parked(at: 3 << 20)
+        try landing.open(for: 1) { true }
+        #expect(try !landing.finish(size: Int64(bytes.count), crc32c: crc32c) { false })
+        #expect(try contentsOf(target) == [1, 2, 3])
+        landing.park()
+        #expect(try complete(landing))
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
+    @Test func `Too few bytes are not what was sent, with and without a checksum`() throws {
+        for checksum in [crc32c, nil] {
+            let (landing, _) = try parked()
+            try landing.open(for: 1) { true }
+            let error = try error { _ = try landing.finish(size: 3 << 20, crc32c: checksum) { true } }
+            #expect(error.code == .nonMatchingChecksum && error.message.contains("1500000"))
+            #expect(try names(in: scratch.path) == [])
+        }
+    }
+
+    @Test func `It is private until it is in its place, then like every new file`() throws {
+        let (landing, path) = try parked()
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try complete(landing))
+        let usual = try scratch.file("usual", [])
+        var expected = stat()
+        #expect(stat(target, &status) == 0 && stat(usual, &expected) == 0)
+        #expect(status.st_mode == expected.st_mode)
+    }
+
+    @Test(arguments: [("x", 255), ("é", 127), ("😀", 63), ("e\u{301}", 85)])
+    func `A name of any length has room beside it`(letter: String, count: Int) throws {
+        let target = scratch.path + "/" + String(repeating: letter, count: count)
+        let landing = LandingFile(for: target)
+        try landing.open(for: 1) { true }
+        #expect(try names(in: scratch.path).first?.hasPrefix("." + letter) == true)
+        #expect(try landing.finish(size: 0, crc32c: 0) { true })
+        #expect(try contentsOf(target) == [] && names(in: scratch.path).count == 1)
+    }
+
+    @Test func `A link is replaced, and what it leads to stays`() throws {
+        let other = try scratch.file("other", [7])
+        for leadsTo in [other, scratch.path + "/nowhere"] {
+            #expect(symlink(leadsTo, target) == 0)
+            #expect(try complete(LandingFile(for: target)))
+            var status = stat()
+            #expect(lstat(target, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
+            #expect(try contentsOf(target) == bytes && contentsOf(other) == [7])
+            #expect(unlink(target) == 0 && access(scratch.path + "/nowhere", F_OK) != 0)
+        }
+    }
+
+    @Test func `A target that cannot be says why, before anything is fetched`() throws {
+        let file = try scratch.file("plain", [1])
+        let (directory, fifo, link) = (scratch.path + "/dir", scratch.path + "/fifo", scratch.path + "/link")
+        #expect(mkdir(directory, 0o700) == 0 && mkfifo(fifo, 0o600) == 0 && symlink(directory, link) == 0)
+        let before = try names(in: scratch.path)
+        let isDirectory = "is not a regular file but a directory"
+        let table = [
+            (directory, isDirectory), (directory + "/", isDirectory), (directory + "/.", isDirectory),
+            (directory + "/..", isDirectory), ("/", isDirectory), (link, isDirectory),
+            (fifo, "is not a regular file but a pipe"), ("/dev/null", "is not a regular file but a device"),
+            (
+                scratch.path + "/no/file",
+                "cannot be written: the directory \(scratch.path)/no does not exist"
+            ),
+            (file + "/below", "cannot be written: Not a directory"),
+            ("relative", "cannot be written: it needs an absolute path"),
+            ("", "cannot be written: it needs an absolute path"),
+            (scratch.path + "/a\0b", "cannot be written: it needs an absolute path"),
+            (scratch.path + "/" + String(repeating: "x", count: 256), "cannot be written: File name too long"),
+            ("/proc/new", "cannot be written: No such file or directory"),
+        ]
+        for (path, why) in table {
+            #expect(try error { try LandingFile(for: path).open(for: 1) { true } } == .file(path, why))
+        }
+        #expect(try names(in: scratch.path) == before)
+    }
+
+    @Test func `A directory that came into its way is not replaced`() throws {
+        let (landing, _) = try parked(at: 3 << 20)
+        try landing.open(for: 1) { true }
+        #expect(mkdir(target, 0o700) == 0)
+        let error = try error { _ = try landing.finish(size: 3 << 20, crc32c: crc32c) { true } }
+        #expect(error == .file(target, "is not a regular file but a directory"))
+        #expect(rmdir(target) == 0)
+        #expect(try landing.finish(size: 3 << 20, crc32c: crc32c) { true })
+        #expect(try contentsOf(target) == bytes)
+    }
+
+    @Test(.disabled(if: geteuid() == 0, "nothing is forbidden to root"))
+    func `A directory that may not be written says so`() throws {
+        #expect(chmod(scratch.path, 0o500) == 0)
+        defer { chmod(scratch.path, 0o700) }
+        let error = try error { try LandingFile(for: target).open(for: 1) { true } }
+        #expect(error == .file(target, "cannot be written: Permission denied"))
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "needs to mount"))
+    func `A disk that is full or read-only says so, and room lets it go on`() throws {
+        let disk = try #require(SmallDisk(bytes: 2 << 20))
+        let target = disk.path + "/file"
+        let landing = LandingFile(for: target)
+        try landing.open(for: 1) { true }
+        let full = StorageError.file(target, "cannot be written: No space left on device")
+        #expect(try error { try append(landing, to: bytes.count) } == full)
+        #expect(try names(in: disk.path).count == 1)
+        disk.change(bytes: 8 << 20)
+        try append(landing, to: bytes.count)
+        #expect(try landing.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        #expect(try contentsOf(target) == bytes)
+        disk.change(bytes: 8 << 20, isReadOnly: true)
+        let error = try error { try LandingFile(for: target).open(for: 1) { true } }
+        #expect(error == .file(target, "cannot be written: Read-only file system"))
+    }
+}
+
+/// A disk in memory that is soon full.
+private final class SmallDisk {
+    let path: String
+    private let scratch: Scratch
+
+    init?(bytes: Int) {
+        do { scratch = try Scratch() } catch { return nil }
+        path = scratch.path + "/disk"
+        guard mkdir(path, 0o700) == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else { return nil }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    static var isPossible: Bool { SmallDisk(bytes: 4096) != nil }
+
+    func change(bytes: Int, isReadOnly: Bool = false) {
+        let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
+        #expect(mount("tmpfs", path, "tmpfs", flags, "size=\(bytes)") == 0)
+    }
+}
