@@ -9,7 +9,8 @@ import Synchronization
 final class EmbeddedDownload: DownloadSession {
     private typealias Attempt = Backends.Attempt<DownloadAnswer>
 
-    private static let pieceSize = 1 << 20
+    /// Stays in the processor's cache between being read, summed up and written.
+    private static let pieceSize = 256 << 10
     private static let reportSize: Int64 = 4 << 20
 
     private let download: Download
