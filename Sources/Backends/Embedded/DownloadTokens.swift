@@ -20,11 +20,11 @@ extension Database {
         let old = try metadata(of: reference)
         let token = UUID().uuidString.lowercased()
         try run(
-            "UPDATE objects SET downloadTokens = ?, metageneration = ?, updated = ? WHERE generation = ? AND name = ?"
-                + " AND bucket = (SELECT id FROM buckets WHERE name = ?)",
-            .text(token), .integer(old.metageneration + 1),
-            .integer(max(Timestamp.now, old.updated).microseconds), .integer(old.generation), .name(reference),
-            .text(reference.bucket))
+            """
+            UPDATE objects SET downloadTokens = ?, metageneration = ?, updated = ?
+            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
+            """, .text(token), .integer(old.metageneration + 1),
+            .integer(max(Timestamp.now, old.updated).microseconds), .text(reference.bucket), .name(reference))
         return [token]
     }
 }

@@ -75,9 +75,12 @@ final class EmbeddedDownload: DownloadSession {
             let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(count)])
             try object.read(into: piece, at: landing.offset)
             try landing.append(UnsafeRawBufferPointer(piece))
-            guard landing.offset - reported >= Self.reportSize || landing.offset == size else { continue }
+            guard landing.offset - reported >= Self.reportSize, landing.offset < size, !attempt.isAborted else {
+                continue
+            }
             reported = landing.offset
-            if !attempt.isAborted { report(Progress(completedUnitCount: reported, totalUnitCount: size)) }
+            report(Progress(completedUnitCount: reported, totalUnitCount: size))
         }
+        if !attempt.isAborted { report(Progress(completedUnitCount: size, totalUnitCount: size)) }
     }
 }
