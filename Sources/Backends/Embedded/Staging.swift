@@ -1,4 +1,3 @@
-import CSystem
 import EventLoop
 import Glibc
 import Storage
@@ -9,9 +8,6 @@ import Storage
 /// behind. The system is told early to write back, so that the sync at the end finds little to do.
 final class Staging {
     private static let blockSize = 512 << 10
-    private static let writebackSize: Int64 = 8 << 20
-    private static let cachedHead: Int64 = 64 << 20
-    private static let cachedTail: Int64 = 32 << 20
 
     let file: Int64
     /// All bytes before it are in the file and on their way into the MD5.
@@ -22,8 +18,7 @@ final class Staging {
     private let source: UploadSource
     private let md5: MD5Line
     private var checksum = Checksum()
-    private var writtenBack: Int64 = 0
-    private var dropped = cachedHead
+    private var writeback = Writeback()
     private var target: OpenFile?
     private var input: SourceFile?
     private var blocks: BlockRing?
@@ -53,19 +48,8 @@ final class Staging {
             checksum.updateCRC(UnsafeRawBufferPointer(bytes))
             md5.update(block, count: bytes.count)
             offset += Int64(bytes.count)
-            writeBack(target)
+            writeback.wrote(target, upTo: offset)
         }
-    }
-
-    /// Keeps the disk busy, and of a large upload only the last few pages in memory.
-    private func writeBack(_ target: OpenFile) {
-        guard offset - writtenBack >= Self.writebackSize else { return }
-        csystem_start_writeback(target.raw, writtenBack, offset - writtenBack)
-        writtenBack = offset
-        let end = offset - Self.cachedTail
-        guard end > dropped else { return }
-        csystem_drop_written(target.raw, dropped, end - dropped)
-        dropped = end
     }
 
     /// Returns the MD5 once every byte is on the disk and the source is known to have stayed as it was.

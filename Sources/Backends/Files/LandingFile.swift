@@ -1,4 +1,3 @@
-import CSystem
 import Glibc
 import Storage
 
@@ -9,7 +8,6 @@ import Storage
 /// that is no file, or leads to none, is refused. While it is parked its file is anybody's: whatever is in it is read
 /// again before it goes on, so that bytes which were changed meanwhile do not pass for those that arrived.
 final class LandingFile {
-    private static let writebackSize: Int64 = 8 << 20
     private static let rereadSize = 1 << 20
 
     /// All bytes before it have arrived.
@@ -19,7 +17,7 @@ final class LandingFile {
     private var temporary: Temporary?
     private var file: OpenFile?
     private var checksum = Checksum()
-    private var writtenBack: Int64 = 0
+    private var writeback = Writeback()
 
     private struct Temporary {
         let path: String
@@ -45,9 +43,7 @@ final class LandingFile {
         try target.writing { () throws(SystemError) in try file.write(bytes, at: offset) }
         checksum.updateCRC(bytes)
         offset += Int64(bytes.count)
-        guard offset - writtenBack >= Self.writebackSize else { return }
-        csystem_start_writeback(file.raw, writtenBack, offset - writtenBack)
-        writtenBack = offset
+        writeback.wrote(file, upTo: offset)
     }
 
     /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
@@ -111,7 +107,7 @@ extension LandingFile {
         let status = try target.writing { () throws(SystemError) in try opened.status() }
         temporary = Temporary(path: path, inode: status.st_ino, device: status.st_dev)
         checksum = Checksum()
-        (file, offset, writtenBack) = (opened, 0, 0)
+        (file, offset, writeback) = (opened, 0, Writeback())
     }
 
     /// False where what was parked is not there any more.
@@ -120,8 +116,7 @@ extension LandingFile {
         let status = try target.writing { () throws(SystemError) in try opened.status() }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_ino == temporary.inode, status.st_dev == temporary.device
         else { return false }
-        offset = min(offset, Int64(status.st_size))
-        writtenBack = min(offset, writtenBack)
+        if status.st_size < offset { (offset, writeback) = (Int64(status.st_size), Writeback()) }
         if try reread(opened, while: mayGoOn) { file = opened }
         return true
     }
