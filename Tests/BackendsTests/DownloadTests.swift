@@ -149,6 +149,7 @@ import Testing
             try await place.backend.delete("a")
             #expect(await session.fetch { _ in } == .failed(.objectNotFound(try ref("a"))))
             session.discard()
+            #expect(try await settledNames(in: scratch.path, []) == [])
         }
     }
 }
