@@ -24,7 +24,9 @@ let package = Package(
         .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
         .target(
             name: "Backends",
-            dependencies: ["Storage", "Database", "HTTP", "JSONText", "Checksums", "EventLoop", "CSystem"]),
+            dependencies: [
+                "Storage", "Database", "HTTP", "HTTPServing", "JSONText", "Checksums", "EventLoop", "CSystem",
+            ]),
         .target(name: "Storage", dependencies: ["MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "EventLoop", "CSystem"]),
         .target(name: "JSONText"),

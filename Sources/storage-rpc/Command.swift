@@ -59,6 +59,8 @@ struct ServiceOptions {
     var stdio = false
     var socket: String?
     var root: String?
+    /// Where download URLs are served, as `ADDRESS:PORT`.
+    var http: String?
     var bucket = "default-bucket"
     var engine = Engine.Kind.embedded
     var endpoint: String?
@@ -72,6 +74,7 @@ struct ServiceOptions {
     fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
         switch flag {
         case "--root": root = try line.value("a directory")
+        case "--http": http = try line.value("an address")
         case "--bucket": bucket = try line.value("a name")
         case "--engine": engine = try line.choice()
         case "--endpoint": endpoint = try line.value("a URL")
@@ -93,8 +96,12 @@ struct ServiceOptions {
 
     /// Throws where flags are of no use together.
     fileprivate func check() throws(UsageError) {
-        guard engine == .embedded, endpoint != nil else { return }
-        throw UsageError(message: "--endpoint is for --engine firebase and --engine gcs; try --help")
+        if engine == .embedded, endpoint != nil {
+            throw UsageError(message: "--endpoint is for --engine firebase and --engine gcs; try --help")
+        }
+        if engine != .embedded, http != nil {
+            throw UsageError(message: "--http is for --engine embedded; try --help")
+        }
     }
 }
 

@@ -20,7 +20,12 @@ struct Engine: Sendable {
         switch options.engine {
         case .embedded:
             let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot))
-            self.init(backend: embedded, tokens: nil) { () async throws(StorageError) in try await embedded.open() }
+            let server = ObjectServer(embedded, address: options.http)
+            embedded.urlBase = { () async throws(StorageError) in try await server.start() }
+            self.init(backend: embedded, tokens: nil) { () async throws(StorageError) in
+                try await embedded.open()
+                if options.http != nil { try await server.start() }
+            }
         case .firebase:
             let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
             let http = HTTPClient()

@@ -1,0 +1,105 @@
+import EventLoop
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Download URLs of the embedded engine, asked as any HTTP client would.
+@Suite(.timeLimit(.minutes(1))) struct ObjectServerTests {
+    let place: EmbeddedUnderTest
+    let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    let bytes = noise(300_000)
+
+    init() async throws {
+        place = try await EmbeddedUnderTest()
+        let server = ObjectServer(place.backend, address: nil)
+        place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
+    }
+
+    private func store(_ path: String, _ metadata: SettableMetadata = .init()) async throws -> String {
+        _ = try await place.backend.run(.data(bytes, to: ref(path), metadata))
+        return try await url(path)
+    }
+
+    private func url(_ path: String) async throws -> String {
+        try await place.backend.downloadURL(of: ref(path), for: Caller(patience: .zero))
+    }
+
+    private func get(_ url: String, _ headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
+        try await client.perform(HTTPRequest("GET", url, headers: headers))
+    }
+
+    @Test(arguments: ["a", "dir/b c.txt", "100% +ü?#&=", "%2F/..x"])
+    func `A URL gives the object's bytes to anybody who has it`(path: String) async throws {
+        var metadata = SettableMetadata()
+        metadata.content = [.contentType: "image/png", .cacheControl: "public", .contentLanguage: "it"]
+        metadata.custom = ["mood": "good"]
+        let url = try await store(path, metadata)
+        let response = try await get(url)
+        #expect(response.status == 200 && response.body == bytes)
+        let expected: [(String, String)] = [
+            ("Content-Type", "image/png"), ("Cache-Control", "public"), ("Content-Language", "it"),
+            ("Content-Length", "300000"), ("Accept-Ranges", "bytes"), ("x-goog-meta-mood", "good"),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        for (name, value) in expected { #expect(response.headers[name] == value) }
+        #expect(response.headers["Content-Disposition"]?.hasPrefix("inline; filename*=utf-8''") == true)
+        let head = try await client.perform(HTTPRequest("HEAD", url))
+        #expect(head.status == 200 && head.body.isEmpty && head.headers["Content-Length"] == "300000")
+        #expect(head.headers["ETag"] == response.headers["ETag"])
+        #expect(try Reference(url: url) == ref(path))
+    }
+
+    @Test func `Parts and conditions are answered as asked`() async throws {
+        let url = try await store("a")
+        let part = try await get(url, ["Range": "bytes=100000-100009"])
+        #expect(part.status == 206 && part.body == Array(bytes[100_000..<100_010]))
+        #expect(part.headers["Content-Range"] == "bytes 100000-100009/300000")
+        #expect(try await get(url, ["Range": "bytes=-5"]).body == Array(bytes.suffix(5)))
+        #expect(try await get(url, ["Range": "bytes=300000-"]).status == 416)
+        let etag = try #require(part.headers["ETag"])
+        #expect(try await get(url, ["If-None-Match": etag]).status == 304)
+        let modified = try #require(part.headers["Last-Modified"])
+        #expect(try await get(url, ["If-Modified-Since": modified]).status == 304)
+        #expect(try await get(url, ["If-Range": "\"other\"", "Range": "bytes=0-1"]).status == 200)
+    }
+
+    @Test func `Without the right token there is nothing, and no telling why`() async throws {
+        let url = try await store("a")
+        let token = try #require(url.split(separator: "token=").last.map(String.init))
+        let bare = url.replacing("&token=" + token, with: "")
+        let wrong = [
+            bare, bare + "&token=", bare + "&token=x" + token.dropFirst(), url.replacing("/o/a?", with: "/o/b?"),
+        ]
+        for url in wrong { #expect(try await get(url).status == 403) }
+        #expect(try await get(url.replacing("alt=media", with: "alt=json")).status == 400)
+        for path in ["/", "/v0/b/b/o", "/v0/b/b/o/", "/v1/b/b/o/a"] {
+            #expect(try await get(url.replacing("/v0/b/b/o/a", with: path)).status == 404)
+        }
+        #expect(try await client.perform(HTTPRequest("POST", url)).status == 405)
+        #expect(try await get(url).status == 200)
+    }
+
+    @Test func `A revoked URL is worthless, the new one is not`() async throws {
+        let old = try await store("a")
+        #expect(try await url("a") == old)
+        let new = try await place.backend.revokeDownloadURL(of: ref("a"), for: Caller(patience: .zero))
+        #expect(new != old)
+        #expect(try await get(old).status == 403)
+        #expect(try await get(new).body == bytes)
+        try await place.backend.delete(ref("a"), for: Caller(patience: .zero))
+        #expect(try await get(new).status == 403)
+        let error = try await failure { _ = try await url("a") }
+        #expect(error.code == .objectNotFound)
+    }
+
+    @Test func `An address that is taken is told`() async throws {
+        let first = ObjectServer(place.backend, address: "127.0.0.1:0")
+        let address = try await first.start().dropFirst("http://".count)
+        let second = ObjectServer(place.backend, address: String(address))
+        let error = try await failure { _ = try await second.start() }
+        #expect(error.message.contains(address))
+    }
+}
