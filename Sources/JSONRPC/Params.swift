@@ -62,8 +62,16 @@ extension Params {
     }
 
     /// A whole number; `1.0` and `1e3` are none.
+    public mutating func integer(_ name: String) throws(RPCError) -> Int64 {
+        try integer(name, in: require(name))
+    }
+
     public mutating func optionalInteger(_ name: String) throws(RPCError) -> Int64? {
         guard let value = take(name) else { return nil }
+        return try integer(name, in: value)
+    }
+
+    private func integer(_ name: String, in value: JSON) throws(RPCError) -> Int64 {
         guard let integer = value.number?.int64 else { throw mistyped(name, "a whole number", value) }
         return integer
     }

@@ -1,4 +1,5 @@
 import JSONRPC
+import Storage
 
 /// The whole surface of the service, in the order of `protocol/openrpc.json`.
 public let allMethods = MethodTable<Session>([
@@ -19,19 +20,19 @@ public let allMethods = MethodTable<Session>([
     PutFile.self,
     GetMetadata.self,
     UpdateMetadata.self,
-    PauseUpload.self,
-    ResumeUpload.self,
-    CancelUpload.self,
-    SnapshotUpload.self,
-    WaitForUpload.self,
-    ListUploads.self,
-    ObserveUpload.self,
-    RemoveObserver.self,
-    RemoveAllObservers.self,
+    Pause<UploadCourse>.self,
+    Resume<UploadCourse>.self,
+    Cancel<UploadCourse>.self,
+    TakeSnapshot<UploadCourse>.self,
+    WaitForEnd<UploadCourse>.self,
+    ListTasks<UploadCourse>.self,
+    Observe<UploadCourse>.self,
+    RemoveObserver<UploadCourse>.self,
+    RemoveAllObservers<UploadCourse>.self,
 ])
 
 /// What the service tells without being asked.
-let allNotifications = ["uploadTask/event"]
+let allNotifications = [TaskEvent.name(for: .upload)]
 
 /// What the service asks its clients.
 let allRequests = [ConnectionTokens.refreshToken]

@@ -15,6 +15,9 @@ public final class Service {
         public var maxMessageBytes: Int
         public var processID: Int32
 
+        /// What fits an answer as base64, with room for what is around it.
+        var maxDataBytes: Int64 { Int64(max(0, maxMessageBytes / 4 * 3 - 1024)) }
+
         /// What a token is whose kind the client does not name.
         var tokenKind: Token.Kind { engine == "gcs" ? .accessToken : .idToken }
 
@@ -61,8 +64,8 @@ public final class Session: MethodContext {
         tokens = ConnectionTokens(of: peer, fallback: service.tokens)
         listener = Listener { [weak peer] handle, snapshot in
             peer?.notify(
-                "uploadTask/event", UploadEvent(handle: handle, snapshot: snapshot).json, snapshot.newsKind(for: handle)
-            )
+                TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,
+                snapshot.newsKind(for: handle))
         }
         service.connections += 1
     }

@@ -57,6 +57,17 @@ extension SettableMetadata {
     }
 }
 
+extension Listing {
+    var json: JSON {
+        var members: [JSON.Member] = [
+            .init(key: "prefixes", value: .array(prefixes.map(\.json))),
+            .init(key: "items", value: .array(items.map(\.json))),
+        ]
+        if let pageToken { members.append(.init(key: "pageToken", value: .string(pageToken))) }
+        return .object(members)
+    }
+}
+
 extension TaskSnapshot {
     var json: JSON {
         var members: [JSON.Member] = [
@@ -65,14 +76,14 @@ extension TaskSnapshot {
             .init(key: "state", value: .string(state.rawValue)),
             .init(key: "progress", value: progress.json),
             .init(key: "reference", value: reference.json),
-            .init(key: "metadata", value: metadataJSON),
         ]
+        if let metadata { members.append(.init(key: "metadata", value: json(metadata))) }
         if let error { members.append(.init(key: "error", value: error.rpcError.json)) }
         if let retry { members.append(.init(key: "retry", value: retry.json)) }
         return .object(members)
     }
 
-    private var metadataJSON: JSON {
+    private func json(_ metadata: Metadata) -> JSON {
         switch metadata {
         case .stored(let metadata): return metadata.json
         case .uploading(let settable, let md5Hash):
@@ -122,8 +133,10 @@ extension JSON {
     }
 }
 
-/// The params of `uploadTask/event`.
-struct UploadEvent: JSONConvertible {
+/// The params of `uploadTask/event` and `downloadTask/event`.
+struct TaskEvent: JSONConvertible {
+    static func name(for kind: TaskKind) -> String { "\(kind)Task/event" }
+
     let handle: String
     let snapshot: TaskSnapshot
 

@@ -4,6 +4,8 @@ public protocol Backend: Sendable {
     var uploadsAtOnce: Int { get }
     /// The same for those that fit one request, which do not count above.
     var smallUploadsAtOnce: Int { get }
+    /// How many downloads to files may move bytes at the same time.
+    var downloadsAtOnce: Int { get }
     /// Objects up to this size, in bytes, are uploaded in one request.
     var oneRequestLimit: Int64 { get }
     /// In bytes, where nobody set a fixed size: the first chunk, and the largest that it may grow to.
@@ -36,6 +38,10 @@ public protocol Backend: Sendable {
 
     /// Returns when nothing is left to do that nobody waits for, such as telling a server what is not wanted.
     func settle() async
+}
+
+extension Backend {
+    public var downloadsAtOnce: Int { 4 }
 }
 
 /// One upload's line to its engine. At most one step is in flight, ever.

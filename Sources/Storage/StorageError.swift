@@ -71,8 +71,8 @@ extension StorageError {
         StorageError(.objectNotFound, "Object \(reference.fullPath) does not exist.").about(reference)
     }
 
-    public static func cancelled(_ reference: Reference) -> StorageError {
-        StorageError(.cancelled, "User cancelled the upload of \(reference.url).").about(reference)
+    public static func cancelled(_ kind: TaskKind, of reference: Reference) -> StorageError {
+        StorageError(.cancelled, "User cancelled the \(kind) of \(reference.url).").about(reference)
     }
 
     public static func invalidArgument(_ param: String, _ message: String) -> StorageError {

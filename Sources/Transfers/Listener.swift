@@ -7,27 +7,26 @@ public final class Listener {
     public typealias Hear = @Loop (_ handle: String, _ snapshot: TaskSnapshot) -> Void
 
     let hear: Hear
-    var observing: [String: UploadTask] = [:]
+    var observing: [String: any Observed] = [:]
     private var hasLeft = false
 
     public init(_ hear: @escaping Hear) { self.hear = hear }
 
-    /// False where this listener has no such observer, or has it no more.
-    public func removeObserver(_ handle: String) -> Bool {
-        guard let task = observing.removeValue(forKey: handle) else { return false }
-        task.forget { $0.handle == handle }
-        return true
+    /// False where this listener has no such observer of such a task, or has it no more.
+    public func removeObserver<Course: TaskCourse>(_ handle: String, of kind: Course.Type) -> Bool {
+        guard let task = observing[handle] as? TransferTask<Course> else { return false }
+        return task.forget { $0.handle == handle } > 0
     }
 
     /// Removes its observers of a task; others' stay. Returns how many there were.
-    public func removeAllObservers(of task: UploadTask, for status: Status? = nil) -> Int {
+    public func removeAllObservers<Course>(of task: TransferTask<Course>, for status: Status? = nil) -> Int {
         task.forget { $0.listener === self && (status == nil || $0.status == status) }
     }
 
     /// Nothing is heard any more.
     public func leave() {
         hasLeft = true
-        for handle in Array(observing.keys) { _ = removeObserver(handle) }
+        for task in Array(observing.values) { task.forget { $0.listener === self } }
     }
 
     var isThere: Bool { !hasLeft }
@@ -38,4 +37,11 @@ struct Observer {
     var handle: String
     var status: Status
     var listener: Listener
+}
+
+/// What can be observed: a task, whichever way its bytes go.
+@Loop
+protocol Observed: AnyObject {
+    /// Returns how many observers there were of that sort.
+    @discardableResult func forget(where matches: (Observer) -> Bool) -> Int
 }

@@ -6,7 +6,7 @@ import Storage
 final class Places {
     private let limit: Int
     private var taken: Set<String> = []
-    private var line: [UploadTask] = []
+    private var line: [any InLine] = []
     /// What those with a place and those in line hold in memory.
     private(set) var bytes = 0
     private let released: @Loop () -> Void
@@ -16,20 +16,20 @@ final class Places {
         self.released = released
     }
 
-    func acquire(_ task: UploadTask) {
-        bytes += task.upload.source.bytesInMemory
+    func acquire(_ task: any InLine) {
+        bytes += task.bytesInMemory
         line.append(task)
         admit()
     }
 
     /// Gives the place back, or leaves the line.
-    func release(_ task: UploadTask) {
+    func release(_ task: any InLine) {
         defer { released() }
         if taken.remove(task.id) == nil {
             guard let index = line.firstIndex(where: { $0 === task }) else { return }
             line.remove(at: index)
         }
-        bytes -= task.upload.source.bytesInMemory
+        bytes -= task.bytesInMemory
         admit()
     }
 
@@ -37,7 +37,15 @@ final class Places {
         while taken.count < limit, !line.isEmpty {
             let task = line.removeFirst()
             taken.insert(task.id)
-            task.post(.admitted)
+            task.admit()
         }
     }
+}
+
+/// Who waits for a place, and is told when there is one.
+@Loop
+protocol InLine: AnyObject {
+    var id: String { get }
+    var bytesInMemory: Int { get }
+    func admit()
 }

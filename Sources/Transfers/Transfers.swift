@@ -1,24 +1,24 @@
 import EventLoop
 import Storage
 
-/// All tasks of the service: those under way, and the newest of those that have ended.
+/// All tasks of the service, and what goes through it without one.
 @Loop
 public final class Transfers {
+    /// Of each kind.
     public static let finishedTasksKept = 1000
-    /// In bytes: what uploads from memory may hold before the next one has to wait.
+    /// In bytes: what uploads from memory and downloads to it may hold before the next one has to wait.
     public static let memoryLimit = 64 << 20
 
     public var settings = Settings()
-    private let backend: any Backend
-    private let clock: any Clock<Duration>
-    private let now: @Sendable () -> Timestamp
+    public let uploads: TaskList<UploadCourse>
+    public let downloads: TaskList<DownloadCourse>
+    let backend: any Backend
     private let room = Waiters()
     private let rest = Waiters()
     private lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
     private lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
-    private var tasks: [String: UploadTask] = [:]
-    private var finished: [String] = []
-    private var lastNumber = 0
+    private lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
+    private var bytesSetAside = 0
     private var lastHandle = 0
 
     /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
@@ -27,19 +27,9 @@ public final class Transfers {
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.backend = backend
-        self.clock = clock
-        self.now = now
-    }
-
-    /// In the order of their creation.
-    public var all: [UploadTask] { tasks.values.sorted { $0.number < $1.number } }
-
-    /// Throws `invalidArgument` for an id that is unknown, or was known too long ago.
-    public func task(_ id: String) throws(StorageError) -> UploadTask {
-        guard let task = tasks[id] else {
-            throw .invalidArgument("task", "There is no upload task \"\(id)\", or it ended long ago.")
-        }
-        return task
+        let time = TimeKeeping(clock: clock, now: now)
+        uploads = TaskList(time)
+        downloads = TaskList(time)
     }
 
     public func newHandle() -> String {
@@ -47,6 +37,40 @@ public final class Transfers {
         return "observer-\(lastHandle)"
     }
 
+    /// How many tasks of both kinds are in this state.
+    public func count(of state: TaskState) -> Int {
+        uploads.all.count { $0.state == state } + downloads.all.count { $0.state == state }
+    }
+
+    /// Returns when no task runs or waits for a place: what is left is paused or has ended.
+    public func restsOnly() async throws {
+        while !uploads.areAtRest || !downloads.areAtRest { try await rest.wait() }
+    }
+
+    /// Pauses all that run, as far as they still can be paused.
+    public func suspend() async throws {
+        async let up: Void = uploads.suspend()
+        async let down: Void = downloads.suspend()
+        _ = try await (up, down)
+    }
+
+    /// Whom the engine works for, and how patiently.
+    func caller(_ tokens: (any TokenSource)?, _ seconds: Double) -> Caller {
+        Caller(tokens: tokens, patience: .seconds(seconds))
+    }
+
+    /// Lets those in who wait for room only when there is a good deal of it: not all of them for each place.
+    private func released() {
+        if bytesInMemory <= Self.memoryLimit / 2 { room.wakeAll() }
+        rest.wakeAll()
+    }
+
+    private var bytesInMemory: Int { small.bytes + large.bytes + bytesSetAside }
+}
+
+// MARK: - Uploads
+
+extension Transfers {
     /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
     public func upload(
         _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
@@ -72,34 +96,6 @@ public final class Transfers {
             source, reference, change, settings, tokens, contentTypeFrom: [path, reference.name], failing: failure)
     }
 
-    public func metadata(
-        of reference: Reference, tokens: (any TokenSource)? = nil
-    ) async throws(StorageError) -> ObjectMetadata {
-        try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(tokens))
-    }
-
-    public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
-    ) async throws(StorageError) -> ObjectMetadata {
-        try await backend.updateMetadata(of: reference.checkedAsObject("has no metadata"), change, for: caller(tokens))
-    }
-
-    private func caller(_ tokens: (any TokenSource)?) -> Caller {
-        Caller(tokens: tokens, patience: .seconds(settings.maxOperationRetryTime))
-    }
-
-    /// Returns when no task runs or waits for a place: what is left is paused or has ended.
-    public func restsOnly() async throws {
-        while tasks.values.contains(where: { $0.state == .running || $0.state == .queued }) {
-            try await rest.wait()
-        }
-    }
-
-    /// Pauses all that run, as far as they still can be paused; those in line first, so that none of them gets a place.
-    public func suspend() async throws {
-        for task in all.reversed() { _ = try await task.pause() }
-    }
-
     private func create(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
         _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
@@ -112,51 +108,68 @@ public final class Transfers {
         try metadata.apply(change.withoutRemovals)
         let upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
-            caller: Caller(tokens: tokens, patience: .seconds(settings.maxUploadRetryTime)))
-        return register(upload, settings, error.map { FailedSession(error: $0) } ?? backend.beginUpload(upload))
+            caller: caller(tokens, settings.maxUploadRetryTime))
+        let session = error.map { Session(failing: $0) } ?? Session(backend.beginUpload(upload))
+        return uploads.make(plan(upload, settings, session))
     }
 
-    private func register(_ upload: Upload, _ settings: Settings, _ session: any UploadSession) -> UploadTask {
+    private func plan(
+        _ upload: Upload, _ settings: Settings, _ session: Session<UploadCourse>
+    ) -> TransferPlan<UploadCourse> {
         let size = upload.source.size
         let oneRequest = size <= backend.oneRequestLimit && size <= settings.uploadChunkSizeBytes ?? .max
         let machine = UploadMachine(
             size: size, oneRequest: oneRequest,
             chunks: settings.uploadChunkSizeBytes.map(ChunkSizes.fixed) ?? backend.chunkSizes,
             patience: .seconds(settings.maxUploadRetryTime), seed: .random(in: .min ... .max))
-        lastNumber += 1
-        let task = UploadTask(
-            number: lastNumber, upload: upload, machine: machine, session: session, places: oneRequest ? small : large,
-            clock: clock, now: now,
-            ended: { [weak self] in self?.finish($0) })
-        tasks[task.id] = task
-        return task
-    }
-
-    private var bytesInMemory: Int { small.bytes + large.bytes }
-
-    /// Lets those in who wait for room only when there is a good deal of it: not all of them for each place.
-    private func released() {
-        if bytesInMemory <= Self.memoryLimit / 2 { room.wakeAll() }
-        rest.wakeAll()
-    }
-
-    private func finish(_ task: UploadTask) {
-        finished.append(task.id)
-        if finished.count > Self.finishedTasksKept { tasks[finished.removeFirst()] = nil }
+        return TransferPlan(
+            reference: upload.reference, metadata: .uploading(upload.metadata, md5Hash: upload.expectedMD5),
+            bytesInMemory: upload.source.bytesInMemory, machine: machine, session: session,
+            places: oneRequest ? small : large)
     }
 }
 
-/// Stands in for an upload whose source could not even be opened.
-private struct FailedSession: UploadSession {
-    let error: StorageError
+// MARK: - Downloads
 
-    func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer { .failed(error) }
-    func abort() {}
-    func discard() {}
+extension Transfers {
+    /// A task that downloads to a local file; it waits for `start`.
+    public func download(
+        _ reference: Reference, to file: String, tokens: (any TokenSource)? = nil
+    ) throws(StorageError) -> DownloadTask {
+        let reference = try reference.checkedAsObject("has no bytes")
+        let download = Download(
+            reference: reference, file: file, caller: caller(tokens, settings.maxDownloadRetryTime))
+        let machine = DownloadMachine(
+            patience: .seconds(settings.maxDownloadRetryTime), seed: .random(in: .min ... .max))
+        return downloads.make(
+            TransferPlan(
+                reference: reference, machine: machine, session: Session(backend.beginDownload(download)),
+                places: arriving))
+    }
+
+    /// What `use` makes of all bytes of an object. Waits while too much is in memory already; `maxSize` is set aside
+    /// until `use` returns. Throws `downloadSizeExceeded` for an object that is larger.
+    public func data<Answer>(
+        of reference: Reference, maxSize: Int64, tokens: (any TokenSource)? = nil, _ use: ([UInt8]) -> Answer
+    ) async throws -> Answer {
+        let reference = try reference.checkedAsObject("has no bytes")
+        guard maxSize >= 0 else {
+            throw StorageError.invalidArgument("maxSize", "maxSize must be at least 0, not \(maxSize).")
+        }
+        let caller = caller(tokens, settings.maxDownloadRetryTime)
+        while bytesInMemory > Self.memoryLimit { try await room.wait() }
+        let bytes = Int(clamping: maxSize)
+        bytesSetAside += bytes
+        defer {
+            bytesSetAside -= bytes
+            released()
+        }
+        return use(try await backend.data(of: reference, maxSize: maxSize, for: caller))
+    }
 }
 
 extension UploadSource {
-    var bytesInMemory: Int {
+    fileprivate var bytesInMemory: Int {
         switch self {
         case .data(let bytes): bytes.count
         case .file: 0

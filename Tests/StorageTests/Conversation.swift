@@ -60,7 +60,7 @@ func stored(_ size: Int64 = 20) throws -> ObjectMetadata {
     .stored(try Reference(bucket: "b", path: "a"), size: size)
 }
 
-extension UploadMachine.State {
+extension TaskMachine.State {
     static func failed(_ error: StorageError) -> Self { .ended(.failed(error)) }
 
     var error: StorageError? {

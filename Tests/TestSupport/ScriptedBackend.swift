@@ -7,19 +7,34 @@ public final class ScriptedBackend: Backend {
     public let smallUploadsAtOnce = 256
     public let oneRequestLimit: Int64
     public let chunkSizes: ChunkSizes
+    public var downloadsAtOnce: Int { uploadsAtOnce }
     /// What `inspect` says of every file.
     public let inspection: Result<FileIdentity, StorageError>
     /// What it knows about objects: nothing, where the test does not say.
     public typealias Describe = @Sendable (Reference, Caller) async throws(StorageError) -> ObjectMetadata
     private let describe: Describe
+    /// What it answers to `data` and `list`, and does when it is to delete.
+    public typealias Read = @Sendable (Reference, _ maxSize: Int64, Caller) async throws(StorageError) -> [UInt8]
+    public typealias Page = @Sendable (Reference, Int, String?, Caller) async throws(StorageError) -> Storage.Listing
+    public typealias Remove = @Sendable (Reference, Caller) async throws(StorageError) -> Void
+    private let read: Read
+    private let page: Page
+    private let remove: Remove
     private let begun = Mail<ScriptedSession>()
+    private let downloads = Mail<ScriptedDownload>()
 
     public init(
         uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1, chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8),
         inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
-        describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
+        describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) },
+        read: @escaping Read = { reference, _, _ throws(StorageError) in throw .objectNotFound(reference) },
+        page: @escaping Page = { _, _, _, _ in Storage.Listing() },
+        remove: @escaping Remove = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
     ) {
         self.describe = describe
+        self.read = read
+        self.page = page
+        self.remove = remove
         self.uploadsAtOnce = uploadsAtOnce
         self.oneRequestLimit = oneRequestLimit
         self.chunkSizes = chunkSizes
@@ -45,6 +60,38 @@ public final class ScriptedBackend: Backend {
         of reference: Reference, _ change: MetadataChange, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         throw .objectNotFound(reference)
+    }
+
+    /// The session of the next download that was begun.
+    public func nextDownload() async -> ScriptedDownload { await downloads.next() }
+
+    public func beginDownload(_ download: Download) -> any DownloadSession {
+        let session = ScriptedDownload(download)
+        downloads.deliver(session)
+        return session
+    }
+
+    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    {
+        try await read(reference, maxSize, caller)
+    }
+
+    public func list(
+        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
+    ) async throws(StorageError) -> Storage.Listing {
+        try await page(reference, maxResults, pageToken, caller)
+    }
+
+    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
+        try await remove(reference, caller)
+    }
+
+    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        "https://example.com/\(reference.fullPath)?token=first"
+    }
+
+    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        "https://example.com/\(reference.fullPath)?token=second"
     }
 
     public func settle() async {}
@@ -102,6 +149,52 @@ public final class ScriptedSession: UploadSession {
             if state.waiter == nil { state.abortsInVain += 1 }
         }
     }
+    public func discard() { state.withLock { $0.discards += 1 } }
+}
+
+/// One download out of a scripted engine.
+public final class ScriptedDownload: DownloadSession {
+    public typealias Report = @Sendable (Progress) -> Void
+
+    private struct State {
+        var waiter: CheckedContinuation<DownloadAnswer, Never>?
+        var aborts = 0
+        var discards = 0
+    }
+
+    public let download: Download
+    private let tries = Mail<Report>()
+    private let state = Mutex(State())
+
+    init(_ download: Download) { self.download = download }
+
+    /// The next try: what it may report with. It is under way until it is answered.
+    public func nextTry() async -> Report { await tries.next() }
+
+    /// The try under way ends so.
+    public func answer(_ answer: DownloadAnswer) {
+        let waiter = state.withLock { state in
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: answer)
+    }
+
+    public var isUnderWay: Bool { state.withLock { $0.waiter != nil } }
+    public var aborts: Int { state.withLock { $0.aborts } }
+    public var discards: Int { state.withLock { $0.discards } }
+
+    public func fetch(_ report: @escaping Report) async -> DownloadAnswer {
+        await withCheckedContinuation { waiter in
+            state.withLock { state in
+                precondition(state.waiter == nil, "two tries at once")
+                state.waiter = waiter
+            }
+            tries.deliver(report)
+        }
+    }
+
+    public func abort() { state.withLock { $0.aborts += 1 } }
     public func discard() { state.withLock { $0.discards += 1 } }
 }
 

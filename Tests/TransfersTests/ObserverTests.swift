@@ -50,7 +50,7 @@ import Transfers
         #expect(
             ear.story.dropFirst(2) == ["progress progress 2", "pause pause 2", "resume resume 2", "failure failure 2"])
         #expect(ear.heard.last?.snapshot.state == .cancelled)
-        #expect(ear.heard.last?.snapshot.error == .cancelled(session.upload.reference))
+        #expect(ear.heard.last?.snapshot.error == .cancelled(.upload, of: session.upload.reference))
     }
 
     @Test func `One who comes late hears what fits the present state`() async throws {
@@ -80,7 +80,7 @@ import Transfers
         await #expect(throws: StorageError.self) { try await other.result() }
         other.observe(.failure, handle: "late", ear.listener)
         #expect(ear.heard.map(\.snapshot.error?.code) == [.unauthorized])
-        #expect(!ear.listener.removeObserver("late"), "it is gone already")
+        #expect(!ear.listener.removeObserver("late", of: UploadCourse.self), "it is gone already")
     }
 
     @Test func `Observers go by handle, by status, all at once, and never another's`() async throws {
@@ -90,9 +90,10 @@ import Transfers
         ear.observeAll(task, prefix: "1-")
         ear.observeAll(task, prefix: "2-")
         let before = (ear.heard.count, other.heard.count)
-        #expect(!other.listener.removeObserver("1-progress"), "that one belongs to somebody else")
-        #expect(ear.listener.removeObserver("1-progress"))
-        #expect(!ear.listener.removeObserver("1-progress"))
+        #expect(
+            !other.listener.removeObserver("1-progress", of: UploadCourse.self), "that one belongs to somebody else")
+        #expect(ear.listener.removeObserver("1-progress", of: UploadCourse.self))
+        #expect(!ear.listener.removeObserver("1-progress", of: UploadCourse.self))
         #expect(ear.listener.removeAllObservers(of: task, for: .pause) == 2)
         #expect(ear.listener.removeAllObservers(of: task, for: .pause) == 0)
         session.answer(.received(upTo: 2))
@@ -123,7 +124,7 @@ import Transfers
         ear.observeAll(task)
         session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await task.result() }
-        for status in Status.allCases { #expect(!ear.listener.removeObserver("\(status)")) }
+        for status in Status.allCases { #expect(!ear.listener.removeObserver("\(status)", of: UploadCourse.self)) }
         #expect(ear.listener.removeAllObservers(of: task) == 0)
         #expect(ear.heard.filter { $0.snapshot.state.isFinished }.count == 1)
     }

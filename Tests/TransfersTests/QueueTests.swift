@@ -93,7 +93,7 @@ import Transfers
         let third = Task { try await stage.upload(1, to: "late") }
         let cancelled = Task { try await stage.transfers.upload([], to: Stage.reference(), .init()) }
         await turns(3)
-        #expect(stage.transfers.all.count == 2)
+        #expect(stage.transfers.uploads.all.count == 2)
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         for upload in all {
@@ -101,7 +101,7 @@ import Transfers
             upload.session.answer(.failed(.refused))
         }
         #expect(try await third.value.0.state == .queued)
-        #expect(stage.transfers.all.count == 3)
+        #expect(stage.transfers.uploads.all.count == 3)
     }
 
     @Test func `Rest is when all are paused or ended`() async throws {

@@ -39,12 +39,12 @@ import Transfers
             ids.append(task.id)
         }
         #expect(Set(ids).count == ids.count)
-        #expect(stage.transfers.all.map(\.id) == [unfinished.0.id] + ids.suffix(Transfers.finishedTasksKept))
+        #expect(stage.transfers.uploads.all.map(\.id) == [unfinished.0.id] + ids.suffix(Transfers.finishedTasksKept))
         for id in [ids[0], ids[4], "", "no such task"] {
-            let error = #expect(throws: StorageError.self) { try stage.transfers.task(id) }
+            let error = #expect(throws: StorageError.self) { try stage.transfers.uploads.task(id) }
             #expect(error?.code == .invalidArgument && error?.message.contains("\"\(id)\"") == true)
         }
-        #expect(try stage.transfers.task(ids[5]).state == .success)
+        #expect(try stage.transfers.uploads.task(ids[5]).state == .success)
     }
 
     @Test func `A file that cannot be looked at fails the task, not the call`() async throws {
@@ -73,7 +73,7 @@ import Transfers
             let error = await #expect(throws: StorageError.self) { try await call() }
             #expect(error?.code == .invalidArgument)
         }
-        #expect(stage.transfers.all.isEmpty)
+        #expect(stage.transfers.uploads.all.isEmpty)
     }
 
     nonisolated static let types: [(String?, String, String, String)] = [
@@ -113,6 +113,6 @@ import Transfers
         await #expect(throws: StorageError.self) {
             try await stage.transfers.upload([1], to: Stage.reference(), change)
         }
-        #expect(stage.transfers.all.isEmpty)
+        #expect(stage.transfers.uploads.all.isEmpty)
     }
 }

@@ -15,14 +15,14 @@ struct PutData: RPCMethod {
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<Session>) async throws -> Started {
+    func run(in request: Request<Session>) async throws -> Started<UploadCourse> {
         try put.check()
         let session = request.context
         let task = try await session.transfers.upload(data, to: put.reference, put.metadata, tokens: session.tokens)
-        return try await put.start(task, in: request)
+        return try await put.start.start(task, in: request)
     }
 
-    func didReply(_ started: Started, in session: Session) { started.didReply(in: session) }
+    func didReply(_ started: Started<UploadCourse>, in session: Session) { started.didReply(in: session) }
 
     private static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
         switch (data, text) {

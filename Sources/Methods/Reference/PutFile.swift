@@ -14,13 +14,13 @@ struct PutFile: RPCMethod {
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<Session>) async throws -> Started {
+    func run(in request: Request<Session>) async throws -> Started<UploadCourse> {
         try put.check()
         let session = request.context
         let task = try await session.transfers.upload(
             file: file, to: put.reference, put.metadata, tokens: session.tokens)
-        return try await put.start(task, in: request)
+        return try await put.start.start(task, in: request)
     }
 
-    func didReply(_ started: Started, in session: Session) { started.didReply(in: session) }
+    func didReply(_ started: Started<UploadCourse>, in session: Session) { started.didReply(in: session) }
 }

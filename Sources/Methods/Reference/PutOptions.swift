@@ -1,5 +1,4 @@
 import JSONText
-import EventLoop
 import JSONRPC
 import Storage
 import Transfers
@@ -8,49 +7,15 @@ import Transfers
 struct PutOptions: Sendable {
     let reference: Reference
     let metadata: MetadataChange
-    let observe: [Status]
-    let wait: Bool
+    let start: StartOptions
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         metadata =
             try params.optionalObject("metadata").map { object throws(RPCError) in try MetadataChange(object) }
             ?? .init()
-        observe = try params.statuses("observe")
-        wait = try params.optionalBool("wait") ?? false
+        start = try StartOptions(&params)
     }
 
     func check() throws(StorageError) { try metadata.checkMD5() }
-
-    /// The task starts after the reply, so that nobody hears of it before; one who waits for its end hears of it at once.
-    @Loop func start(_ task: UploadTask, in request: Request<Session>) async throws -> Started {
-        let session = request.context
-        let observers = observe.map { ($0, session.transfers.newHandle()) }
-        let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
-        guard wait else { return started }
-        started.didReply(in: session)
-        request.stepAside()
-        return Started(task: nil, snapshot: try await task.result(), observers: observers)
-    }
-}
-
-/// A task that was made, and the observers that go with it.
-struct Started: JSONConvertible {
-    /// Nil when it has been started already.
-    let task: UploadTask?
-    let snapshot: TaskSnapshot
-    let observers: [(Status, handle: String)]
-
-    @Loop func didReply(in session: Session) {
-        guard let task else { return }
-        for (status, handle) in observers { task.observe(status, handle: handle, session.listener) }
-        task.start()
-    }
-
-    var json: JSON {
-        guard !observers.isEmpty, case .object(var members) = snapshot.json else { return snapshot.json }
-        let handles = observers.map { JSON.Member(key: $0.rawValue, value: .string($1)) }
-        members.append(.init(key: "observers", value: .object(handles)))
-        return .object(members)
-    }
 }

@@ -10,7 +10,6 @@ struct ServiceStatus: ParameterlessMethod, PromptMethod {
     func run(in request: Request<Session>) throws -> JSON {
         let service = request.context.service
         let uptime = service.started.duration(to: .now)
-        let states = service.transfers.all.map(\.state)
         return [
             "version": .string(Service.version),
             "pid": JSON(Int64(service.configuration.processID)),
@@ -19,7 +18,7 @@ struct ServiceStatus: ParameterlessMethod, PromptMethod {
             "connections": JSON(Int64(service.connections)),
             "tasks": .object(
                 TaskState.allCases.map { state in
-                    .init(key: state.rawValue, value: JSON(Int64(states.count { $0 == state })))
+                    .init(key: state.rawValue, value: JSON(Int64(service.transfers.count(of: state))))
                 }),
         ]
     }

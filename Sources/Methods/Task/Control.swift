@@ -13,39 +13,39 @@ extension TaskMethod {
     init(_ params: inout Params) throws(RPCError) { self.init(task: try params.string("task")) }
 }
 
-/// `uploadTask/pause`: answers once the upload has stopped moving.
-struct PauseUpload: TaskMethod {
-    static let name = "uploadTask/pause"
+/// `…Task/pause`: answers once the task has stopped moving.
+struct Pause<Course: TransferCourse>: TaskMethod {
+    static var name: String { "\(Course.kind)Task/pause" }
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task = try request.context.transfers.task(task)
+        let task = try Course.tasks(of: request.context.transfers).task(task)
         return accepted(try await task.pause(), task)
     }
 }
 
-/// `uploadTask/resume`: goes on from the last acknowledged byte.
-struct ResumeUpload: TaskMethod, PromptMethod {
-    static let name = "uploadTask/resume"
+/// `…Task/resume`: goes on from the last acknowledged byte.
+struct Resume<Course: TransferCourse>: TaskMethod, PromptMethod {
+    static var name: String { "\(Course.kind)Task/resume" }
     let task: String
 
     func run(in request: Request<Session>) throws -> JSON {
-        let task = try request.context.transfers.task(task)
+        let task = try Course.tasks(of: request.context.transfers).task(task)
         return accepted(task.resume(), task)
     }
 }
 
-/// `uploadTask/cancel`: answers once the upload has stopped for good.
-struct CancelUpload: TaskMethod {
-    static let name = "uploadTask/cancel"
+/// `…Task/cancel`: answers once the task has stopped for good.
+struct Cancel<Course: TransferCourse>: TaskMethod {
+    static var name: String { "\(Course.kind)Task/cancel" }
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task = try request.context.transfers.task(task)
+        let task = try Course.tasks(of: request.context.transfers).task(task)
         return accepted(try await task.cancel(), task)
     }
 }
 
-@Loop private func accepted(_ accepted: Bool, _ task: UploadTask) -> JSON {
+@Loop private func accepted(_ accepted: Bool, _ task: TransferTask<some TransferCourse>) -> JSON {
     ["accepted": .bool(accepted), "snapshot": task.snapshot().json]
 }

@@ -3,33 +3,33 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `uploadTask/snapshot`: the task as it is now.
-struct SnapshotUpload: TaskMethod, PromptMethod {
-    static let name = "uploadTask/snapshot"
+/// `…Task/snapshot`: the task as it is now.
+struct TakeSnapshot<Course: TransferCourse>: TaskMethod, PromptMethod {
+    static var name: String { "\(Course.kind)Task/snapshot" }
     let task: String
 
     func run(in request: Request<Session>) throws -> JSON {
-        try request.context.transfers.task(task).snapshot().json
+        try Course.tasks(of: request.context.transfers).task(task).snapshot().json
     }
 }
 
-/// `uploadTask/wait`: answers when the task has ended.
-struct WaitForUpload: TaskMethod {
-    static let name = "uploadTask/wait"
+/// `…Task/wait`: answers when the task has ended.
+struct WaitForEnd<Course: TransferCourse>: TaskMethod {
+    static var name: String { "\(Course.kind)Task/wait" }
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task = try request.context.transfers.task(task)
+        let task = try Course.tasks(of: request.context.transfers).task(task)
         request.stepAside()
         return try await task.result().json
     }
 }
 
-/// `uploadTask/list`: all tasks that have not ended, and the newest of those that have.
-struct ListUploads: ParameterlessMethod, PromptMethod {
-    static let name = "uploadTask/list"
+/// `…Task/list`: all tasks that have not ended, and the newest of those that have.
+struct ListTasks<Course: TransferCourse>: ParameterlessMethod, PromptMethod {
+    static var name: String { "\(Course.kind)Task/list" }
 
     func run(in request: Request<Session>) throws -> JSON {
-        ["tasks": .array(request.context.transfers.all.map { $0.snapshot().json })]
+        ["tasks": .array(Course.tasks(of: request.context.transfers).all.map { $0.snapshot().json })]
     }
 }

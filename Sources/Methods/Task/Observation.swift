@@ -3,15 +3,15 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `uploadTask/observe`: from now on this connection hears of one kind of event.
-struct ObserveUpload: RPCMethod {
-    static let name = "uploadTask/observe"
+/// `…Task/observe`: from now on this connection hears of one kind of event.
+struct Observe<Course: TransferCourse>: RPCMethod {
+    static var name: String { "\(Course.kind)Task/observe" }
 
     let task: String
     let status: Status
 
     struct Registered: JSONConvertible {
-        let task: UploadTask
+        let task: TransferTask<Course>
         let handle: String
         var json: JSON { ["handle": .string(handle)] }
     }
@@ -23,7 +23,7 @@ struct ObserveUpload: RPCMethod {
 
     func run(in request: Request<Session>) async throws -> Registered {
         let transfers = request.context.transfers
-        return Registered(task: try transfers.task(task), handle: transfers.newHandle())
+        return Registered(task: try Course.tasks(of: transfers).task(task), handle: transfers.newHandle())
     }
 
     func didReply(_ registered: Registered, in session: Session) {
@@ -31,22 +31,22 @@ struct ObserveUpload: RPCMethod {
     }
 }
 
-/// `uploadTask/removeObserver`: one of this connection's observers, by its handle.
-struct RemoveObserver: PromptMethod {
-    static let name = "uploadTask/removeObserver"
+/// `…Task/removeObserver`: one of this connection's observers, by its handle.
+struct RemoveObserver<Course: TransferCourse>: PromptMethod {
+    static var name: String { "\(Course.kind)Task/removeObserver" }
 
     let handle: String
 
     init(_ params: inout Params) throws(RPCError) { handle = try params.string("handle") }
 
     func run(in request: Request<Session>) throws -> JSON {
-        ["removed": .bool(request.context.listener.removeObserver(handle))]
+        ["removed": .bool(request.context.listener.removeObserver(handle, of: Course.self))]
     }
 }
 
-/// `uploadTask/removeAllObservers`: this connection's observers of a task, or those of one status.
-struct RemoveAllObservers: PromptMethod {
-    static let name = "uploadTask/removeAllObservers"
+/// `…Task/removeAllObservers`: this connection's observers of a task, or those of one status.
+struct RemoveAllObservers<Course: TransferCourse>: PromptMethod {
+    static var name: String { "\(Course.kind)Task/removeAllObservers" }
 
     let task: String
     let status: Status?
@@ -57,7 +57,7 @@ struct RemoveAllObservers: PromptMethod {
     }
 
     func run(in request: Request<Session>) throws -> JSON {
-        let task = try request.context.transfers.task(task)
+        let task = try Course.tasks(of: request.context.transfers).task(task)
         return ["removed": JSON(Int64(request.context.listener.removeAllObservers(of: task, for: status)))]
     }
 }

@@ -1,7 +1,7 @@
 /// What a task waits for while it rests after a failure.
 public struct Retry: Equatable, Sendable {
     /// What failed. An upload in one request is `upload`; the last bytes, and committing, are `finalize`.
-    public enum Stage: String, CaseIterable, Sendable { case start, query, upload, finalize }
+    public enum Stage: String, CaseIterable, Sendable { case start, query, upload, finalize, download }
 
     /// 1 for the first retry since the last progress.
     public var attempt: Int
@@ -16,16 +16,5 @@ public struct Retry: Equatable, Sendable {
         self.of = stage
         self.at = time
         self.error = error
-    }
-}
-
-extension UploadMachine {
-    func stage(of step: Step) -> Retry.Stage {
-        switch step {
-        case .open: .start
-        case .query: .query
-        case .send(let range) where range.upperBound == size: .finalize
-        case .sendWhole, .send: .upload
-        }
     }
 }

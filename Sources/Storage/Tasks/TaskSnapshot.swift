@@ -35,15 +35,24 @@ public enum TaskState: String, CaseIterable, Sendable {
 public struct Progress: Equatable, Sendable {
     public var completedUnitCount: Int64
     public var totalUnitCount: Int64
+    private var totalIsKnown = true
 
     public init(completedUnitCount: Int64, totalUnitCount: Int64) {
         self.completedUnitCount = completedUnitCount
         self.totalUnitCount = totalUnitCount
     }
 
+    /// Nobody has said yet how much there is: nothing of it is done.
+    public static var unknown: Progress {
+        var progress = Progress(completedUnitCount: 0, totalUnitCount: 0)
+        progress.totalIsKnown = false
+        return progress
+    }
+
     /// 0 to 1; of nothing, everything is done.
     public var fractionCompleted: Double {
-        totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount)
+        guard totalIsKnown else { return 0 }
+        return totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount)
     }
 }
 
@@ -54,20 +63,23 @@ public struct TaskSnapshot: Equatable, Sendable {
         case stored(ObjectMetadata)
     }
 
+    public var kind: TaskKind
     public var task: String
     public var status: Status
     public var state: TaskState
     public var progress: Progress
     public var reference: Reference
-    public var metadata: Metadata
+    /// Nil for a download that has not succeeded.
+    public var metadata: Metadata?
     public var error: StorageError?
     /// What it waits for while it rests after a failure.
     public var retry: Retry?
 
     public init(
-        task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
-        metadata: Metadata, error: StorageError? = nil, retry: Retry? = nil
+        kind: TaskKind, task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
+        metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil
     ) {
+        self.kind = kind
         self.task = task
         self.status = status
         self.state = state
@@ -76,30 +88,5 @@ public struct TaskSnapshot: Equatable, Sendable {
         self.metadata = metadata
         self.error = error
         self.retry = retry
-    }
-}
-
-extension UploadMachine {
-    /// What of the inner state is anybody's business: a task being stopped still runs.
-    public var taskState: TaskState {
-        switch state {
-        case .ready, .queued: .queued
-        case .working, .stopping, .resting: .running
-        case .paused: .paused
-        case .ended(.succeeded): .success
-        case .ended(.cancelled): .cancelled
-        case .ended(.failed): .failed
-        }
-    }
-
-    public var progress: Progress { Progress(completedUnitCount: acknowledged, totalUnitCount: size) }
-
-    public var retry: Retry? {
-        if case .resting(let retry, _) = state { retry } else { nil }
-    }
-
-    /// It was told to stop and has not yet: a pause or a cancellation is not answered before it has.
-    public var isSettled: Bool {
-        if case .stopping = state { false } else { true }
     }
 }

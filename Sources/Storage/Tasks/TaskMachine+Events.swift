@@ -1,8 +1,10 @@
-extension UploadMachine {
+extension TaskMachine {
     public enum Event: Equatable, Sendable {
         case asked(Wish)
         /// It has a place now.
         case admitted
+        /// The step in flight is so far, so long after it began.
+        case reported(Progress, took: Duration = .zero)
         /// The step in flight has ended, after so long and at this time of day.
         case answered(Answer, took: Duration = .zero, at: Timestamp = Timestamp(microseconds: 0))
         case retryDue(attempt: Int)
@@ -10,19 +12,6 @@ extension UploadMachine {
 
     /// What the user wants.
     public enum Wish: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel }
-
-    /// How the step in flight ended.
-    public enum Answer: Equatable, Sendable {
-        /// Every chunk but the last has to be a multiple of so many bytes.
-        case opened(granularity: Int64 = 1)
-        /// The engine has all bytes before this offset.
-        case received(upTo: Int64)
-        case completed(ObjectMetadata)
-        case failed(StorageError)
-        /// The engine knows nothing of what was opened, any more.
-        case forgotten(StorageError)
-        case aborted
-    }
 
     public enum Effect: Equatable, Sendable {
         /// Get in line for a place.
@@ -32,7 +21,7 @@ extension UploadMachine {
         case perform(Step)
         case abort
         case wake(attempt: Int, after: Duration)
-        /// What was stored so far is not wanted any more.
+        /// What has been moved so far is not wanted any more.
         case discard
         case publish(Status)
     }

@@ -2,22 +2,29 @@ import EventLoop
 import FoundationEssentials
 import Storage
 
-/// One upload as its owner sees it: runs the machine, one event after the other, and tells the observers.
+public typealias UploadTask = TransferTask<UploadCourse>
+public typealias DownloadTask = TransferTask<DownloadCourse>
+
+/// One upload or download as its owner sees it: runs the machine, one event after the other, and tells the observers.
 @Loop
-public final class UploadTask {
+public final class TransferTask<Course: TaskCourse> {
+    typealias Machine = TaskMachine<Course>
+
     /// Unique across restarts: 122 random bits.
     public let id = UUID().uuidString.lowercased()
     /// Tells which of two tasks was created first.
     let number: Int
-    private(set) var upload: Upload
-    private var machine: UploadMachine
+    let reference: Reference
+    private let metadata: TaskSnapshot.Metadata?
+    /// What it holds while it moves bytes or waits to.
+    let bytesInMemory: Int
+    private var machine: Machine
     /// Nil once the task has ended, as its bytes are: what is kept of it must be small.
-    private var session: (any UploadSession)?
+    private var session: Session<Course>?
     private let places: Places
-    private let clock: any Clock<Duration>
-    private let now: @Sendable () -> Timestamp
-    private let ended: @Loop (UploadTask) -> Void
-    private var events: [UploadMachine.Event] = []
+    private let time: TimeKeeping
+    private let ended: @Loop (TransferTask) -> Void
+    private var events: [Machine.Event] = []
     private var isHandling = false
     private var observers: [Observer] = []
     private let settled = Waiters()
@@ -25,17 +32,16 @@ public final class UploadTask {
     private var alarm: Task<Void, Never>?
 
     init(
-        number: Int, upload: Upload, machine: UploadMachine, session: any UploadSession, places: Places,
-        clock: any Clock<Duration>, now: @escaping @Sendable () -> Timestamp,
-        ended: @escaping @Loop (UploadTask) -> Void
+        _ plan: TransferPlan<Course>, number: Int, time: TimeKeeping, ended: @escaping @Loop (TransferTask) -> Void
     ) {
         self.number = number
-        self.upload = upload
-        self.machine = machine
-        self.session = session
-        self.places = places
-        self.clock = clock
-        self.now = now
+        reference = plan.reference
+        metadata = plan.metadata
+        bytesInMemory = plan.bytesInMemory
+        machine = plan.machine
+        session = plan.session
+        places = plan.places
+        self.time = time
         self.ended = ended
     }
 
@@ -43,24 +49,23 @@ public final class UploadTask {
 
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
-            task: id, status: status ?? state.status, state: state(for: status),
-            progress: machine.progress, reference: upload.reference,
-            metadata: .uploading(upload.metadata, md5Hash: upload.expectedMD5))
+            kind: Course.kind, task: id, status: status ?? state.status, state: state(for: status),
+            progress: machine.progress, reference: reference, metadata: metadata)
         if var retry = machine.retry {
-            retry.error = retry.error.about(upload.reference)
+            retry.error = retry.error.about(reference)
             snapshot.retry = retry
         }
         if status == .progress { return snapshot }
         switch machine.state {
         case .ended(.succeeded(let metadata)): snapshot.metadata = .stored(metadata)
-        case .ended(.failed(let error)): snapshot.error = error.about(upload.reference)
-        case .ended(.cancelled): snapshot.error = .cancelled(upload.reference)
+        case .ended(.failed(let error)): snapshot.error = error.about(reference)
+        case .ended(.cancelled): snapshot.error = .cancelled(Course.kind, of: reference)
         case .ready, .queued, .working, .stopping, .resting, .paused: break
         }
         return snapshot
     }
 
-    /// The last progress is about an upload that ran, and a pause that was taken back about one that stood still.
+    /// The last progress is about a task that ran, and a pause that was taken back about one that stood still.
     private func state(for status: Status?) -> TaskState {
         switch status {
         case .progress: .running
@@ -72,10 +77,10 @@ public final class UploadTask {
 
 // MARK: - What its owner may do
 
-extension UploadTask {
+extension TransferTask {
     public func start() { post(.asked(.start)) }
 
-    /// Returns once the upload has stopped moving; false where the state does not allow it, or it ended first.
+    /// Returns once it has stopped moving; false where the state does not allow it, or it ended first.
     public func pause() async throws -> Bool {
         guard machine.allows(.pause) else { return false }
         post(.asked(.pause))
@@ -90,7 +95,7 @@ extension UploadTask {
         return true
     }
 
-    /// Returns once the upload has stopped for good; false where it had ended, or was committed in that moment.
+    /// Returns once it has stopped for good; false where it had ended, or was completed in that moment.
     public func cancel() async throws -> Bool {
         guard machine.allows(.cancel) else { return false }
         post(.asked(.cancel))
@@ -131,9 +136,9 @@ extension UploadTask {
 
 // MARK: - Running the machine
 
-extension UploadTask {
+extension TransferTask {
     /// Each event is handled whole, with all its effects, before the next one.
-    func post(_ event: UploadMachine.Event) {
+    func post(_ event: Machine.Event) {
         events.append(event)
         guard !isHandling else { return }
         isHandling = true
@@ -145,7 +150,7 @@ extension UploadTask {
         if state.isFinished { finished.wakeAll() }
     }
 
-    private func carryOut(_ effect: UploadMachine.Effect) {
+    private func carryOut(_ effect: Machine.Effect) {
         switch effect {
         case .acquire: places.acquire(self)
         case .release: places.release(self)
@@ -157,12 +162,14 @@ extension UploadTask {
         }
     }
 
-    private func perform(_ step: UploadMachine.Step) {
+    private func perform(_ step: Course.Step) {
         guard let session else { return }
-        let elapsed = clock.stopwatch()
-        Task { [now] in
-            let answer = await session.perform(step)
-            post(.answered(answer, took: elapsed(), at: now()))
+        let elapsed = time.clock.stopwatch()
+        let reports = Reports { [weak self] in self?.post(.reported($0, took: elapsed())) }
+        Task { [time] in
+            let answer = await session.perform(step, reports.take)
+            reports.close()
+            post(.answered(answer, took: elapsed(), at: time.now()))
         }
     }
 
@@ -173,8 +180,8 @@ extension UploadTask {
 
     private func wake(_ attempt: Int, after pause: Duration) {
         alarm?.cancel()
-        alarm = Task { [clock] in
-            do { try await clock.sleep(for: pause) } catch { return }
+        alarm = Task { [time] in
+            do { try await time.clock.sleep(for: pause) } catch { return }
             post(.retryDue(attempt: attempt))
         }
     }
@@ -186,9 +193,18 @@ extension UploadTask {
         forget { _ in true }
         alarm?.cancel()
         session = nil
-        upload.source = .data([])
         ended(self)
     }
+}
+
+extension TransferTask: Observed, InLine {
+    func admit() { post(.admitted) }
+}
+
+/// Where tasks have the time from: rests are slept on the clock, `now` is the time of day that is told.
+struct TimeKeeping: Sendable {
+    let clock: any Clock<Duration>
+    let now: @Sendable () -> Timestamp
 }
 
 extension Clock where Duration == Swift.Duration {

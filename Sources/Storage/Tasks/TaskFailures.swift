@@ -1,4 +1,4 @@
-// Failures of uploads that no engine tells of.
+// Failures of tasks that no engine tells of.
 
 extension StorageError {
     static func tookNone(of range: Range<Int64>) -> StorageError {

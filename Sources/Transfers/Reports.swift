@@ -1,0 +1,49 @@
+import EventLoop
+import Storage
+import Synchronization
+
+/// The way of one step's reports to the loop: they may come from anywhere, as often as they like; the newest counts.
+final class Reports: Sendable {
+    private enum State {
+        case idle
+        /// This is on its way.
+        case waiting(Progress)
+        case closed
+    }
+
+    private let state = Mutex(State.idle)
+    private let deliver: @Loop @Sendable (Progress) -> Void
+
+    init(_ deliver: @escaping @Loop @Sendable (Progress) -> Void) { self.deliver = deliver }
+
+    @Sendable func take(_ progress: Progress) {
+        let isFirst = state.withLock { state in
+            switch state {
+            case .idle:
+                state = .waiting(progress)
+                return true
+            case .waiting:
+                state = .waiting(progress)
+                return false
+            case .closed:
+                return false
+            }
+        }
+        if isFirst { Task { @Loop in hand(over: .idle) } }
+    }
+
+    /// Hands over what is on its way; what comes later is late.
+    @Loop func close() { hand(over: .closed) }
+
+    @Loop private func hand(over next: State) {
+        let progress: Progress? = state.withLock { state in
+            guard case .waiting(let progress) = state else {
+                if case .closed = next { state = next }
+                return nil
+            }
+            state = next
+            return progress
+        }
+        if let progress { deliver(progress) }
+    }
+}

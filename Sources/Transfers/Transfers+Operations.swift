@@ -1,0 +1,69 @@
+import Storage
+
+// What is done at once, without a task: for so long as `maxOperationRetryTime` says.
+
+extension Transfers {
+    public func metadata(
+        of reference: Reference, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(tokens))
+    }
+
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await backend.updateMetadata(of: reference.checkedAsObject("has no metadata"), change, for: caller(tokens))
+    }
+
+    public func delete(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws(StorageError) {
+        try await backend.delete(reference.checkedAsObject("cannot be deleted"), for: caller(tokens))
+    }
+
+    public func downloadURL(
+        of reference: Reference, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> String {
+        try await backend.downloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(tokens))
+    }
+
+    public func revokeDownloadURL(
+        of reference: Reference, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> String {
+        try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(tokens))
+    }
+
+    /// One page; the largest where nobody says how many results it may have.
+    public func list(
+        _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> Listing {
+        let most = Listing.mostResults
+        guard let maxResults = Int(exactly: maxResults ?? Int64(most)), (1...most).contains(maxResults) else {
+            throw .invalidArgument(
+                "maxResults", "maxResults must be between 1 and \(most), not \(maxResults ?? 0).")
+        }
+        return try await backend.list(
+            reference, maxResults: maxResults, pageToken: pageToken, for: caller(tokens))
+    }
+
+    /// All pages as one.
+    public func listAll(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws -> Listing {
+        var all = Listing(), token: String?
+        repeat {
+            try Task.checkCancellation()
+            let page = try await list(reference, pageToken: token, tokens: tokens)
+            all.prefixes += page.prefixes
+            all.items += page.items
+            guard page.pageToken == nil || page.pageToken != token else { throw StorageError.endless(reference) }
+            token = page.pageToken
+        } while token != nil
+        return all
+    }
+
+    private func caller(_ tokens: (any TokenSource)?) -> Caller { caller(tokens, settings.maxOperationRetryTime) }
+}
+
+extension StorageError {
+    fileprivate static func endless(_ reference: Reference) -> StorageError {
+        StorageError(.internalError, "The engine goes round in circles when it lists \(reference.url).").about(
+            reference)
+    }
+}
