@@ -20,6 +20,13 @@ public let allMethods = MethodTable<Session>([
     PutFile.self,
     GetMetadata.self,
     UpdateMetadata.self,
+    DownloadURL.self,
+    RevokeDownloadURL.self,
+    Delete.self,
+    List.self,
+    ListAll.self,
+    GetData.self,
+    WriteToFile.self,
     Pause<UploadCourse>.self,
     Resume<UploadCourse>.self,
     Cancel<UploadCourse>.self,
@@ -29,10 +36,19 @@ public let allMethods = MethodTable<Session>([
     Observe<UploadCourse>.self,
     RemoveObserver<UploadCourse>.self,
     RemoveAllObservers<UploadCourse>.self,
+    Pause<DownloadCourse>.self,
+    Resume<DownloadCourse>.self,
+    Cancel<DownloadCourse>.self,
+    TakeSnapshot<DownloadCourse>.self,
+    WaitForEnd<DownloadCourse>.self,
+    ListTasks<DownloadCourse>.self,
+    Observe<DownloadCourse>.self,
+    RemoveObserver<DownloadCourse>.self,
+    RemoveAllObservers<DownloadCourse>.self,
 ])
 
 /// What the service tells without being asked.
-let allNotifications = [TaskEvent.name(for: .upload)]
+let allNotifications = [TaskEvent.name(for: .upload), TaskEvent.name(for: .download)]
 
 /// What the service asks its clients.
 let allRequests = [ConnectionTokens.refreshToken]

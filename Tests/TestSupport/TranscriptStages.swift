@@ -152,6 +152,7 @@ private final class ServiceScene: Sendable {
     init(_ backend: EmbeddedBackend, _ maxMessageBytes: Int) {
         self.backend = backend
         self.maxMessageBytes = maxMessageBytes
+        backend.urlBase = { "http://127.0.0.1:9" }
         // In line before the first connection, as in the program.
         Task { @Loop in try await backend.open() }
     }

@@ -39,8 +39,10 @@ public struct DownloadCourse: TaskCourse {
         return progress == before ? .nothing : .correction
     }
 
-    public mutating func complete(_ metadata: ObjectMetadata) {
+    public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
+        let before = progress
         progress = Progress(completedUnitCount: metadata.size, totalUnitCount: metadata.size)
+        return progress != before
     }
 }
 

@@ -19,7 +19,8 @@ public protocol TaskCourse: Equatable, Sendable {
     mutating func learn(from answer: Answer, to step: Step, _ verdict: Verdict, took: Duration) -> Bool
     /// Takes in what the engine says of a step that is still in flight.
     mutating func hear(_ report: Progress) -> News
-    mutating func complete(_ metadata: ObjectMetadata)
+    /// True where that is still to be told as progress: there is some before every success.
+    mutating func complete(_ metadata: ObjectMetadata) -> Bool
 }
 
 /// Which way the bytes of a task go.

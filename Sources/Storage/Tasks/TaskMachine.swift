@@ -158,9 +158,9 @@ extension TaskMachine {
     }
 
     private mutating func succeed(_ metadata: ObjectMetadata) -> [Effect] {
-        course.complete(metadata)
+        let last: [Effect] = course.complete(metadata) ? [.publish(.progress)] : []
         patience.renew()
-        return turn(to: .ended(.succeeded(metadata)), [.release, .publish(.progress), .publish(.success)])
+        return turn(to: .ended(.succeeded(metadata)), [.release] + last + [.publish(.success)])
     }
 }
 

@@ -114,7 +114,10 @@ extension UploadCourse {
     /// Its answers say all that there is to know.
     public mutating func hear(_ report: Progress) -> News { .nothing }
 
-    public mutating func complete(_ metadata: ObjectMetadata) { acknowledged = size }
+    public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
+        acknowledged = size
+        return true
+    }
 
     private mutating func believe(_ offset: Int64) -> Bool {
         self.offset = offset

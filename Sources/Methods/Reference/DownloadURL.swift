@@ -1,0 +1,33 @@
+import JSONText
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/downloadURL`: a URL that anybody may fetch the object from.
+struct DownloadURL: RPCMethod {
+    static let name = "reference/downloadURL"
+
+    let reference: Reference
+
+    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        let session = request.context
+        return ["url": .string(try await session.transfers.downloadURL(of: reference, tokens: session.tokens))]
+    }
+}
+
+/// `reference/revokeDownloadURL`: makes the URLs that were given before worthless, and gives a new one.
+struct RevokeDownloadURL: RPCMethod {
+    static let name = "reference/revokeDownloadURL"
+
+    let reference: Reference
+
+    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        let session = request.context
+        let url = try await session.transfers.revokeDownloadURL(of: reference, tokens: session.tokens)
+        return ["url": .string(url)]
+    }
+}

@@ -1,0 +1,26 @@
+import JSONRPC
+import Storage
+import Transfers
+
+/// `reference/writeToFile`: downloads to a local file.
+struct WriteToFile: RPCMethod {
+    static let name = "reference/writeToFile"
+
+    let reference: Reference
+    let file: String
+    let start: StartOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        file = try params.localFile("file")
+        start = try StartOptions(&params)
+    }
+
+    func run(in request: Request<Session>) async throws -> Started<DownloadCourse> {
+        let session = request.context
+        let task = try session.transfers.download(reference, to: file, tokens: session.tokens)
+        return try await start.start(task, in: request)
+    }
+
+    func didReply(_ started: Started<DownloadCourse>, in session: Session) { started.didReply(in: session) }
+}
