@@ -26,8 +26,12 @@ extension UploadMachine {
         _ = machine.handle(.answered(.opened(granularity: granularity)))
         return machine
     }
+}
 
-    mutating func converse(_ conversation: Conversation, _ location: SourceLocation = #_sourceLocation) {
+extension TaskMachine {
+    mutating func converse(
+        _ conversation: [(said: Event, heard: [Effect])], _ location: SourceLocation = #_sourceLocation
+    ) {
         for (number, line) in conversation.enumerated() {
             let effects = handle(line.said)
             #expect(effects == line.heard, "line \(number + 1): \(line.said)", sourceLocation: location)

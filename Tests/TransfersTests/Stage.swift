@@ -56,7 +56,7 @@ import Transfers
         heard.map { "\($0.handle) \($0.snapshot.status) \($0.snapshot.progress.completedUnitCount)" }
     }
 
-    func observeAll(_ task: UploadTask, prefix: String = "") {
+    func observeAll<Course: TaskCourse>(_ task: TransferTask<Course>, prefix: String = "") {
         for status in Status.allCases { task.observe(status, handle: "\(prefix)\(status)", listener) }
     }
 }

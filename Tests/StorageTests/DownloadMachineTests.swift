@@ -1,0 +1,166 @@
+import Storage
+import TestSupport
+import Testing
+
+@Suite struct DownloadMachineTests {
+    static let end: [DownloadMachine.Effect] = [.discard, .release, .publish(.failure)]
+
+    @Test func `What arrives is told, and the end once`() throws {
+        var machine = DownloadMachine.fetching()
+        #expect(machine.progress.fractionCompleted == 0, "nobody knows how much there is")
+        machine.converse([
+            (.reported(.of(5, 20)), [.publish(.progress)]), (.reported(.of(5, 20)), []),
+            (.reported(.of(20, 20)), [.publish(.progress)]),
+            (.answered(.completed(try stored())), [.release, .publish(.success)]),
+            (.reported(.of(20, 20)), []), (.answered(.aborted), []),
+        ])
+        #expect(machine.state == .ended(.succeeded(try stored())))
+        #expect(machine.progress == .of(20, 20))
+    }
+
+    @Test(arguments: [Int64(0), 20])
+    func `There is progress before every success`(size: Int64) throws {
+        var machine = DownloadMachine.fetching()
+        machine.converse([
+            (.answered(.completed(try stored(size))), [.release, .publish(.progress), .publish(.success)])
+        ])
+        #expect(machine.progress == .of(size, size) && machine.progress.fractionCompleted == 1)
+    }
+
+    @Test func `A pause waits for the try, a resume goes on`() throws {
+        var machine = DownloadMachine.fetching()
+        machine.converse([
+            (.reported(.of(5, 20)), [.publish(.progress)]),
+            (.asked(.pause), [.abort]), (.asked(.pause), []),
+            (.reported(.of(6, 20)), [.publish(.progress)]),
+            (.answered(.aborted), [.release, .publish(.pause)]),
+            (.reported(.of(7, 20)), []),
+            (.asked(.resume), [.acquire]), (.reported(.of(8, 20)), []),
+            (.admitted, [.publish(.resume), .perform(.fetch)]),
+            (.reported(.of(6, 20)), []), (.reported(.of(9, 20)), [.publish(.progress)]),
+            (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
+        ])
+    }
+
+    @Test func `A pause that was taken back is told as a pause and a resume`() {
+        var machine = DownloadMachine.fetching()
+        machine.converse([
+            (.asked(.pause), [.abort]), (.asked(.resume), []),
+            (.answered(.aborted), [.publish(.pause), .publish(.resume), .perform(.fetch)]),
+        ])
+    }
+
+    @Test func `A cancellation ends it, unless all has arrived in that moment`() throws {
+        var machine = DownloadMachine.fetching()
+        machine.converse([
+            (.asked(.cancel), [.abort]), (.reported(.of(5, 20)), []), (.answered(.aborted), Self.end),
+        ])
+        #expect(machine.state == .ended(.cancelled))
+        var late = DownloadMachine.fetching()
+        late.converse([
+            (.asked(.cancel), [.abort]),
+            (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
+        ])
+    }
+
+    @Test func `An object that has changed is shown from where it was, and never as more than all`() {
+        var machine = DownloadMachine.fetching()
+        machine.converse([(.reported(.of(10, 20)), [.publish(.progress)]), (.reported(.of(2, 20)), [])])
+        #expect(machine.progress == .of(10, 20))
+        machine.converse([(.reported(.of(2, 30)), [.publish(.progress)]), (.reported(.of(8, 30)), [])])
+        #expect(machine.progress == .of(10, 30))
+        machine.converse([(.reported(.of(2, 8)), [.publish(.progress)])])
+        #expect(machine.progress == .of(8, 8))
+        machine.converse([(.reported(.of(3, 30)), [.publish(.progress)])])
+        #expect(machine.progress == .of(8, 30))
+    }
+
+    @Test(arguments: [(-5, 20), (25, 20), (.max, 20), (.min, .min), (3, -1)] as [(Int64, Int64)])
+    func `What cannot be is cut to what can`(completed: Int64, total: Int64) {
+        var machine = DownloadMachine.fetching()
+        _ = machine.handle(.reported(.of(completed, total)))
+        #expect((0...machine.progress.totalUnitCount).contains(machine.progress.completedUnitCount))
+        #expect((0...1).contains(machine.progress.fractionCompleted))
+    }
+}
+
+/// How long failures of downloads are slept over, and when that ends.
+@Suite struct DownloadMachineRetryTests {
+    static let end = DownloadMachineTests.end
+
+    @Test func `A failure is followed by a rest, then by another try`() {
+        var machine = DownloadMachine.fetching()
+        let rests = rests(0, 1)
+        machine.converse([
+            (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[0])]),
+            (.retryDue(attempt: 1), [.perform(.fetch)]),
+            (.answered(.failed(.busy)), [.wake(attempt: 2, after: rests[1])]),
+        ])
+        #expect(machine.retry?.of == .download)
+        machine.converse([
+            (.asked(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: 2), []),
+            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
+            (.answered(.failed(.refused)), Self.end),
+        ])
+        #expect(machine.state == .ended(.failed(.refused)))
+    }
+
+    @Test func `An engine that stops by itself has failed`() {
+        var machine = DownloadMachine.fetching()
+        machine.converse([
+            (.answered(.aborted), [.wake(attempt: 1, after: rests(0)[0])]), (.retryDue(attempt: 1), [.perform(.fetch)]),
+        ])
+    }
+
+    @Test func `What has arrived renews patience, and only the time after it counts`() {
+        var machine = DownloadMachine.fetching(patience: .seconds(10))
+        machine.converse([
+            (.reported(.of(5, 20), took: .seconds(3600)), [.publish(.progress)]),
+            (.answered(.failed(.busy), took: .seconds(3609)), [.wake(attempt: 1, after: rests(0)[0])]),
+            (.retryDue(attempt: 1), [.perform(.fetch)]),
+            (.reported(.of(6, 20), took: .seconds(2)), [.publish(.progress)]),
+            (.answered(.failed(.busy), took: .seconds(3)), [.wake(attempt: 1, after: rests(0, 0)[1])]),
+        ])
+    }
+
+    @Test func `Bytes that were there before and a new total renew nothing`() {
+        var machine = DownloadMachine.fetching(patience: .seconds(10))
+        machine.converse([
+            (.reported(.of(5, 20)), [.publish(.progress)]),
+            (.answered(.failed(.busy), took: .seconds(4)), [.wake(attempt: 1, after: rests(0)[0])]),
+            (.retryDue(attempt: 1), [.perform(.fetch)]),
+            (.reported(.of(5, 30), took: .seconds(6)), [.publish(.progress)]),
+            (.answered(.failed(.busy), took: .seconds(6)), Self.end),
+        ])
+        guard case .ended(.failed(let error)) = machine.state else { return #expect(Bool(false)) }
+        #expect(error.code == .retryLimitExceeded)
+        #expect(error.attempts.map(\.completedUnitCount) == [5, 5])
+    }
+
+    @Test func `A try that begins anew counts from its own begin`() {
+        var machine = DownloadMachine.fetching(patience: .seconds(10))
+        machine.converse([
+            (.reported(.of(5, 20), took: .seconds(100)), [.publish(.progress)]),
+            (.asked(.pause), [.abort]), (.answered(.aborted, took: .seconds(101)), [.release, .publish(.pause)]),
+            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
+            (.answered(.failed(.busy), took: .seconds(10)), Self.end),
+        ])
+    }
+}
+
+extension DownloadMachine {
+    /// Started and admitted.
+    static func fetching(patience: Duration = .seconds(600)) -> DownloadMachine {
+        var machine = DownloadMachine(patience: patience)
+        machine.converse([
+            (.asked(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
+        ])
+        return machine
+    }
+}
+
+extension Progress {
+    static func of(_ completed: Int64, _ total: Int64) -> Progress {
+        Progress(completedUnitCount: completed, totalUnitCount: total)
+    }
+}

@@ -1,0 +1,103 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+/// What goes without a task.
+@Loop @Suite(.timeLimit(.minutes(5))) struct OperationTests {
+    @Test(arguments: [Int64(0), -1, 1001, .max, .min])
+    func `A page has one to a thousand results`(count: Int64) async throws {
+        let stage = Stage()
+        let error = await #expect(throws: StorageError.self) {
+            try await stage.transfers.list(Stage.reference(), maxResults: count)
+        }
+        #expect(error?.code == .invalidArgument && error?.param == "maxResults")
+        #expect(error?.message == "maxResults must be between 1 and 1000, not \(count).")
+    }
+
+    @Test func `All pages are one list, in their order`() async throws {
+        let asked = Mail<String>()
+        let stage = Stage(
+            ScriptedBackend(page: { reference, most, token, caller throws(StorageError) in
+                asked.deliver("\(most) \(token ?? "first") \(caller.patience)")
+                let page = (token.flatMap(Int.init) ?? 0) + 1
+                return Storage.Listing(
+                    prefixes: [try Reference(bucket: "b", path: "p\(page)")],
+                    items: [try Reference(bucket: "b", path: "i\(page)")], pageToken: page < 3 ? "\(page)" : nil)
+            }))
+        let all = try await stage.transfers.listAll(Stage.reference(""))
+        #expect(all.prefixes.map(\.name) == ["p1", "p2", "p3"] && all.items.map(\.name) == ["i1", "i2", "i3"])
+        #expect(asked.waiting == ["first", "1", "2"].map { "1000 \($0) \(Duration.seconds(120))" })
+    }
+
+    @Test func `An engine that goes round in circles is found out`() async throws {
+        let stage = Stage(ScriptedBackend(page: { _, _, _, _ in Storage.Listing(pageToken: "same") }))
+        let error = await #expect(throws: StorageError.self) {
+            try await stage.transfers.listAll(Stage.reference())
+        }
+        #expect(error?.code == .internalError)
+    }
+
+    @Test func `A list of all can be given up between two pages`() async throws {
+        let (pages, may) = (Mail<String>(), Signal())
+        let stage = Stage(
+            ScriptedBackend(page: { _, _, token, _ in
+                pages.deliver(token ?? "first")
+                await may.happened()
+                return Storage.Listing(pageToken: token.map { $0 + "+" } ?? "next")
+            }))
+        let listing = Task { try await stage.transfers.listAll(Stage.reference()) }
+        #expect(await pages.next() == "first")
+        listing.cancel()
+        may.fire()
+        await #expect(throws: CancellationError.self) { try await listing.value }
+        #expect(pages.waiting.isEmpty)
+    }
+
+    @Test func `The root is no object`() async throws {
+        let (transfers, root) = (Stage().transfers, try Stage.reference(""))
+        let calls: [@Loop () async throws -> Void] = [
+            { try await transfers.delete(root) }, { _ = try await transfers.downloadURL(of: root) },
+            { _ = try await transfers.revokeDownloadURL(of: root) },
+            { try await transfers.data(of: root, maxSize: 1) { _ in } },
+        ]
+        for call in calls {
+            let error = await #expect(throws: StorageError.self) { try await call() }
+            #expect(error?.code == .invalidArgument && error?.param == "reference")
+        }
+        #expect(try await transfers.list(root) == Storage.Listing())
+    }
+
+    @Test func `Data that would take too much memory waits until there is room`() async throws {
+        let (asked, may) = (Mail<Int64>(), Signal())
+        let stage = Stage(
+            ScriptedBackend(read: { _, most, caller in
+                asked.deliver(most)
+                await may.happened()
+                return [UInt8(most == 1 ? 1 : 0)]
+            }))
+        let half = Int64(Transfers.memoryLimit / 2 + 1)
+        let large = [half, half].map { size in
+            Task { try await stage.transfers.data(of: Stage.reference(), maxSize: size) { $0 } }
+        }
+        for _ in large { #expect(await asked.next() == half) }
+        let small = Task { try await stage.transfers.data(of: Stage.reference(), maxSize: 1) { $0 } }
+        let upload = Task { try await stage.upload(1).0.state }
+        await turns(5)
+        #expect(asked.waiting.isEmpty && stage.transfers.uploads.all.isEmpty)
+        may.fire()
+        for task in large { #expect(try await task.value == [0]) }
+        #expect(try await small.value == [1])
+        #expect(try await upload.value == .queued)
+    }
+
+    @Test func `Less than nothing is too little`() async throws {
+        let stage = Stage(ScriptedBackend(read: { _, _, _ in [] }))
+        let error = await #expect(throws: StorageError.self) {
+            try await stage.transfers.data(of: Stage.reference(), maxSize: -1) { _ in }
+        }
+        #expect(error?.param == "maxSize")
+        try await stage.transfers.data(of: Stage.reference(), maxSize: 0) { #expect($0 == []) }
+    }
+}
