@@ -13,6 +13,8 @@ struct Client {
 
     struct Failure: Complaint {
         let message: String
+        /// The service said no to a request; it can be asked for something else.
+        var isAnswer = false
     }
 
     private let socket: Int32
@@ -100,5 +102,6 @@ extension Client.Failure {
     init(_ error: JSON?) {
         let name = error?["data"]?["name"]?.string.map { " (\($0))" } ?? ""
         message = (error?["message"]?.string ?? "the service failed without saying why") + name
+        isAnswer = true
     }
 }

@@ -6,13 +6,13 @@ enum Command {
     case help
     case version
     case serve(ServiceOptions)
-    case put(PutCommand)
+    case errand(ErrandKind, ErrandOptions)
 
     init(_ words: [String]) throws(UsageError) {
         var line = CommandLineReader(words)
         switch line.nextCommand() {
-        case "put": self = try Self.put(&line)
         case "serve", nil: self = try Self.serve(&line)
+        case let name? where ErrandKind.usages[name] != nil: self = try Self.errand(name, &line)
         case let other?: throw UsageError(message: "unknown command \"\(other)\"; try --help")
         }
     }
@@ -34,23 +34,50 @@ enum Command {
         return .serve(options)
     }
 
-    private static func put(_ line: inout CommandLineReader) throws(UsageError) -> Command {
-        var put = PutCommand()
+    private static func errand(_ name: String, _ line: inout CommandLineReader) throws(UsageError) -> Command {
+        var options = ErrandOptions()
         var words: [String] = []
         while let word = try line.next() {
             switch word {
             case .flag("--help"), .flag("-h"): return .help
-            case .flag("--trace"): put.trace = true
-            case .flag("--json"): put.json = true
-            case .flag("--socket"): put.service.socket = try line.value("a path")
-            case .flag(let flag): try put.service.take(flag, &line)
+            case .flag("--trace"): options.trace = true
+            case .flag("--json"): options.json = true
+            case .flag("--socket"): options.service.socket = try line.value("a path")
+            case .flag(let flag): try options.service.take(flag, &line)
             case .word(let word): words.append(word)
             }
         }
-        guard words.count == 2 else { throw UsageError(message: "put takes a FILE and a REFERENCE; try --help") }
-        try put.service.check()
-        (put.file, put.reference) = (words[0], words[1])
-        return .put(put)
+        guard let kind = ErrandKind(name, words) else {
+            throw UsageError(message: "\(name) takes \(ErrandKind.usages[name] ?? ""); try --help")
+        }
+        try options.service.check()
+        return .errand(kind, options)
+    }
+}
+
+/// What a person can have done by one command.
+enum ErrandKind {
+    case put(file: String, reference: String)
+    case get(reference: String, file: String)
+    case ls(reference: String)
+    case rm(references: [String])
+    case url(reference: String)
+
+    static let usages = [
+        "put": "a FILE and a REFERENCE", "get": "a REFERENCE and a FILE", "ls": "one REFERENCE, or none",
+        "rm": "one REFERENCE or more", "url": "a REFERENCE",
+    ]
+
+    /// Nil where the words are too few or too many.
+    init?(_ name: String, _ words: [String]) {
+        switch (name, words.count) {
+        case ("put", 2): self = .put(file: words[0], reference: words[1])
+        case ("get", 2): self = .get(reference: words[0], file: words[1])
+        case ("ls", 0...1): self = .ls(reference: words.first ?? "")
+        case ("rm", 1...): self = .rm(references: words)
+        case ("url", 1): self = .url(reference: words[0])
+        default: return nil
+        }
     }
 }
 
@@ -105,11 +132,9 @@ struct ServiceOptions {
     }
 }
 
-/// `storage-rpc put FILE REFERENCE`.
-struct PutCommand {
+/// How an errand is done, and how its result is shown.
+struct ErrandOptions {
     var service = ServiceOptions()
-    var file = ""
-    var reference = ""
     var trace = false
     var json = false
 }

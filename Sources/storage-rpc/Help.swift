@@ -11,6 +11,10 @@ enum Help {
         storage-rpc [serve] [FLAGS]              serve one client on stdin and stdout
         storage-rpc serve --socket PATH [FLAGS]  serve many clients on a Unix socket (add --stdio for both)
         storage-rpc put FILE REFERENCE [FLAGS]   upload a file; REFERENCE is gs://BUCKET/PATH or a PATH
+        storage-rpc get REFERENCE FILE [FLAGS]   download to a file
+        storage-rpc ls [REFERENCE] [FLAGS]       list what is directly below: names, folders with a slash
+        storage-rpc rm REFERENCE... [FLAGS]      delete objects
+        storage-rpc url REFERENCE [FLAGS]        print a URL that anybody may download from
 
         where objects are kept
           --engine ENGINE        embedded: on this machine's disk (the default); firebase, gcs: by that service
@@ -28,9 +32,9 @@ enum Help {
           --application-default  GOOGLE_APPLICATION_CREDENTIALS, gcloud's, this machine's: the default with gcs
           Proxies and certificates: https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR.
 
-        put
+        put, get, ls, rm, url
           --socket PATH          through the service that listens there, instead of one of its own
-          --json                 print the stored metadata as JSON
+          --json                 print the result as JSON
           --trace                show the JSON-RPC conversation on stderr
 
         anywhere

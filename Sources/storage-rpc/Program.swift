@@ -13,7 +13,7 @@ enum Program {
             case .help: try say(Help.text)
             case .version: try say("storage-rpc \(Help.version)")
             case .serve(let options): try Server.run(options)
-            case .put(let put): try Put.run(put)
+            case .errand(let kind, let options): try Errand.run(kind, options)
             }
             exit(0)
         } catch let error as UsageError {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How far an upload is, on stderr: a bar that moves on a terminal, a line each ten percent elsewhere.
+/// How far a task is, on stderr: a bar that moves on a terminal, a line each ten percent elsewhere.
 struct ProgressBar {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let started = ContinuousClock.now

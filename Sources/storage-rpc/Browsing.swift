@@ -1,0 +1,57 @@
+import JSONText
+
+// `storage-rpc ls`, `rm` and `url`: one or a few calls each.
+
+extension Errand {
+    /// One name a line as the pages come, or all of them as one document.
+    mutating func list(_ text: String) throws {
+        var params: [JSON.Member] = [.init(key: "reference", value: try reference(text))]
+        var prefixes: [JSON] = [], items: [JSON] = []
+        while true {
+            let page = try client.call("reference/list", .object(params))
+            let (folders, objects) = (page["prefixes"]?.array ?? [], page["items"]?.array ?? [])
+            if options.json {
+                prefixes += folders
+                items += objects
+            } else {
+                try Self.names(folders, objects).forEach(Program.say)
+            }
+            guard let token = page["pageToken"] else { break }
+            params = [params[0], .init(key: "pageToken", value: token)]
+        }
+        if options.json { try Program.say((["prefixes": .array(prefixes), "items": .array(items)] as JSON).text) }
+    }
+
+    /// In one order by their bytes, folders with a slash.
+    private static func names(_ folders: [JSON], _ objects: [JSON]) -> [String] {
+        let names = folders.map { ($0["name"]?.string ?? "") + "/" } + objects.compactMap { $0["name"]?.string }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Goes on after one that cannot be removed.
+    mutating func remove(_ texts: [String]) throws {
+        var removed: [JSON] = []
+        for text in texts {
+            do {
+                removed.append(try remove(text))
+            } catch {
+                guard error.isAnswer, texts.count > 1 else { throw error }
+                Program.complain(error.message)
+            }
+        }
+        if options.json { try Program.say(JSON.array(removed).text) }
+        let left = texts.count - removed.count
+        if left > 0 { throw Client.Failure(message: "\(left) of \(texts.count) were not removed") }
+    }
+
+    private mutating func remove(_ text: String) throws(Client.Failure) -> JSON {
+        let reference = try reference(text)
+        _ = try client.call("reference/delete", ["reference": reference])
+        return reference
+    }
+
+    mutating func url(_ text: String) throws {
+        let answer = try client.call("reference/downloadURL", ["reference": try reference(text)])
+        try Program.say(options.json ? answer.text : answer["url"]?.string ?? "")
+    }
+}
