@@ -4,7 +4,8 @@
 >>> Storage().reference("images/space.jpg").put_file("space.jpg", on_progress=print).wait()
 
 The names are the SDK's, in Python's case. An upload begins with `put_data` or `put_file`, which return
-an `UploadTask`; its `wait` returns the stored `Metadata`, or raises a `StorageError`.
+an `UploadTask`, a download with `write_to_file`, which returns a `DownloadTask`; the `wait` of both returns the
+`Metadata` of the object, or raises a `StorageError`.
 """
 
 from .errors import (
@@ -29,16 +30,18 @@ from .errors import (
 )
 from .reference import Reference
 from .storage import Storage
-from .task import UploadTask
-from .values import Metadata, Progress, Settings, Snapshot
+from .task import DownloadTask, Task, UploadTask
+from .values import Listing, Metadata, Progress, Settings, Snapshot
 
 __all__ = [
     "BucketMismatch",
     "BucketNotFound",
     "Cancelled",
     "DownloadSizeExceeded",
+    "DownloadTask",
     "InternalError",
     "InvalidArgument",
+    "Listing",
     "Metadata",
     "NonMatchingChecksum",
     "ObjectNotFound",
@@ -54,6 +57,7 @@ __all__ = [
     "Snapshot",
     "Storage",
     "StorageError",
+    "Task",
     "Unauthenticated",
     "Unauthorized",
     "Unknown",

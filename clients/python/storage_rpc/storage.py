@@ -15,11 +15,13 @@ from .connection import Connection
 from .errors import RPCError, ServiceGone
 from .observers import Dispatcher, Observer
 from .reference import Reference
-from .task import UploadTask, snapshot_from_wire
+from .task import DownloadTask, Task, UploadTask, snapshot_from_wire
 from .transport import Child, Socket
 from .values import Callback, RefreshToken, Settings, Snapshot, Status, TokenKind
 
 T = TypeVar("T")
+AnyTask = TypeVar("AnyTask", bound=Task)
+_EVENTS: Mapping[str, type[Task]] = {f"{kind.kind}Task/event": kind for kind in (UploadTask, DownloadTask)}
 START_PATIENCE = 30.0  # seconds for the first answer
 
 
@@ -54,8 +56,8 @@ class Storage:
         self._bucket, self._timeout, self._process = bucket, timeout, os.getpid()
         self.on_refresh_token = on_refresh_token
         self._lock = threading.Lock()
-        self._tasks: weakref.WeakValueDictionary[str, UploadTask] = weakref.WeakValueDictionary()
-        self._observed: set[UploadTask] = set()
+        self._tasks: weakref.WeakValueDictionary[tuple[type[Task], str], Task] = weakref.WeakValueDictionary()
+        self._observed: set[Task] = set()
         transport = Child(self._command(command, root)) if socket is None else Socket(os.fspath(socket))
         self._dispatcher = Dispatcher()
         self._connection = Connection(transport, self._hear, self._answer, self._lose)
@@ -77,8 +79,8 @@ class Storage:
     def close(self, *, drain: bool = True) -> None:
         """Ends the session, as leaving `with` does, and the end of the program.
 
-        The child is ended too: once the uploads under way have ended, or with `drain=False` (which is what
-        an exception that leaves `with` means) at once. A service on a socket goes on, and so do its uploads.
+        The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what
+        an exception that leaves `with` means) at once. A service on a socket goes on, and so do its tasks.
         """
         if os.getpid() != self._process:
             return  # A fork: the session is the parent's.
@@ -129,18 +131,20 @@ class Storage:
         self._call("auth/setToken", given, lambda result: None)
 
     def upload_task(self, id: str) -> UploadTask:
-        """The task of that id; asks nobody whether there is one."""
-        with self._lock:
-            task = self._tasks.get(id)
-            if task is None:
-                task = self._tasks[id] = UploadTask(self, id)
-            return task
+        """The upload of that id; asks nobody whether there is one."""
+        return self._task(UploadTask, id)
+
+    def download_task(self, id: str) -> DownloadTask:
+        """The download of that id; asks nobody whether there is one."""
+        return self._task(DownloadTask, id)
 
     def upload_tasks(self) -> list[Snapshot]:
         """All uploads of the service that have not ended, and the newest of those that have."""
-        return self._call(
-            "uploadTask/list", {}, lambda result: [snapshot_from_wire(self, task) for task in result["tasks"]]
-        )
+        return self._all(UploadTask)
+
+    def download_tasks(self) -> list[Snapshot]:
+        """All downloads of the service that have not ended, and the newest of those that have."""
+        return self._all(DownloadTask)
 
     def call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
         """Any method of the service, by its own name and with its own params.
@@ -157,24 +161,46 @@ class Storage:
     ) -> T:
         return self._connection.call(method, params, then, self._timeout if timeout is None else timeout)
 
-    def _begin(self, answer: Mapping[str, Any], callbacks: Mapping[Status, Callback]) -> UploadTask:
-        task = self.upload_task(answer["task"])
+    def _task(self, kind: type[AnyTask], id: str) -> AnyTask:
+        with self._lock:
+            task = self._tasks.get((kind, id))
+            if not isinstance(task, kind):
+                task = self._tasks[kind, id] = kind(self, id)
+            return task
+
+    def _all(self, kind: type[Task]) -> list[Snapshot]:
+        def then(result: Any) -> list[Snapshot]:
+            return [snapshot_from_wire(self, kind, task) for task in result["tasks"]]
+
+        return self._call(f"{kind.kind}Task/list", {}, then)
+
+    def _begin_upload(self, answer: Mapping[str, Any], callbacks: Mapping[Status, Callback]) -> UploadTask:
+        return self._begin(UploadTask, answer, callbacks)
+
+    def _begin_download(self, answer: Mapping[str, Any], callbacks: Mapping[Status, Callback]) -> DownloadTask:
+        return self._begin(DownloadTask, answer, callbacks)
+
+    def _begin(
+        self, kind: type[AnyTask], answer: Mapping[str, Any], callbacks: Mapping[Status, Callback]
+    ) -> AnyTask:
+        task = self._task(kind, answer["task"])
         handles: dict[Status, str] = answer["observers"]
         task.observers = {status: handle for status, handle in handles.items() if status in callbacks}
         task._hears_its_end = True
         self._register(task, {handle: Observer(one, callbacks.get(one)) for one, handle in handles.items()})
         return task
 
-    def _register(self, task: UploadTask, observers: Mapping[str, Observer]) -> None:
+    def _register(self, task: Task, observers: Mapping[str, Observer]) -> None:
         task._add(observers)
         self._observed.add(task)
 
     # On the reader's thread
 
     def _hear(self, method: str, params: Mapping[str, Any]) -> None:
-        if method != "uploadTask/event":
+        kind = _EVENTS.get(method)
+        if kind is None:
             return
-        snapshot = snapshot_from_wire(self, params["snapshot"])
+        snapshot = snapshot_from_wire(self, kind, params["snapshot"])
         snapshot.task._hear(params["handle"], snapshot)
         if not snapshot.task._observers:
             self._observed.discard(snapshot.task)

@@ -1,4 +1,4 @@
-"""An upload, from its start to its end."""
+"""An upload or a download, from its start to its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import concurrent.futures
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import wire
 from .errors import ServiceGone, error_from_wire
@@ -19,21 +19,17 @@ if TYPE_CHECKING:
     from .values import Callback, Status
 
 
-class UploadTask:
-    """An upload that the service knows. All calls may come from any thread, and from callbacks.
+class Task:
+    """What uploads and downloads have in common. All calls may come from any thread, and from callbacks."""
 
-    >>> task = storage.reference("films/long.mp4").put_file("long.mp4", on_progress=print)
-    >>> task.pause(), task.resume()
-    (True, True)
-    >>> task.wait().md5_hash
-    'ux+S6ymcFXpl1o4DbXKkBw=='
-    """
+    kind: ClassVar[str]
+    """As in the names of the service's methods: `upload` or `download`."""
 
     def __init__(self, storage: Storage, id: str) -> None:
         self.id = id
         """Unique across restarts of the service."""
         self.observers: Mapping[Status, str] = {}
-        """The handles of those that the upload was started with."""
+        """The handles of those that the task was started with."""
         self._storage = storage
         self._observers: dict[str, Observer] = {}
         self._lock = threading.Lock()
@@ -42,35 +38,35 @@ class UploadTask:
         self._hears_its_end = False
 
     def __repr__(self) -> str:
-        return f"<UploadTask {self.id}>"
+        return f"<{type(self).__name__} {self.id}>"
 
     def pause(self) -> bool:
         """Returns once nothing moves any more. False where the state does not allow it."""
         return bool(self._call("pause")["accepted"])
 
     def resume(self) -> bool:
-        """Goes on from the last acknowledged byte. False where the state does not allow it."""
+        """Goes on from where it was. False where the state does not allow it."""
         return bool(self._call("resume")["accepted"])
 
     def cancel(self) -> bool:
-        """Returns once the upload has ended. False where it had before, or was stored in that moment."""
+        """Returns once the task has ended. False where it had before, or was completed in that moment."""
         return bool(self._call("cancel")["accepted"])
 
     def snapshot(self) -> Snapshot:
         if self._end.done():
             return self._end.result()
-        return snapshot_from_wire(self._storage, self._call("snapshot"))
+        return snapshot_from_wire(self._storage, type(self), self._call("snapshot"))
 
     def wait(self, timeout: float | None = None) -> Metadata:
-        """The metadata of the stored object, when the callbacks have run as well. Raises why the upload failed.
+        """The metadata of the object, when the callbacks have run as well. Raises why the task failed.
 
-        Raises `TimeoutError` after so many seconds; the upload goes on.
+        Raises `TimeoutError` after so many seconds; the task goes on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         if not self._hears_its_end:
             # Without a timeout of its own it waits: the session's is for calls that answer at once.
             return self._storage._connection.call(
-                "uploadTask/wait",
+                f"{self.kind}Task/wait",
                 {"task": self.id},
                 lambda result: wire.metadata_from_wire(result["metadata"]),
                 timeout,
@@ -78,7 +74,7 @@ class UploadTask:
         try:
             snapshot = self._end.result(timeout)
         except concurrent.futures.TimeoutError:
-            raise TimeoutError(f"The upload has not ended within {timeout} seconds.") from None
+            raise TimeoutError(f"The {self.kind} has not ended within {timeout} seconds.") from None
         if not self._storage._dispatcher.is_current:
             self._callbacks_ran.wait(None if deadline is None else max(0, deadline - time.monotonic()))
         if snapshot.error:
@@ -97,7 +93,7 @@ class UploadTask:
             self._storage._register(self, {result["handle"]: Observer(status, callback)})
             return str(result["handle"])
 
-        return self._storage._call("uploadTask/observe", {"task": self.id, "status": status}, then)
+        return self._storage._call(f"{self.kind}Task/observe", {"task": self.id, "status": status}, then)
 
     def remove_observer(self, handle: str) -> bool:
         """From here on its callback is not called. False where there is no such observer any more."""
@@ -109,7 +105,7 @@ class UploadTask:
             if handle in self.observers.values() and observer.status in ("success", "failure"):
                 return True  # The task itself goes on listening there.
             del self._observers[handle]
-        self._storage._call("uploadTask/removeObserver", {"handle": handle}, lambda result: result)
+        self._storage._call(f"{self.kind}Task/removeObserver", {"handle": handle}, lambda result: result)
         self._note_callbacks()
         return True
 
@@ -120,7 +116,7 @@ class UploadTask:
         return sum(self.remove_observer(handle) for handle in handles)
 
     def _call(self, method: str) -> Any:
-        return self._storage._call(f"uploadTask/{method}", {"task": self.id}, lambda result: result)
+        return self._storage._call(f"{self.kind}Task/{method}", {"task": self.id}, lambda result: result)
 
     # On the reader's thread
 
@@ -158,9 +154,32 @@ class UploadTask:
             self._storage._dispatcher.post(self._callbacks_ran.set)
 
 
-def snapshot_from_wire(storage: Storage, message: Mapping[str, Any]) -> Snapshot:
+class UploadTask(Task):
+    """An upload that the service knows.
+
+    >>> task = storage.reference("films/long.mp4").put_file("long.mp4", on_progress=print)
+    >>> task.pause(), task.resume()
+    (True, True)
+    >>> task.wait().md5_hash
+    'ux+S6ymcFXpl1o4DbXKkBw=='
+    """
+
+    kind = "upload"
+
+
+class DownloadTask(Task):
+    """A download to a file that the service knows; its snapshots have metadata when the file is there.
+
+    >>> storage.reference("films/long.mp4").write_to_file("long.mp4", on_progress=print).wait().size
+    1073741824
+    """
+
+    kind = "download"
+
+
+def snapshot_from_wire(storage: Storage, kind: type[Task], message: Mapping[str, Any]) -> Snapshot:
     return Snapshot(
-        task=storage.upload_task(message["task"]),
+        task=storage._task(kind, message["task"]),
         status=message["status"],
         state=message["state"],
         progress=wire.progress_from_wire(message["progress"]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 if TYPE_CHECKING:
     from .errors import StorageError
     from .reference import Reference
-    from .task import UploadTask
+    from .task import Task
 
 Status = Literal["resume", "progress", "pause", "success", "failure"]
 TokenKind = Literal["idToken", "accessToken", "appCheckToken"]
@@ -67,14 +67,14 @@ of `custom_metadata`, or the whole of it. Of a `Metadata`, what is set is writte
 class Snapshot:
     """A task as it was in one moment."""
 
-    task: UploadTask
+    task: Task
     status: Status
     """The event it was taken for."""
     state: State
     progress: Progress
     reference: Reference
     metadata: Metadata
-    """What is being uploaded; after success, what is stored."""
+    """What is being uploaded; after success, what is stored. Empty for a download that has not succeeded."""
     error: StorageError | None = None
 
     def __str__(self) -> str:
@@ -88,8 +88,20 @@ RefreshToken = Callable[["TokenKind", str], Union[str, tuple[str, Union[float, N
 
 
 @dataclass(frozen=True)
+class Listing:
+    """What is directly below a reference, in the order of the bytes of the names."""
+
+    prefixes: tuple[Reference, ...]
+    """The folders: what has names below it."""
+    items: tuple[Reference, ...]
+    """The objects."""
+    page_token: str | None = None
+    """What the next page is asked for with; None on the last one."""
+
+
+@dataclass(frozen=True)
 class Settings:
-    """What holds for the uploads and calls that begin from now on; times in seconds."""
+    """What holds for the tasks and calls that begin from now on; times in seconds."""
 
     max_upload_retry_time: float
     max_download_retry_time: float
