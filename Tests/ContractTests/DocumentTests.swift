@@ -64,7 +64,8 @@ import Testing
         var metadata = SettableMetadata()
         metadata.content[.contentType] = ContentType.fallback
         let snapshot = TaskSnapshot(
-            kind: .upload, task: "t", status: .resume, state: .running, progress: .init(completedUnitCount: 5, totalUnitCount: 9),
+            kind: .upload, task: "t", status: .resume, state: .running,
+            progress: .init(completedUnitCount: 5, totalUnitCount: 9),
             reference: reference, metadata: .uploading(metadata, md5Hash: nil), error: error,
             retry: Retry(attempt: 2, of: .upload, at: time, error: StorageError(.unknown, "Busy.")))
         let schema = try #require(document.resolve("#/components/schemas/Snapshot"))
