@@ -19,6 +19,7 @@ typedef int password_callback(char *, int, int, void *);
     _(key *, PEM_read_bio_PrivateKey, (source *, key **, password_callback *, void *)) \
     _(void, EVP_PKEY_free, (key *))                                               \
     _(const digest *, EVP_sha256, (void))                                         \
+    _(int, EVP_Digest, (const void *, size_t, uint8_t *, unsigned *, const digest *, void *)) \
     _(context *, EVP_MD_CTX_new, (void))                                          \
     _(void, EVP_MD_CTX_free, (context *))                                         \
     _(int, EVP_DigestSignInit, (context *, void **, const digest *, void *, key *)) \
@@ -102,4 +103,11 @@ size_t ccrypto_sign(const ccrypto_library *crypto, key *k, const void *bytes, si
     crypto->EVP_MD_CTX_free(signing);
     crypto->ERR_clear_error();
     return done ? size : 0;
+}
+
+bool ccrypto_sha256(const ccrypto_library *crypto, const void *bytes, size_t count, uint8_t *hash) {
+    unsigned size = 0;
+    const bool done = crypto->EVP_Digest(bytes, count, hash, &size, crypto->EVP_sha256(), NULL) == 1;
+    crypto->ERR_clear_error();
+    return done && size == CCRYPTO_SHA256_SIZE;
 }

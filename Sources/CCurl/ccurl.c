@@ -107,6 +107,8 @@ enum {
     SOCKOPTFUNCTION = 20148,
     RESOLVER_START_DATA = 10273,
     RESOLVER_START_FUNCTION = 20272,
+    PREREQDATA = 10313,
+    PREREQFUNCTION = 20312,
 };
 
 int ccurl_set_long(easy *e, int option, long value) { return curl.easy_setopt(e, option, value); }
@@ -126,6 +128,7 @@ void ccurl_set_callbacks(easy *e, const ccurl_callbacks *callbacks) {
     CALLBACK(XFERINFO, progress)
     CALLBACK(SOCKOPT, connecting)
     CALLBACK(RESOLVER_START_, resolving)
+    CALLBACK(PREREQ, sending)
 }
 
 long ccurl_get_long(easy *e, int info) {

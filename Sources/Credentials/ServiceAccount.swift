@@ -23,6 +23,17 @@ public struct ServiceAccount: Sendable {
         return try await Self(file.read(), of: file)
     }
 
+    /// That of the application default credentials. Nil where these are not named by a file, or are of another kind.
+    public static func applicationDefault(
+        _ environment: @Sendable (String) -> String?
+    ) async throws(StorageError) -> Self? {
+        let name = "GOOGLE_APPLICATION_CREDENTIALS"
+        guard let path = environment(name), !path.isEmpty else { return nil }
+        let file = CredentialFile(path: path, name: name)
+        let json = try await file.read()
+        return json["type"]?.string == "service_account" ? try await Self(json, of: file) : nil
+    }
+
     init(
         _ json: JSON, of file: CredentialFile,
         library: @Sendable @autoclosure () -> Result<CryptoLibrary, CryptoLibrary.Missing> = CryptoLibrary.ofSystem
@@ -59,6 +70,15 @@ public struct ServiceAccount: Sendable {
             throw file.complaint("has a private_key that libcrypto cannot sign with")
         }
         return signature
+    }
+
+    /// SHA-256.
+    public func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
+        let key = key
+        guard let hash = await credentialThreads.run({ key.hash(bytes) }) else {
+            throw file.complaint("cannot be used: libcrypto knows no SHA-256")
+        }
+        return hash
     }
 
     func token(http: HTTPClient, pace: Pace) async throws(StorageError) -> Token {

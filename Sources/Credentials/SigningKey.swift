@@ -50,4 +50,10 @@ final class SigningKey: @unchecked Sendable {
         }
         return signature.isEmpty ? nil : signature
     }
+
+    /// SHA-256. Nil where libcrypto will not.
+    func hash(_ bytes: [UInt8]) -> [UInt8]? {
+        var hash = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256_SIZE))
+        return ccrypto_sha256(library.raw, bytes, bytes.count, &hash) ? hash : nil
+    }
 }

@@ -34,6 +34,10 @@ extension ccurl_callbacks {
             connecting: { context, _, _ in
                 Transfer.of(context)?.connecting()
                 return 0
+            },
+            sending: { context, _, _, _, _ in
+                Transfer.of(context)?.timesSent += 1
+                return 0
             })
     }
 }

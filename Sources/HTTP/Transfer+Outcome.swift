@@ -16,7 +16,8 @@ extension Transfer {
         return .success(
             HTTPResponse(
                 status: answer.status, headers: answer.headers, body: answer.body,
-                version: HTTPResponse.Version(ccurl_get_long(easy, CCURL_USED_HTTP_VERSION)), bytesSent: sent))
+                version: HTTPResponse.Version(ccurl_get_long(easy, CCURL_USED_HTTP_VERSION)), bytesSent: sent,
+                wasSentAgain: timesSent > 1))
     }
 
     private func kind(of code: ccurl_code) -> HTTPError.Kind {

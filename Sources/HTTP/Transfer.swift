@@ -24,6 +24,8 @@ final class Transfer: @unchecked Sendable {
     var position: Int64 = 0
     var sent: Int64 = 0
     var received: Int64 = 0
+    /// More than once where a connection that was kept had died.
+    var timesSent = 0
     var isHeldUp = false
 
     private let bodyCount: Int64

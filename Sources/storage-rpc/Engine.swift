@@ -37,7 +37,8 @@ struct Engine: Sendable {
             let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
             let http = HTTPClient()
             self.init(
-                backend: RemoteBackend.gcs(at: endpoint, version: Service.version, http: http),
+                backend: RemoteBackend.gcs(
+                    at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials)),
                 tokens: Self.tokens(options, endpoint, http)
             ) {}
         }
@@ -58,6 +59,14 @@ struct Engine: Sendable {
         var credentials = options.credentials
         if options.engine == .gcs, !endpoint.isPlain { credentials.useApplicationDefault = true }
         return makeTokenSource(credentials, http: http, pace: Pace(now: { .now }))
+    }
+
+    /// The key that was named, or else that of the application default credentials, is read for each URL.
+    private static func signer(_ credentials: CredentialOptions) -> URLSignerSource {
+        { () async throws(StorageError) in
+            if let path = credentials.serviceAccount { return AccountSigner(key: try await .read(path)) }
+            return try await ServiceAccount.applicationDefault(credentials.environment).map(AccountSigner.init)
+        }
     }
 
     /// The flag counts for more than the variable.
@@ -83,3 +92,11 @@ struct Engine: Sendable {
 }
 
 extension Root.Unusable: Complaint {}
+
+private struct AccountSigner: URLSigner {
+    let key: ServiceAccount
+
+    var account: String { key.clientEmail }
+    func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] { try await key.hash(bytes) }
+    func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] { try await key.sign(bytes) }
+}

@@ -116,7 +116,7 @@ extension EmbeddedBackend {
 }
 
 extension StorageError {
-    fileprivate static func sizeExceeded(_ object: ObjectMetadata, _ maxSize: Int64) -> StorageError {
+    static func sizeExceeded(_ object: ObjectMetadata, _ maxSize: Int64) -> StorageError {
         StorageError(
             .downloadSizeExceeded,
             """

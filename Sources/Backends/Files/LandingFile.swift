@@ -47,13 +47,14 @@ final class LandingFile {
     }
 
     /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
-    /// is not compared. Bytes that are not what they should be are thrown away with `nonMatchingChecksum`.
-    func finish(size: Int64, crc32c: UInt32?, if mayCommit: () -> Bool) throws(StorageError) -> Bool {
+    /// is not compared; the MD5 only where the CRC32C is not known, as it takes reading them all. Bytes that are not what they should be are thrown away with `nonMatchingChecksum`.
+    func finish(
+        size: Int64, crc32c: UInt32?, md5: [UInt8]? = nil, if mayCommit: () -> Bool
+    ) throws(StorageError) -> Bool {
         let file = try opened()
-        guard offset == size, crc32c == nil || crc32c == checksum.crc32c else {
-            let arrived = offset
+        if let flaw = try flaw(in: file, size, crc32c, md5) {
             discard()
-            throw Self.damaged(target.path, arrived, size)
+            throw Self.damaged(target.path, size, flaw)
         }
         try target.writing { () throws(SystemError) in
             // Somebody may have put more behind it while it was parked.
@@ -86,8 +87,18 @@ final class LandingFile {
         return file
     }
 
-    private static func damaged(_ path: String, _ arrived: Int64, _ size: Int64) -> StorageError {
-        let how = arrived == size ? "their CRC32C is another" : "there are \(arrived) of them"
+    private func flaw(in file: OpenFile, _ size: Int64, _ crc32c: UInt32?, _ md5: [UInt8]?) throws(StorageError)
+        -> String?
+    {
+        guard offset == size else { return "there are \(offset) of them" }
+        if let crc32c { return crc32c == checksum.crc32c ? nil : "their CRC32C is another" }
+        guard let md5 else { return nil }
+        var checksum = Checksum()
+        _ = try read(file, while: { true }) { checksum.updateMD5($0) }
+        return md5 == checksum.md5 ? nil : "their MD5 is another"
+    }
+
+    private static func damaged(_ path: String, _ size: Int64, _ how: String) -> StorageError {
         var error = StorageError(
             .nonMatchingChecksum,
             "File \(path) was not written: the \(size) bytes did not arrive as they were sent: \(how).")
@@ -132,19 +143,29 @@ extension LandingFile {
     }
 
     private func reread(_ file: OpenFile, while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
+        var checksum = Checksum()
+        guard let end = try read(file, while: mayGoOn, { checksum.updateCRC($0) }) else { return false }
+        self.checksum = checksum
+        offset = end
+        return true
+    }
+
+    /// Hands on what has arrived, and tells where the file ends before that; nil where it may not go on.
+    private func read(
+        _ file: OpenFile, while mayGoOn: () -> Bool, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(StorageError) -> Int64? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.rereadSize, alignment: 4096)
         defer { buffer.deallocate() }
-        checksum = Checksum()
         var place: Int64 = 0
         while place < offset {
-            guard mayGoOn() else { return false }
+            guard mayGoOn() else { return nil }
             let piece = UnsafeMutableRawBufferPointer(
                 rebasing: buffer.prefix(Int(min(offset - place, Int64(buffer.count)))))
             let count = try target.writing { () throws(SystemError) in try file.read(into: piece, at: place) }
-            checksum.updateCRC(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+            take(UnsafeRawBufferPointer(rebasing: piece[..<count]))
             place += Int64(count)
-            if count < piece.count { offset = place }
+            if count < piece.count { break }
         }
-        return true
+        return place
     }
 }

@@ -28,6 +28,21 @@ struct FirebaseDialect: Dialect {
         RemoteRequest(method: "DELETE", target: object(reference), headers: own)
     }
 
+    func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest {
+        var target = "\(bucket(reference))?prefix=\(reference.prefixEscaped)&delimiter=%2F&maxResults=\(maxResults)"
+        if let pageToken { target += "&pageToken=\(pageToken.escaped)" }
+        return RemoteRequest(
+            method: "GET", target: target, headers: own, answerBytes: RemoteRequest.largestListing, subject: .bucket)
+    }
+
+    func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest {
+        var request = RemoteRequest.media(self.object(object.reference) + "?alt=media", object, from: offset)
+        for field in own.fields { request.headers.add(field.name, field.value) }
+        return request
+    }
+
+    var links: Links { .tokens(self) }
+
     private func object(_ reference: Reference) -> String {
         "\(bucket(reference))/\(reference.fullPath.escaped)"
     }
@@ -36,6 +51,16 @@ struct FirebaseDialect: Dialect {
 
     private var own: HTTPHeaders { ["X-Firebase-Storage-Version": version] }
     private var json: HTTPHeaders { own.with("Content-Type", "application/json; charset=utf-8") }
+}
+
+extension FirebaseDialect: TokenDialect {
+    func createToken(for reference: Reference) -> RemoteRequest {
+        RemoteRequest(method: "POST", target: object(reference) + "?create_token=true", headers: own)
+    }
+
+    func deleteToken(_ token: String, of reference: Reference) -> RemoteRequest {
+        RemoteRequest(method: "POST", target: object(reference) + "?delete_token=\(token.escaped)", headers: own)
+    }
 }
 
 // MARK: - Uploads

@@ -24,6 +24,21 @@ struct GCSDialect: Dialect {
         return RemoteRequest(method: "DELETE", target: object(reference) + query)
     }
 
+    func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest {
+        var target = "/storage/v1/b/\(reference.bucket.escaped)/o?prefix=\(reference.prefixEscaped)&delimiter=%2F"
+        target += "&maxResults=\(maxResults)&fields=\("items(name),prefixes,nextPageToken".escaped)"
+        if let pageToken { target += "&pageToken=\(pageToken.escaped)" }
+        return RemoteRequest(
+            method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .bucket)
+    }
+
+    func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest {
+        let target = self.object(object.reference) + "?alt=media&generation=\(object.generation)"
+        return .media(target, object, from: offset)
+    }
+
+    var links: Links { .signatures }
+
     private func object(_ reference: Reference) -> String {
         "/storage/v1/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)"
     }

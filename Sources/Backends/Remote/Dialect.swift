@@ -14,16 +14,33 @@ protocol Dialect: Sendable {
     func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest
     /// Of that generation, where the service can tell one from another.
     func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest
+    func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest
+    /// From that byte on, as they are stored; of the object's generation, where the service can tell it from another.
+    func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest
     func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest
     func open(_ upload: Upload) -> RemoteRequest
     func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest
     func query(_ session: ResumableSession, total: Int64) -> RemoteRequest
     func cancel(_ session: ResumableSession) -> RemoteRequest
 
+    /// How objects come by URLs for everybody.
+    var links: Links { get }
+
     // Answers of status 2xx, and of those others that are no refusal.
     func opened(_ response: HTTPResponse) -> ResumableSession?
     /// What the answer to a chunk, a finalization or a query says; nil where it is a refusal.
     func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews?
+}
+
+enum Links {
+    case tokens(any TokenDialect)
+    case signatures
+}
+
+/// How a service is asked for the tokens that make a URL good for everybody.
+protocol TokenDialect {
+    func createToken(for reference: Reference) -> RemoteRequest
+    func deleteToken(_ token: String, of reference: Reference) -> RemoteRequest
 }
 
 /// What a server is asked, before anybody has signed it.
@@ -33,10 +50,32 @@ struct RemoteRequest {
     var target: String
     var headers: HTTPHeaders = [:]
     var body = HTTPBody.none
+    /// Where the answer's body goes if the sink accepts it.
+    var sink: (any HTTPBodySink)?
+    /// Of a body that is held in memory, in bytes.
+    var answerBytes = HTTPLimits().answerBytes
     /// What a missing thing would be.
     var subject = Subject.object
 
     enum Subject { case object, bucket, session }
+}
+
+extension RemoteRequest {
+    static let largestListing = 32 << 20
+
+    /// Asks for the stored bytes: those that are stored packed would else be unpacked on the way.
+    static func media(_ target: String, _ object: ObjectMetadata, from offset: Int64) -> RemoteRequest {
+        var request = RemoteRequest(method: "GET", target: target)
+        if offset > 0 { request.headers.add("Range", "bytes=\(offset)-") }
+        let isPacked = object.settable.content[.contentEncoding]?.lowercased().contains("gzip") ?? false
+        request.headers.add("Accept-Encoding", isPacked ? "gzip" : "identity")
+        return request
+    }
+}
+
+extension Reference {
+    /// What all names below it begin with, as a value in a query.
+    var prefixEscaped: String { isRoot ? "" : "\(fullPath)/".escaped }
 }
 
 /// A line to the server for one upload; whoever has it may go on with it.

@@ -15,8 +15,12 @@ public final class RemoteBackend: Backend {
     let http: HTTPClient
     /// Read and hash local files.
     let files = WorkerThreads("files", limit: 16)
+    /// Write and sync files that are downloaded.
+    let downloading = WorkerThreads("downloads", limit: 8)
     let errands = Errands()
     let clock: any Clock<Duration>
+    /// Who signs URLs, loaded for each one; nil where nobody can.
+    let signer: URLSignerSource?
     private let version: String
     /// Nobody waits longer for one answer than for all tries together.
     private let limits: HTTPLimits
@@ -26,21 +30,22 @@ public final class RemoteBackend: Backend {
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
         clock: any Clock<Duration> = ContinuousClock()
     ) -> RemoteBackend {
-        RemoteBackend(FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock)
+        RemoteBackend(FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil)
     }
 
     /// Google Cloud Storage, or what speaks its JSON API.
     public static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        clock: any Clock<Duration> = ContinuousClock()
+        clock: any Clock<Duration> = ContinuousClock(), signer: URLSignerSource? = nil
     ) -> RemoteBackend {
-        RemoteBackend(GCSDialect(), endpoint, version, http, limits, clock)
+        RemoteBackend(GCSDialect(), endpoint, version, http, limits, clock, signer)
     }
 
     private init(
         _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient, _ limits: HTTPLimits,
-        _ clock: any Clock<Duration>
+        _ clock: any Clock<Duration>, _ signer: URLSignerSource?
     ) {
+        self.signer = signer
         self.limits = limits
         self.dialect = dialect
         self.endpoint = endpoint
@@ -79,17 +84,31 @@ public final class RemoteBackend: Backend {
         from request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try await patiently(caller) { () async throws(StorageError) in
-            let response = try await self.ask(request, for: caller, about: reference)
-            guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
-            guard let metadata = ObjectMetadata(wire: response.body, reference) else {
-                throw .garbled("no metadata", response, reference)
-            }
-            return metadata
+            try await self.metadataOnce(from: request, reference, caller)
         }
     }
 
+    func metadataOnce(
+        from request: RemoteRequest, _ reference: Reference, _ caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        let response = try await success(of: request, reference, caller)
+        guard let metadata = ObjectMetadata(wire: response.body, reference) else {
+            throw .garbled("no metadata", response, reference)
+        }
+        return metadata
+    }
+
+    /// Throws any other answer as a refusal.
+    func success(
+        of request: RemoteRequest, _ reference: Reference, _ caller: Caller
+    ) async throws(StorageError) -> HTTPResponse {
+        let response = try await ask(request, for: caller, about: reference)
+        guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
+        return response
+    }
+
     /// Tries until it works, cannot work, or the caller's patience has run out.
-    private func patiently<Value: Sendable>(
+    func patiently<Value: Sendable>(
         _ caller: Caller, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         var patience = Patience(limit: caller.patience, seed: .random(in: 0 ... .max))
@@ -114,31 +133,35 @@ public final class RemoteBackend: Backend {
 
 extension RemoteBackend {
     /// The server's answer, whatever its status. A token that it refuses is asked for anew, once, and the request repeated.
+    ///
+    /// - Parameter onLost: told of a request without an answer.
     func ask(
         _ request: RemoteRequest, for caller: Caller, about reference: Reference,
-        onSent: (@Sendable (Int64) -> Void)? = nil
+        onSent: (@Sendable (Int64) -> Void)? = nil, onLost: ((HTTPError) -> Void)? = nil
     ) async throws(StorageError) -> HTTPResponse {
         let tokens = try await self.tokens(for: request, of: caller)
-        let response = try await send(request, tokens, caller, reference, onSent: onSent)
+        let response = try await send(request, tokens, caller, reference, onSent: onSent, onLost: onLost)
         guard response.status == 401, let fresh = try await renewed(tokens, after: response, of: caller) else {
             return response
         }
-        return try await send(request, fresh, caller, reference, onSent: onSent)
+        return try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
     }
 
     func send(
         _ request: RemoteRequest, _ tokens: [Token], _ caller: Caller, _ reference: Reference,
-        onSent: (@Sendable (Int64) -> Void)? = nil
+        onSent: (@Sendable (Int64) -> Void)? = nil, onLost: ((HTTPError) -> Void)? = nil
     ) async throws(StorageError) -> HTTPResponse {
         var whole = HTTPRequest(
             request.method, url(of: request), headers: request.headers.with("User-Agent", "storage-rpc/\(version)"),
-            body: request.body, limits: limits.within(caller.patience))
+            body: request.body, sink: request.sink, limits: limits.within(caller.patience))
+        whole.limits.answerBytes = request.answerBytes
         whole.onSent = onSent
         whole.isSentOnce = true
         for token in tokens { dialect.sign(&whole.headers, with: token) }
         do throws(HTTPError) {
             return try await http.perform(whole)
         } catch {
+            onLost?(error)
             throw .noAnswer(error, from: endpoint, reference)
         }
     }
@@ -186,12 +209,12 @@ extension HTTPLimits {
 
 extension Clock where Duration == Swift.Duration {
     /// Tells later how much time has passed since now.
-    fileprivate var reading: Reading {
+    var reading: Reading {
         let start = now
         return Reading { start.duration(to: now) }
     }
 }
 
-private struct Reading {
+struct Reading {
     let passed: () -> Duration
 }

@@ -10,7 +10,7 @@
 typedef struct ccrypto_library ccrypto_library;
 typedef struct ccrypto_key ccrypto_key;
 
-enum { CCRYPTO_REASON_SIZE = 160, CCRYPTO_LARGEST_SIGNATURE = 2048 };
+enum { CCRYPTO_REASON_SIZE = 160, CCRYPTO_LARGEST_SIGNATURE = 2048, CCRYPTO_SHA256_SIZE = 32 };
 
 /// Loads the library of this name, or of NULL the first one that there is of the usual names, for good. NULL if it
 /// cannot be had; `reason`, of `CCRYPTO_REASON_SIZE` bytes, says why.
@@ -22,3 +22,6 @@ void ccrypto_free(const ccrypto_library *, ccrypto_key *);
 
 /// RSASSA-PKCS1-v1_5 with SHA-256 into `CCRYPTO_LARGEST_SIGNATURE` bytes: the signature's size, 0 after a failure.
 size_t ccrypto_sign(const ccrypto_library *, ccrypto_key *, const void *bytes, size_t count, uint8_t *signature);
+
+/// SHA-256 into `CCRYPTO_SHA256_SIZE` bytes; false after a failure.
+bool ccrypto_sha256(const ccrypto_library *, const void *bytes, size_t count, uint8_t *hash);

@@ -125,6 +125,8 @@ typedef struct {
     int (*resolving)(void *resolver, void *reserved, void *context);
     /// A socket is about to be connected.
     int (*connecting)(void *context, int socket, int purpose);
+    /// The request is about to be sent on a connection. Not called by libraries older than 7.80.
+    int (*sending)(void *context, char *peer, char *own, int peer_port, int own_port);
 } ccurl_callbacks;
 
 ccurl_easy *ccurl_easy_init(void);

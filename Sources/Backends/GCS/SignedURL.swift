@@ -1,0 +1,68 @@
+import Storage
+
+/// An account that can sign what its server will then believe.
+public protocol URLSigner: Sendable {
+    /// The account's address, written like one of e-mail.
+    var account: String { get }
+    /// By SHA-256.
+    func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
+    /// By RSASSA-PKCS1-v1_5 with SHA-256.
+    func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
+}
+
+/// Nil where there is no key to sign with.
+public typealias URLSignerSource = @Sendable () async throws(StorageError) -> (any URLSigner)?
+
+/// A URL that anybody may fetch an object from for a while, because somebody who may has signed it: the fourth
+/// version of Google's signatures.
+struct SignedURL {
+    /// In seconds: a week, the longest that there may be.
+    static let lifetime = 604_800
+
+    let endpoint: Endpoint
+    let reference: Reference
+    let account: String
+    let time: Timestamp
+
+    func signed(by signer: any URLSigner) async throws(StorageError) -> String {
+        let hash = try await signer.hash(Array(canonicalRequest.utf8))
+        return url(signature: try await signer.sign(Array(textToSign(hash: hash).utf8)))
+    }
+
+    var canonicalRequest: String {
+        ["GET", path, query, "host:\(host)", "", "host", "UNSIGNED-PAYLOAD"].joined(separator: "\n")
+    }
+
+    func textToSign(hash: [UInt8]) -> String {
+        ["GOOG4-RSA-SHA256", moment, scope, hash.hexadecimal].joined(separator: "\n")
+    }
+
+    func url(signature: [UInt8]) -> String {
+        "\(endpoint.url)\(path)?\(query)&X-Goog-Signature=\(signature.hexadecimal)"
+    }
+
+    /// Slashes of the name stay as they are.
+    private var path: String {
+        "/\(reference.bucket.escaped)/\(reference.fullPath.escaped.replacing("%2F", with: "/"))"
+    }
+
+    private var query: String {
+        let credential = "\(account)/\(scope)".escaped
+        return "X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Credential=\(credential)&X-Goog-Date=\(moment)"
+            + "&X-Goog-Expires=\(Self.lifetime)&X-Goog-SignedHeaders=host"
+    }
+
+    private var host: String {
+        String(endpoint.url[(endpoint.url.firstRange(of: "://")?.upperBound ?? endpoint.url.startIndex)...])
+    }
+    private var scope: String { "\(moment.prefix(8))/auto/storage/goog4_request" }
+    /// `20160301T201601Z`.
+    private var moment: String { time.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z" }
+}
+
+extension [UInt8] {
+    fileprivate var hexadecimal: String {
+        let digits = Array<UInt8>("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

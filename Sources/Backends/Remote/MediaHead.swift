@@ -1,0 +1,65 @@
+import FoundationEssentials
+import HTTP
+import Storage
+
+/// What the head of an answer says about the bytes behind it.
+enum MediaHead: Equatable {
+    /// They begin there, at the asked-for byte or before it.
+    case bytes(from: Int64)
+    /// They are those of another generation.
+    case changed
+    case garbled(String)
+
+    /// Nil where no bytes of an object come. `offset` is the first byte that was asked for.
+    init?(status: Int, headers: HTTPHeaders, of object: ObjectMetadata, from offset: Int64) {
+        guard status == 200 || status == 206 else { return nil }
+        if headers.isOther(than: object) {
+            self = .changed
+        } else if status == 200 {
+            self = .bytes(from: 0)
+        } else {
+            self.init(headers["Content-Range"] ?? "", of: object, from: offset)
+        }
+    }
+
+    private init(_ range: String, of object: ObjectMetadata, from offset: Int64) {
+        let words = range.split(separator: " ")
+        let sides = words.last?.split(separator: "/") ?? []
+        let ends = sides.first?.split(separator: "-") ?? []
+        guard words.first?.lowercased() == "bytes", sides.count == 2, ends.count == 2, let first = Int64(ends[0]),
+            first == offset
+        else {
+            self = .garbled("Content-Range: \(range.prefix(100))")
+            return
+        }
+        let isWhole = sides[1] == "*" || Int64(sides[1]) == object.size
+        self = isWhole ? .bytes(from: first) : .changed
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate func isOther(than object: ObjectMetadata) -> Bool {
+        if let text = self["x-goog-generation"], let generation = Int64(text) { return generation != object.generation }
+        if let theirs = storedCRC32C, let ours = object.crc32c { return theirs != ours }
+        if let theirs = storedMD5, let ours = object.md5 { return theirs != ours }
+        return false
+    }
+
+    /// Of all bytes of the object, whichever of them follow.
+    var storedCRC32C: UInt32? {
+        guard let bytes = storedHash("crc32c"), bytes.count == 4 else { return nil }
+        return bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    var storedMD5: [UInt8]? { storedHash("md5").flatMap { $0.count == 16 ? $0 : nil } }
+
+    /// In one header or in several.
+    private func storedHash(_ name: String) -> [UInt8]? {
+        let entries = all("x-goog-hash").flatMap { $0.split(separator: ",") }
+        let values = entries.compactMap { entry -> Substring? in
+            let sides = entry.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            return sides.count == 2 && sides[0] == name ? sides[1] : nil
+        }
+        return values.first.flatMap { Data(base64Encoded: String($0)) }.map(Array.init)
+    }
+}

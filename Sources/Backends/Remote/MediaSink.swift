@@ -1,0 +1,62 @@
+import HTTP
+import Storage
+import Synchronization
+
+/// Where bytes go that are just what was asked for. Called on the transfer thread, so it may not block.
+protocol MediaStore: Sendable {
+    func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite
+}
+
+/// Lets through from an answer what is missing of an object: not what was not asked for, and not one byte more.
+final class MediaSink: HTTPBodySink {
+    private struct State {
+        var head: MediaHead?
+        /// Bytes that come before those that are missing.
+        var skipped: Int64 = 0
+        var left: Int64
+        var isTooMuch = false
+    }
+
+    let object: ObjectMetadata
+    let offset: Int64
+    private let store: any MediaStore
+    private let state: Mutex<State>
+
+    /// - Parameter offset: of the first missing byte.
+    init(_ object: ObjectMetadata, from offset: Int64, into store: any MediaStore) {
+        self.object = object
+        self.offset = offset
+        self.store = store
+        state = Mutex(State(left: object.size - offset))
+    }
+
+    /// Nil where no bytes of an object have come, as for an empty body.
+    var head: MediaHead? { state.withLock { $0.head } }
+    var left: Int64 { state.withLock { $0.left } }
+    /// More came than there should be.
+    var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
+
+    func accepts(status: Int, headers: HTTPHeaders) -> Bool {
+        let head = MediaHead(status: status, headers: headers, of: object, from: offset)
+        state.withLock { state in
+            state.head = head
+            if case .bytes(let start) = head { state.skipped = offset - start }
+        }
+        return head != nil
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
+        state.withLock { state in
+            guard case .bytes = state.head else { return .failed("other bytes than those that were asked for") }
+            let surplus = Int(min(state.skipped, Int64(bytes.count)))
+            let wanted = UnsafeRawBufferPointer(rebasing: bytes[surplus...])
+            state.isTooMuch = wanted.count > state.left
+            if state.isTooMuch { return .failed("more bytes than there are") }
+            let outcome = wanted.isEmpty ? .taken : store.take(wanted, wake: wake)
+            guard outcome == .taken else { return outcome }
+            state.skipped -= Int64(surplus)
+            state.left -= Int64(wanted.count)
+            return .taken
+        }
+    }
+}

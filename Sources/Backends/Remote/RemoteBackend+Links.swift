@@ -1,0 +1,100 @@
+import HTTP
+import JSONText
+import Storage
+
+// URLs for everybody: good for as long as an object's token is, or a signature.
+
+extension RemoteBackend {
+    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        switch dialect.links {
+        case .signatures: return try await signedURL(of: reference, for: caller)
+        case .tokens(let dialect):
+            let known = try await tokens(from: self.dialect.metadata(of: reference), reference, caller)
+            if let token = known.first { return url(of: reference, token) }
+            return url(of: reference, try await newToken(dialect, reference, caller))
+        }
+    }
+
+    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        guard case .tokens(let dialect) = dialect.links else { throw .signaturesStay(reference) }
+        let old = try await tokens(from: self.dialect.metadata(of: reference), reference, caller)
+        var rest: [String] = []
+        for token in old {
+            rest = try await tokens(from: dialect.deleteToken(token, of: reference), reference, caller)
+        }
+        // Whoever takes the last one is given another, by some.
+        if let token = rest.first(where: { !old.contains($0) }) { return url(of: reference, token) }
+        return url(of: reference, try await newToken(dialect, reference, caller))
+    }
+
+    private func newToken(
+        _ dialect: any TokenDialect, _ reference: Reference, _ caller: Caller
+    ) async throws(StorageError) -> String {
+        let tokens = try await tokens(from: dialect.createToken(for: reference), reference, caller)
+        guard let token = tokens.last else {
+            throw StorageError(
+                .unknown, "Object \(reference.fullPath) has no download token, and the server has made none."
+            ).about(reference)
+        }
+        return token
+    }
+
+    private func tokens(
+        from request: RemoteRequest, _ reference: Reference, _ caller: Caller
+    ) async throws(StorageError) -> [String] {
+        try await patiently(caller) { () async throws(StorageError) in
+            let response: [UInt8]
+            do throws(StorageError) {
+                response = try await self.success(of: request, reference, caller).body
+            } catch {
+                throw request.method == "POST" && error.code == .unauthorized ? error.needsAdministrator : error
+            }
+            let text = JSON(wire: response)?["downloadTokens"]?.string ?? ""
+            return text.split(separator: ",").map(String.init)
+        }
+    }
+
+    private func url(of reference: Reference, _ token: String) -> String {
+        "\(endpoint.url)/v0/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)?alt=media"
+            + "&token=\(token.escaped)"
+    }
+}
+
+// MARK: - Signatures
+
+extension RemoteBackend {
+    /// Only for who may see the object, as whoever has the URL may fetch it in the name of the account that signs.
+    private func signedURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        _ = try await metadata(of: reference, for: caller)
+        if endpoint.isPlain { return endpoint.url + dialect.metadata(of: reference).target + "?alt=media" }
+        guard let signer = try await signer?() else {
+            throw StorageError(
+                .unauthenticated,
+                """
+                A download URL has to be signed with the key of a service account, and none is known: start with \
+                --service-account FILE, or set GOOGLE_APPLICATION_CREDENTIALS to the path of such a key.
+                """
+            ).about(reference)
+        }
+        let url = SignedURL(endpoint: endpoint, reference: reference, account: signer.account, time: .now)
+        return try await url.signed(by: signer)
+    }
+}
+
+extension StorageError {
+    fileprivate static func signaturesStay(_ reference: Reference) -> StorageError {
+        StorageError(
+            .unknown,
+            """
+            Download URLs of Google Cloud Storage are signed, so none can be revoked: each one ends by itself, \
+            7 days after it was given.
+            """
+        ).about(reference)
+    }
+
+    fileprivate var needsAdministrator: StorageError {
+        var error = self
+        error.message += " Download tokens are made and revoked with an administrator's credentials only."
+        return error
+    }
+}

@@ -1,0 +1,62 @@
+import HTTP
+import Storage
+
+// What is done to objects without touching their bytes.
+
+extension RemoteBackend {
+    /// Not found is what it should be where an earlier try, of which no answer came, may have worked.
+    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
+        let request = dialect.delete(reference, generation: nil)
+        var mayBeDone = false
+        try await patiently(caller) { () async throws(StorageError) in
+            let response = try await self.ask(
+                request, for: caller, about: reference,
+                onLost: { if $0.mayHaveReachedServer { mayBeDone = true } })
+            if response.isSuccess { return }
+            let refusal = StorageError.refusal(response, of: request, to: reference)
+            if response.wasSentAgain { mayBeDone = true }
+            if refusal.code == .objectNotFound && mayBeDone { return }
+            if response.status >= 500 { mayBeDone = true }
+            throw refusal
+        }
+    }
+
+    /// Pages with nothing but a token for the next one are passed over, as far as anybody would have the patience.
+    public func list(
+        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
+    ) async throws(StorageError) -> Listing {
+        if let pageToken, pageToken.isEmpty { throw .strangeToken(reference) }
+        var page = Listing(pageToken: pageToken)
+        for round in 0..<16 where round == 0 || page.pageToken != nil {
+            page = try await self.page(
+                reference, maxResults, page.pageToken, isGiven: round == 0 && pageToken != nil, caller)
+            if !page.items.isEmpty || !page.prefixes.isEmpty { break }
+        }
+        return page
+    }
+
+    private func page(
+        _ reference: Reference, _ maxResults: Int, _ token: String?, isGiven: Bool, _ caller: Caller
+    ) async throws(StorageError) -> Listing {
+        let request = dialect.list(reference, maxResults: maxResults, pageToken: token)
+        return try await patiently(caller) { () async throws(StorageError) in
+            let response = try await self.ask(request, for: caller, about: reference)
+            if response.status == 400 && isGiven { throw .strangeToken(reference) }
+            guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
+            guard let page = Listing(wire: response.body, below: reference) else {
+                throw .garbled("no listing", response, reference)
+            }
+            // Whoever followed it would never come to an end.
+            guard token == nil || page.pageToken != token else {
+                throw .garbled("the page token that it was asked with", response, reference)
+            }
+            return page
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate static func strangeToken(_ reference: Reference) -> StorageError {
+        .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
+    }
+}

@@ -1,0 +1,197 @@
+import EventLoop
+import HTTP
+import Storage
+import Synchronization
+
+/// One download from a remote engine: bytes of one generation, verified against its metadata.
+///
+/// A try that is told to stop answers at once; the next one waits until all that it had under way is over.
+final class RemoteDownload: DownloadSession {
+    private typealias Attempt = Backends.Attempt<DownloadAnswer>
+    typealias Report = @Sendable (Progress) -> Void
+
+    private struct Try {
+        var attempt: Attempt
+        var task: Task<Void, Never>
+    }
+
+    private let download: Download
+    private let backend: RemoteBackend
+    private let queue: SerialQueue
+    private let latest = Mutex<Try?>(nil)
+    /// Touched on the queue alone.
+    private nonisolated(unsafe) let landing: LandingFile
+
+    init(_ download: Download, _ backend: RemoteBackend) {
+        self.download = download
+        self.backend = backend
+        queue = SerialQueue(on: backend.downloading)
+        landing = LandingFile(for: download.file)
+    }
+
+    func fetch(_ report: @escaping Report) async -> DownloadAnswer {
+        await withCheckedContinuation { waiter in
+            let attempt = Attempt(waiter, aborted: .aborted)
+            latest.withLock { latest in
+                let before = latest?.task
+                let task = Task { @Loop in
+                    await before?.value
+                    await run(attempt, report)
+                }
+                latest = Try(attempt: attempt, task: task)
+            }
+        }
+    }
+
+    func abort() {
+        guard let latest = latest.withLock({ $0 }) else { return }
+        latest.attempt.abort()
+        if latest.attempt.isAborted { latest.task.cancel() }
+    }
+
+    func discard() {
+        abort()
+        let before = latest.withLock { $0?.task }
+        Task { @Loop in
+            backend.errands.run { [self] in
+                await before?.value
+                await onQueue { landing in landing.discard() }
+            }
+        }
+    }
+}
+
+@Loop extension RemoteDownload {
+    private func run(_ attempt: Attempt, _ report: @escaping Report) async {
+        guard !attempt.isAborted else { return }
+        let answer: DownloadAnswer
+        do throws(StorageError) {
+            answer = .completed(
+                try await backend.settled(download.reference, download.caller) { object async throws(StorageError) in
+                    try await self.fetch(object, attempt, report)
+                })
+        } catch {
+            answer = .failed(error.about(download.reference))
+        }
+        await onQueue { landing in landing.park() }
+        attempt.answer(answer)
+    }
+
+    private func fetch(
+        _ object: ObjectMetadata, _ attempt: Attempt, _ report: @escaping Report
+    ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
+        let offset = try await tryOnQueue { landing throws(StorageError) in
+            try landing.open(for: object.generation) { !attempt.isAborted }
+            return landing.offset
+        }
+        var object = object
+        if offset < object.size, !attempt.isAborted {
+            switch try await fetch(object, from: offset, attempt, report) {
+            case .done(let headers): object.complete(headers)
+            case .doubtful(let error):
+                // Nothing that came with it is to be trusted.
+                await onQueue { landing in landing.discard() }
+                return .doubtful(error)
+            }
+        }
+        return try await finish(object, attempt)
+    }
+
+    private func fetch(
+        _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ report: @escaping Report
+    ) async throws(StorageError) -> MediaOutcome<HTTPHeaders> {
+        let news = Mutex(DownloadNews(after: offset, of: object.size, by: backend.clock, report))
+        let buffer = LandingBuffer(on: queue) { [self] bytes throws(StorageError) in
+            guard !attempt.isAborted else { return }
+            try landing.append(bytes)
+            news.withLock { $0.tell(landing.offset, attempt) }
+        }
+        do throws(StorageError) {
+            let outcome = try await backend.fetch(into: MediaSink(object, from: offset, into: buffer), download.caller)
+            await onQueue { _ in }
+            if let failure = buffer.failure { throw failure }
+            return outcome
+        } catch {
+            await onQueue { _ in }
+            throw buffer.failure ?? error
+        }
+    }
+
+    private func finish(
+        _ object: ObjectMetadata, _ attempt: Attempt
+    ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
+        do throws(StorageError) {
+            _ = try await tryOnQueue { landing throws(StorageError) in
+                guard !attempt.isAborted else { return false }
+                return try landing.finish(
+                    size: object.size, crc32c: object.crc32c, md5: object.md5, if: attempt.mayCommit)
+            }
+            return .done(object)
+        } catch {
+            guard error.code == .nonMatchingChecksum else { throw error }
+            return .doubtful(error)
+        }
+    }
+}
+
+// MARK: - On the queue
+
+extension RemoteDownload {
+    /// Behind all bytes that were taken before.
+    private func onQueue(_ work: @escaping @Sendable (LandingFile) -> Void) async {
+        await withCheckedContinuation { waiter in
+            queue.submit { [self] in
+                work(landing)
+                waiter.resume()
+            }
+        }
+    }
+
+    private func tryOnQueue<Value: Sendable>(
+        _ work: @escaping @Sendable (LandingFile) throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        let result = await withCheckedContinuation {
+            (waiter: CheckedContinuation<Result<Value, StorageError>, Never>) in
+            queue.submit { [self] in
+                waiter.resume(returning: Result { () throws(StorageError) in try work(landing) })
+            }
+        }
+        return try result.get()
+    }
+}
+
+/// When the next bit of progress is worth a word: after a mebibyte or a tenth of a second, and at the end.
+private struct DownloadNews {
+    private static let step: Int64 = 1 << 20
+    private static let pause = Duration.milliseconds(100)
+
+    private let size: Int64
+    private let clock: any Clock<Duration>
+    private let report: RemoteDownload.Report
+    private var told: Int64
+    private var reading: Reading
+
+    init(after offset: Int64, of size: Int64, by clock: any Clock<Duration>, _ report: @escaping RemoteDownload.Report)
+    {
+        (self.size, self.clock, self.report, told) = (size, clock, report, offset)
+        reading = clock.reading
+    }
+
+    mutating func tell(_ count: Int64, _ attempt: Attempt<DownloadAnswer>) {
+        guard count - told >= Self.step || count == size || reading.passed() >= Self.pause else { return }
+        (told, reading) = (count, clock.reading)
+        if !attempt.isAborted { report(Progress(completedUnitCount: count, totalUnitCount: size)) }
+    }
+}
+
+extension ObjectMetadata {
+    /// With the checksum that the answer told, where the metadata had none.
+    fileprivate mutating func complete(_ headers: HTTPHeaders) {
+        guard crc32c == nil && md5 == nil else { return }
+        (crc32c, md5) = (headers.storedCRC32C, headers.storedMD5)
+    }
+}
+
+extension RemoteBackend {
+    public func beginDownload(_ download: Download) -> any DownloadSession { RemoteDownload(download, self) }
+}
