@@ -43,11 +43,12 @@ import Testing
             let (place, scratch) = (try await place.init(), try Scratch())
             let first = try await place.backend.put(noise(size), at: "dir/a")
             try await place.backend.delete("dir/a")
-            let missing = StorageError.objectNotFound(try ref("dir/a"))
-            #expect(try await failure { _ = try await place.backend.metadata(of: ref("dir/a")) } == missing)
-            #expect(try await failure { _ = try await place.backend.data("dir/a") } == missing)
-            #expect(try await failure { try await place.backend.fetch("dir/a", to: scratch.path + "/x") } == missing)
-            #expect(try await failure { try await place.backend.delete("dir/a") } == missing)
+            for error in [
+                try await failure { _ = try await place.backend.metadata(of: ref("dir/a")) },
+                try await failure { _ = try await place.backend.data("dir/a") },
+                try await failure { try await place.backend.fetch("dir/a", to: scratch.path + "/x") },
+                try await failure { try await place.backend.delete("dir/a") },
+            ] { #expect(try error.isObjectNotFound(ref("dir/a"))) }
             #expect(try await failure { try await place.backend.delete("dir") }.code == .objectNotFound)
             #expect(try await settledNames(in: scratch.path, []) == [])
             if let place = place as? EmbeddedUnderTest { #expect(try await place.settledContents(.none) == .none) }
@@ -72,7 +73,7 @@ import Testing
             let (place, scratch) = (try await place.init(), try Scratch())
             let file = try scratch.file("file", [1, 2, 3])
             let error = try await failure { try await place.backend.fetch("missing", to: file) }
-            #expect(error == .objectNotFound(try ref("missing")))
+            #expect(try error.isObjectNotFound(ref("missing")))
             #expect(try contentsOf(file) == [1, 2, 3])
         }
     }
@@ -134,7 +135,8 @@ import Testing
             let stored = try await place.backend.put(bytes, at: "a")
             let reports = Reports()
             #expect(await session.fetch(reports.take) == .completed(stored))
-            #expect(reports.counts == [4 << 20, 5 << 20])
+            #expect(reports.counts.last == 5 << 20 && reports.counts.first ?? 0 <= 4 << 20)
+            #expect(reports.totals == [5 << 20])
             #expect(try contentsOf(scratch.path + "/file") == bytes)
             #expect(try names(in: scratch.path) == ["file"])
         }
@@ -147,7 +149,10 @@ import Testing
             let session = try place.backend.download("a", to: scratch.path + "/file")
             #expect(await session.fetch { _ in session.abort() } == .aborted)
             try await place.backend.delete("a")
-            #expect(await session.fetch { _ in } == .failed(.objectNotFound(try ref("a"))))
+            guard case .failed(let error) = await session.fetch({ _ in }) else {
+                return #expect(Bool(false), "it was found")
+            }
+            #expect(try error.isObjectNotFound(ref("a")))
             session.discard()
             #expect(try await settledNames(in: scratch.path, []) == [])
         }

@@ -48,6 +48,15 @@ extension Backend {
 
 struct Aborted: Error {}
 
+extension StorageError {
+    /// Remote engines add what their server said.
+    func isObjectNotFound(_ reference: Reference) -> Bool {
+        let plain = StorageError.objectNotFound(reference)
+        return code == plain.code && message == plain.message && bucket == plain.bucket && object == plain.object
+            && !retryable
+    }
+}
+
 /// Keeps what a download reports.
 final class Reports: Sendable {
     private let all = Mutex<[Progress]>([])

@@ -9,13 +9,17 @@ import Testing
 protocol RemoteUnderTest: BackendUnderTest where Tested == RemoteBackend {
     static var dialect: StorageFixture.Dialect { get }
     var fixture: StorageFixture { get }
-    init(_ fixture: StorageFixture, limits: HTTPLimits) throws
+    init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws
 }
 
 extension RemoteUnderTest {
     init() async throws { try self.init(StorageFixture()) }
 
     init(_ fixture: StorageFixture) throws { try self.init(fixture, limits: HTTPLimits()) }
+
+    init(_ fixture: StorageFixture, limits: HTTPLimits) throws {
+        try self.init(fixture, limits: limits, clock: ContinuousClock())
+    }
 
     func reopened() async throws -> Self { try Self(fixture) }
 
@@ -37,10 +41,10 @@ struct FirebaseUnderTest: RemoteUnderTest {
     let fixture: StorageFixture
     let backend: RemoteBackend
 
-    init(_ fixture: StorageFixture, limits: HTTPLimits) throws {
+    init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
         self.fixture = fixture
         let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
-        backend = .firebase(at: try Self.endpoint(fixture), version: "test", http: http, limits: limits)
+        backend = .firebase(at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, clock: clock)
     }
 }
 
@@ -49,9 +53,18 @@ struct GCSUnderTest: RemoteUnderTest {
     let fixture: StorageFixture
     let backend: RemoteBackend
 
-    init(_ fixture: StorageFixture, limits: HTTPLimits) throws {
+    init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
         self.fixture = fixture
         let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
-        backend = .gcs(at: try Self.endpoint(fixture), version: "test", http: http, limits: limits)
+        backend = .gcs(at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, clock: clock)
     }
+}
+
+/// A clock on which no rest takes any time.
+struct HurriedClock: Clock {
+    private let clock = ContinuousClock()
+
+    var now: ContinuousClock.Instant { clock.now }
+    var minimumResolution: Duration { clock.minimumResolution }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
 }

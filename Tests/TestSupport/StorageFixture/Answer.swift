@@ -6,6 +6,10 @@ struct Answer: Error, Sendable {
     var status = 200
     var headers = HTTPHeaders()
     var body: [UInt8] = []
+    /// What is said of the body's length, where it is not the truth.
+    var announced: Int?
+    /// Of an object's bytes, where the headers do not tell the truth.
+    var trueFirstByte: Int64?
 
     static func text(_ status: Int, _ text: String) -> Answer {
         Answer(status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
@@ -22,11 +26,11 @@ struct Answer: Error, Sendable {
         return answer
     }
 
-    /// As it goes over the wire.
-    var wire: [UInt8] {
+    /// As it goes over the wire, before the body.
+    var head: [UInt8] {
         var lines = ["HTTP/1.1 \(status) \(reason)"] + headers.fields.map { "\($0.name): \($0.value)" }
-        if status != 204 { lines.append("Content-Length: \(body.count)") }
-        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
+        if status != 204 { lines.append("Content-Length: \(announced ?? body.count)") }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
     private var reason: String {

@@ -4,7 +4,7 @@ import HTTP
 struct Call: Sendable {
     let method: String
     let target: String
-    let headers: HTTPHeaders
+    var headers: HTTPHeaders
     /// Of the body.
     let length: Int
     var dialect = StorageFixture.Dialect.firebase

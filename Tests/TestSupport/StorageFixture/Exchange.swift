@@ -54,7 +54,9 @@ struct Exchange {
             if let session = call.session, call.kind.carriesBytes {
                 core.change { $0.sessions[session]?.corruptByte = corruptByte }
             }
-        case .answerAfterHandling, .resetAfterHandling, .closeAfterHandling, .closeAfterAnswer, .answerLate, .lie:
+        case .meanwhile(let deed): deed()
+        case .answerAfterHandling, .resetAfterHandling, .closeAfterHandling, .closeAfterAnswer, .answerLate, .lie,
+            .ignoreRange, .shiftRange, .lengthen:
             break
         }
     }
@@ -71,11 +73,14 @@ struct Exchange {
         case .answerLate(let signal): try peer.wait(for: signal)
         case .lie(let lie): answer = core.change { $0.lying(lie, in: answer, to: call) }
         case .corrupt where call.kind == .media && !answer.body.isEmpty: answer.body[0] ^= 1
+        case .shiftRange(let count): answer.shiftRange(by: count)
+        case .lengthen(let count, let isSaid): answer.lengthen(by: count, isSaid)
         default: break
         }
         if isCutShort { answer.headers["Connection"] = "close" }
         core.change { $0.requests[number].status = answer.status }
-        try peer.write(answer.wire)
+        try peer.write(answer.head)
+        try call.kind == .media ? send(answer) : peer.write(answer.body)
         if isCutShort { peer.waitForEnd() }
         if case .closeAfterAnswer = fault { throw FixturePeer.Gone() }
         if isCutShort { throw FixturePeer.Gone() }
@@ -88,6 +93,8 @@ extension Exchange {
     private mutating func handle() throws -> Answer {
         var body: [UInt8] = []
         try read { body.append(contentsOf: $0) }
+        var call = call
+        if case .ignoreRange = fault { call.headers["Range"] = nil }
         return try core.change { state throws(Answer) in try state.answer(call, body, corruptByte: corruptByte) }
     }
 
@@ -125,6 +132,24 @@ extension Exchange {
                 try take(piece)
             }
             left -= count
+        }
+    }
+
+    /// Sends an object's bytes piece by piece, stopping where something is to happen.
+    private mutating func send(_ answer: Answer) throws {
+        var (body, done) = (answer.body, 0)
+        while done < body.count {
+            let position = answer.firstByte + Int64(done)
+            let stop = core.change { $0.script.nextByte(from: position) }
+            if stop == position, let fault = core.change({ $0.script.strike(byte: position) }) {
+                try strike(fault, at: position)
+                if case .corrupt = fault { body[done] ^= 1 }
+                if case .closeAfterHandling = fault { throw FixturePeer.Gone() }
+                continue
+            }
+            let count = Int(min(Int64(body.count - done), (stop ?? .max) - position))
+            try peer.write(Array(body[done..<(done + count)]))
+            done += count
         }
     }
 

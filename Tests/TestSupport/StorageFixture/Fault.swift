@@ -18,7 +18,7 @@ extension StorageFixture.Fault {
         /// At the nth request like that, counted from 1 since the faults were set, or at the next one if another fault
         /// that stands before struck that one.
         case request(Int, @Sendable (StorageFixture.Request) -> Bool)
-        /// Before this byte of an object (of the body, for an upload in one request) is taken.
+        /// Before this byte of an object (of the body, for an upload in one request) is taken, or sent.
         case byte(Int64)
 
         public static func nth(_ number: Int, _ kinds: StorageFixture.Kind...) -> When {
@@ -30,7 +30,7 @@ extension StorageFixture.Fault {
         }
     }
 
-    /// At a byte, the bytes before it are taken; what is not done at once is done to the request that carries it.
+    /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the request that carries it.
     public enum Deed: Sendable {
         /// Instead of handling the request. At a byte: without reading the rest, and for the last time.
         case answer(Int, headers: HTTPHeaders = [:], body: String = "")
@@ -48,6 +48,14 @@ extension StorageFixture.Fault {
         case lie(Lie)
         /// The session is gone, with this status for an answer from now on.
         case forget(Int)
+        /// Does something else first, such as to the objects.
+        case meanwhile(@Sendable () -> Void)
+        /// Sends all bytes of a download although some were asked for.
+        case ignoreRange
+        /// Says of a download that it begins elsewhere.
+        case shiftRange(by: Int64)
+        /// Sends so many bytes of a download more, or fewer, and says so; or does not say so.
+        case lengthen(by: Int, saying: Bool)
         /// Flips a bit of the byte, or of the first that the request carries, in what is stored; in what is sent, for
         /// a download.
         case corrupt

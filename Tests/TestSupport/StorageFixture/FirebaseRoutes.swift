@@ -88,13 +88,19 @@ extension FixtureState {
             query.maxResults = min(count, 1000)
         }
         if let token = call.query["pageToken"] {
-            guard let after = Data(base64Encoded: token), !after.isEmpty else { throw call.dialect.refusal(400) }
-            query.after = Array(after)
+            let own = Data((call.bucket + "/" + query.prefix + "\0").utf8)
+            guard let after = Data(base64Encoded: token), after.starts(with: own), after.count > own.count else {
+                throw call.dialect.refusal(400)
+            }
+            query.after = Array(after.dropFirst(own.count))
         }
-        return Listing(shelf.all.filter { $0.bucket == call.bucket }, query)
+        return Listing(shelf.all.filter { $0.bucket == call.bucket }, query, in: call.bucket)
     }
 }
 
 extension Listing {
-    var token: JSON? { last.map { .string(Data($0).base64EncodedString()) } }
+    /// Good for the same listing alone.
+    var token: JSON? {
+        last.map { .string((Data((bucket + "/" + prefix + "\0").utf8) + Data($0)).base64EncodedString()) }
+    }
 }

@@ -44,6 +44,29 @@ private enum BytesAsked {
     }
 }
 
+// MARK: Going wrong
+
+extension Answer {
+    /// Of the object, whatever the answer says.
+    var firstByte: Int64 { trueFirstByte ?? statedFirstByte }
+
+    private var statedFirstByte: Int64 {
+        let range = headers["Content-Range"]?.split(separator: " ").last?.split(separator: "-").first
+        return range.flatMap { Int64($0) } ?? 0
+    }
+
+    mutating func shiftRange(by count: Int64) {
+        guard let sides = headers["Content-Range"]?.split(separator: "-"), sides.count == 2 else { return }
+        trueFirstByte = statedFirstByte
+        headers["Content-Range"] = "bytes \(statedFirstByte + count)-\(sides[1])"
+    }
+
+    mutating func lengthen(by count: Int, _ isSaid: Bool) {
+        if !isSaid { announced = body.count }
+        body = count < 0 ? body.dropLast(-count) : body + [UInt8](repeating: 0x2E, count: count)
+    }
+}
+
 extension StoredObject {
     fileprivate var headers: HTTPHeaders {
         var headers: HTTPHeaders = [

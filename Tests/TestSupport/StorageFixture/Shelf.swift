@@ -37,6 +37,8 @@ struct Listing {
     private(set) var prefixes: [String] = []
     /// The last one of this page, if there are more.
     private(set) var last: [UInt8]?
+    let bucket: String
+    let prefix: String
 
     struct Query {
         var prefix: String
@@ -48,7 +50,8 @@ struct Listing {
     }
 
     /// Items and prefixes count alike, in one order.
-    init(_ objects: [StoredObject], _ query: Query) {
+    init(_ objects: [StoredObject], _ query: Query, in bucket: String) {
+        (self.bucket, prefix) = (bucket, query.prefix)
         var count = 0
         var previous = query.after
         for object in objects {

@@ -1,0 +1,99 @@
+import HTTP
+import Storage
+import Testing
+
+@testable import Backends
+
+/// What is asked about objects, and how the answers are understood, without a server.
+@Suite struct MediaAnswerTests {
+    private let firebase = FirebaseDialect(version: "storage-rpc/1")
+    private let gcs = GCSDialect()
+
+    private func object(size: Int64 = 10, crc32c: UInt32? = nil, md5: [UInt8]? = nil) throws -> ObjectMetadata {
+        ObjectMetadata(
+            reference: try ref("a/b"), generation: 7, metageneration: 1, size: size,
+            timeCreated: Timestamp(microseconds: 0), updated: Timestamp(microseconds: 0), md5: md5, crc32c: crc32c,
+            settable: .init())
+    }
+
+    @Test func `A listing is asked for below a prefix, in pages`() throws {
+        let asked = [
+            (firebase.list(try ref(""), maxResults: 5, pageToken: nil), "/v0/b/b/o?prefix=&delimiter=%2F&maxResults=5"),
+            (
+                firebase.list(try ref("a+b/c d"), maxResults: 1, pageToken: "x+/="),
+                "/v0/b/b/o?prefix=a%2Bb%2Fc%20d%2F&delimiter=%2F&maxResults=1&pageToken=x%2B%2F%3D"
+            ),
+            (
+                gcs.list(try ref("a"), maxResults: 1000, pageToken: "t"),
+                "/storage/v1/b/b/o?prefix=a%2F&delimiter=%2F&maxResults=1000"
+                    + "&fields=items%28name%29%2Cprefixes%2CnextPageToken&pageToken=t"
+            ),
+        ]
+        for (request, target) in asked { #expect(request.target == target && request.method == "GET") }
+    }
+
+    @Test(
+        arguments: [
+            ("{}", [], [], nil), (#"{"items":[],"prefixes":[],"nextPageToken":""}"#, [], [], nil),
+            (
+                #"{"prefixes":["p/c/","p/d"],"items":[{"name":"p/b"},{"name":"p/a","bucket":"b"}],"nextPageToken":"t"}"#,
+                ["p/b", "p/a"], ["p/c", "p/d"], "t"
+            ),
+            (
+                #"{"prefixes":["p//","p/x//","p/","q/",3,"p/e/","p/e"],"items":[{"name":"p/"},{"name":"p//a"},{"name":"p"},{"name":"q/a"},{"size":1},{"name":"p/\n"},7]}"#,
+                [], ["p/e"], nil
+            ),
+        ] as [(String, [String], [String], String?)])
+    func `Names that are no references are left out of a page`(
+        text: String, items: [String], prefixes: [String], token: String?
+    ) throws {
+        let page = try #require(Listing(wire: Array(text.utf8), below: try ref("p")))
+        #expect(page.items.map(\.fullPath) == items && page.prefixes.map(\.fullPath) == prefixes)
+        #expect(page.pageToken == token)
+    }
+
+    @Test(arguments: ["", "OK", "[]", "null", #"{"items":"#])
+    func `What is no listing is not taken for an empty one`(text: String) throws {
+        #expect(Listing(wire: Array(text.utf8), below: try ref("")) == nil)
+    }
+
+    @Test func `Bytes are asked for from where they are missing`() throws {
+        let all = [firebase.media(of: try object(), from: 0), gcs.media(of: try object(), from: 0)]
+        #expect(all.map(\.target) == ["/v0/b/b/o/a%2Fb?alt=media", "/storage/v1/b/b/o/a%2Fb?alt=media&generation=7"])
+        #expect(all.allSatisfy { $0.headers["Range"] == nil })
+        let rest = [firebase.media(of: try object(), from: 4), gcs.media(of: try object(), from: 4)]
+        #expect(rest.allSatisfy { $0.headers["Range"] == "bytes=4-" })
+    }
+
+    @Test(
+        arguments: [
+            (200, [:], .bytes(from: 0)), (206, ["Content-Range": "bytes 4-9/10"], .bytes(from: 4)),
+            (206, ["Content-Range": "bytes 4-9/*"], .bytes(from: 4)),
+            (206, ["Content-Range": "bytes 4-9/11"], .changed),
+            (206, ["Content-Range": "bytes 5-9/10"], .garbled("Content-Range: bytes 5-9/10")),
+            (206, ["Content-Range": "bytes */10"], .garbled("Content-Range: bytes */10")),
+            (206, [:], .garbled("Content-Range: ")),
+            (206, ["Content-Range": "bytes 4-9/10", "x-goog-generation": "8"], .changed),
+            (200, ["x-goog-generation": "7", "x-goog-hash": "crc32c=AAAAAA=="], .bytes(from: 0)),
+            (200, ["x-goog-hash": "crc32c=AAAAAA==,md5=x"], .changed),
+            (200, ["x-goog-hash": "crc32c=AAAAAQ=="], .bytes(from: 0)),
+            (200, ["x-goog-hash": "md5=AAAAAAAAAAAAAAAAAAAAAA=="], .changed),
+            (204, [:], nil), (404, [:], nil), (416, [:], nil), (302, [:], nil),
+        ] as [(Int, HTTPHeaders, MediaHead?)])
+    func `The head tells which bytes come, and of which object`(status: Int, headers: HTTPHeaders, head: MediaHead?)
+        throws
+    {
+        let object = try object(crc32c: 1, md5: [UInt8](repeating: 1, count: 16))
+        #expect(MediaHead(status: status, headers: headers, of: object, from: 4) == head)
+    }
+
+    @Test func `Checksums come in one header or in two`() {
+        var headers: HTTPHeaders = ["x-goog-hash": "crc32c=AAAAAg==, md5=AAAAAAAAAAAAAAAAAAAAAA=="]
+        #expect(headers.storedCRC32C == 2 && headers.storedMD5 == [UInt8](repeating: 0, count: 16))
+        headers = ["x-goog-hash": "md5=AAAAAAAAAAAAAAAAAAAAAA=="]
+        headers.add("x-goog-hash", "crc32c=AAAAAw==")
+        #expect(headers.storedCRC32C == 3 && headers.storedMD5?.count == 16)
+        headers = ["x-goog-hash": "crc32c=AAAA, md5=?"]
+        #expect(headers.storedCRC32C == nil && headers.storedMD5 == nil)
+    }
+}

@@ -1,0 +1,206 @@
+import HTTP
+import JSONText
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Deleting, listing and URLs, where the server or the line to it is not as it should be.
+@Suite(.timeLimit(.minutes(1))) struct RemoteObjectTests {
+    private func places() throws -> [(any RemoteUnderTest)] {
+        try RemoteFaultTests.places.map { type in
+            try type.init(StorageFixture(buckets: ["b"]), limits: HTTPLimits(), clock: HurriedClock())
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `A deletion whose answer was lost has worked`(isFirstOnItsConnection: Bool) async throws {
+        for place in try places() {
+            try place.fixture.put([1], "b", "a")
+            if !isFirstOnItsConnection { _ = try await place.backend.metadata(of: ref("a")) }
+            place.fixture.faults = [.init(.first(.delete), .resetAfterHandling)]
+            try await place.backend.delete("a")
+            #expect(place.fixture.objects.isEmpty && place.fixture.log.requests(.delete).count == 2)
+        }
+    }
+
+    @Test(arguments: [500, 503])
+    func `So has one that was obeyed but answered with an error`(status: Int) async throws {
+        for place in try places() {
+            try place.fixture.put([1], "b", "a")
+            place.fixture.faults = [.init(.first(.delete), .answerAfterHandling(status))]
+            try await place.backend.delete("a")
+            #expect(place.fixture.objects.isEmpty)
+        }
+    }
+
+    @Test func `What nobody had tried to delete was never there`() async throws {
+        for place in try places() {
+            place.fixture.faults = [.init(.first(.delete), .answer(429))]
+            #expect(try await failure { try await place.backend.delete("a") }.isObjectNotFound(ref("a")))
+            let other = try await failure {
+                try await place.backend.delete(ref("a", in: "other"), for: Caller(patience: .zero))
+            }
+            #expect(other.code == (place is GCSUnderTest ? .bucketNotFound : .objectNotFound))
+        }
+    }
+
+    @Test func `Names that are no references are not listed, though they fill pages`() async throws {
+        for place in try places() {
+            for name in ["x/", "x//foo", "x/bar//", "x/baz//qux", "x/a", "x/z/"] + (0..<5).map({ "x/\0/\($0)//" }) {
+                try place.fixture.put([], "b", name)
+            }
+            for size in [1, 2, 1000] {
+                var (found, token): ([Reference], String?) = ([], nil)
+                repeat {
+                    let page = try await place.backend.list("x", size, after: token)
+                    #expect(page.pageToken == nil || page.items.count + page.prefixes.count > 0)
+                    (found, token) = (found + page.items + page.prefixes, page.pageToken)
+                } while token != nil
+                #expect(try Set(found) == [ref("x/a"), ref("x/bar"), ref("x/baz"), ref("x/z"), ref("x/\0")])
+                #expect(found.count == 5)
+            }
+        }
+    }
+
+    @Test func `A bucket that is not there is named`() async throws {
+        for place in try places() {
+            let error = try await failure { _ = try await place.backend.list("", in: "other") }
+            #expect(error.code == .bucketNotFound && error.bucket == "other")
+        }
+    }
+
+    @Test func `A server that sends a page again is not followed for ever`() async throws {
+        for place in try places() {
+            try place.fixture.put([], "b", "a")
+            let body = #"{"nextPageToken":"again"}"#
+            place.fixture.faults = (0..<200).map { _ in .init(.first(.list), .answer(200, body: body)) }
+            let error = try await failure {
+                _ = try await place.backend.list(
+                    ref(""), maxResults: 1, pageToken: nil, for: Caller(patience: .seconds(2)))
+            }
+            #expect(error.code == .retryLimitExceeded)
+        }
+    }
+
+    @Test func `A token that expires meanwhile is renewed, and the download goes on`() async throws {
+        let bytes = noise(3 << 20)
+        for place in try places() {
+            let scratch = try Scratch()
+            try place.fixture.put(bytes, "b", "a")
+            let isFirebase = place is FirebaseUnderTest
+            let scheme = isFirebase ? "Firebase" : "Bearer"
+            place.fixture.credentials = .init(["\(scheme) t0"])
+            let fixture = place.fixture
+            fixture.faults = [
+                .init(.byte(1 << 20), .meanwhile { [weak fixture] in fixture?.credentials = .init(["\(scheme) t1"]) }),
+                .init(.byte(1 << 20), .reset),
+            ]
+            let tokens = CountedTokens(kind: isFirebase ? .idToken : .accessToken)
+            let caller = Caller(tokens: tokens, patience: .seconds(10))
+            let session = place.backend.beginDownload(
+                Download(reference: try ref("a"), file: scratch.path + "/file", caller: caller))
+            guard case .failed(let error) = await session.fetch({ _ in }), error.retryable else {
+                return #expect(Bool(false), "it went through")
+            }
+            guard case .completed = await session.fetch({ _ in }) else {
+                return #expect(Bool(false), "it did not go on")
+            }
+            #expect(try contentsOf(scratch.path + "/file") == bytes)
+        }
+    }
+
+    @Test func `Stored bytes come packed where they are packed`() async throws {
+        for place in try places() {
+            try place.fixture.put([1, 2], "b", "packed", metadata: ["contentEncoding": "gzip"])
+            try place.fixture.put([1, 2], "b", "plain")
+            #expect(try await place.backend.data("packed") == [1, 2])
+            #expect(try await place.backend.data("plain") == [1, 2])
+            let asked = place.fixture.log.requests(.media).map { $0.headers["Accept-Encoding"] }
+            #expect(asked == ["gzip", "identity"])
+        }
+    }
+}
+
+/// t0, then t1 …: the next one whenever one was refused.
+private struct CountedTokens: TokenSource {
+    let kind: Token.Kind
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        guard kind == self.kind else { return nil }
+        let number = refused.flatMap { Int($0.secret.dropFirst()) }.map { $0 + 1 } ?? 0
+        return Token(kind, "t\(number)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct RemoteLinkTests {
+    private let name = "dir/ä b+&?#%.txt"
+    private let escaped = "dir%2F%C3%A4%20b%2B%26%3F%23%25.txt"
+
+    @Test func `Firebase gives a URL with the object's token, and another after it was revoked`() async throws {
+        let place = try FirebaseUnderTest(StorageFixture())
+        try place.fixture.put([1], "b", name, by: .gcs)
+        let url = try await place.backend.downloadURL(name)
+        #expect(url.hasPrefix("\(place.fixture.url)/v0/b/b/o/\(escaped)?alt=media&token="))
+        #expect(try await place.backend.downloadURL(name) == url)
+        let next = try await place.backend.revokeDownloadURL(name)
+        #expect(next != url && next.hasPrefix("\(place.fixture.url)/v0/b/b/o/\(escaped)?alt=media&token="))
+        #expect(try await place.backend.downloadURL(name) == next)
+        let tokens = place.fixture.metadata("b", name)?["downloadTokens"]?.string
+        #expect(tokens.map { next.hasSuffix("token=\($0)") } == true)
+        #expect(try await failure { _ = try await place.backend.downloadURL("x") }.isObjectNotFound(ref("x")))
+        #expect(try await failure { _ = try await place.backend.revokeDownloadURL("x") }.isObjectNotFound(ref("x")))
+    }
+
+    @Test func `Where there is no token one is made, by who may`() async throws {
+        let place = try FirebaseUnderTest(StorageFixture())
+        try place.fixture.put([1], "b", "a")
+        let bare = #"{"name":"a","generation":"1","size":"1"}"#
+        place.fixture.faults = [.init(.first(.getMetadata), .answer(200, body: bare))]
+        let url = try await place.backend.downloadURL("a")
+        let newest = place.fixture.metadata("b", "a")?["downloadTokens"]?.string?.split(separator: ",").last
+        #expect(newest.map { url.hasSuffix("&token=\($0)") } == true)
+        for revokes in [false, true] {
+            place.fixture.faults = [
+                .init(.first(.getMetadata), .answer(200, body: bare)), .init(.first(.token), .answer(403)),
+            ]
+            let error = try await failure {
+                _ = try await revokes ? place.backend.revokeDownloadURL("a") : place.backend.downloadURL("a")
+            }
+            #expect(error.code == .unauthorized && error.message.contains("administrator"))
+        }
+    }
+
+    @Test func `An emulator of GCS needs no signature, and nothing signed is revoked`() async throws {
+        let place = try GCSUnderTest(StorageFixture())
+        try place.fixture.put([1], "b", name)
+        let url = try await place.backend.downloadURL(name)
+        #expect(url == "\(place.fixture.url)/storage/v1/b/b/o/\(escaped)?alt=media")
+        let answer = try await HTTPClient(environment: HTTPEnvironment { _ in nil }).perform(HTTPRequest("GET", url))
+        #expect(answer.body == [1])
+        #expect(try await failure { _ = try await place.backend.downloadURL("x") }.isObjectNotFound(ref("x")))
+        let error = try await failure { _ = try await place.backend.revokeDownloadURL(name) }
+        #expect(error.code == .unknown && error.message.contains("7 days"))
+    }
+
+    @Test func `What is signed is Google's fourth canonical form`() throws {
+        let url = SignedURL(
+            endpoint: .gcs, reference: try ref("a/b c+~é/%2F", in: "bucket.x"), account: "me@x.iam.example",
+            time: try #require(Timestamp(rfc3339: "2026-02-03T04:05:06.789Z")))
+        let path = "/bucket.x/a/b%20c%2B~%C3%A9/%252F"
+        let query =
+            "X-Goog-Algorithm=GOOG4-RSA-SHA256"
+            + "&X-Goog-Credential=me%40x.iam.example%2F20260203%2Fauto%2Fstorage%2Fgoog4_request"
+            + "&X-Goog-Date=20260203T040506Z&X-Goog-Expires=604800&X-Goog-SignedHeaders=host"
+        #expect(
+            url.canonicalRequest
+                == "GET\n\(path)\n\(query)\nhost:storage.googleapis.com\n\nhost\nUNSIGNED-PAYLOAD")
+        #expect(
+            url.textToSign(hash: [0x0F, 0xA0])
+                == "GOOG4-RSA-SHA256\n20260203T040506Z\n20260203/auto/storage/goog4_request\n0fa0")
+        #expect(
+            url.url(signature: [0xFF, 0x01])
+                == "https://storage.googleapis.com\(path)?\(query)&X-Goog-Signature=ff01")
+    }
+}
