@@ -158,4 +158,24 @@ struct ServiceAccountTests {
         #expect(error?.code == .unauthenticated && error?.message.contains("(\(reason))") == true)
         #expect(error?.message.contains("install the package libssl3 (Debian, Ubuntu)") == true)
     }
+
+    @Test func `It hashes by SHA-256, and signs in its own name`() async throws {
+        let account = try await ServiceAccount.read(scratch.write(keyFile(tokenURI: "http://127.0.0.1:1")))
+        #expect(account.clientEmail == "robot@project.example")
+        let hash = try await account.hash(Array("abc".utf8))
+        #expect(hash.count == 32 && hash.prefix(4) == [0xBA, 0x78, 0x16, 0xBF] && hash.last == 0xAD)
+        #expect(try await account.hash([]).prefix(4) == [0xE3, 0xB0, 0xC4, 0x42])
+        #expect(try await TestKey.shared?.hasSigned([1, 2], account.sign([1, 2])) == true)
+    }
+
+    @Test func `The default credentials sign where they are a key`() async throws {
+        let path = try scratch.write(keyFile(tokenURI: "http://127.0.0.1:1"))
+        let key = try await ServiceAccount.applicationDefault { $0 == "GOOGLE_APPLICATION_CREDENTIALS" ? path : nil }
+        #expect(key?.clientEmail == "robot@project.example")
+        #expect(try await ServiceAccount.applicationDefault { _ in nil } == nil)
+        #expect(try await ServiceAccount.applicationDefault { _ in "" } == nil)
+        let user = try scratch.write(#"{"type":"authorized_user"}"#)
+        #expect(try await ServiceAccount.applicationDefault { _ in user } == nil)
+        await #expect(throws: StorageError.self) { _ = try await ServiceAccount.applicationDefault { _ in "/none" } }
+    }
 }

@@ -16,6 +16,7 @@ import Testing
             let response = try await client.perform(
                 HTTPRequest("PUT", server.url, body: .bytes(pattern(count))))
             #expect(String(decoding: response.body, as: UTF8.self) == "\(count)")
+            #expect(!response.wasSentAgain)
         }
         #expect(server.connections == 1)
     }
@@ -72,7 +73,7 @@ import Testing
         _ = try await client.perform(HTTPRequest("GET", server.url))
         let response = try await client.perform(HTTPRequest("PUT", server.url, body: .bytes(pattern(count))))
         #expect(String(decoding: response.body, as: UTF8.self) == "true")
-        #expect(server.connections == 2)
+        #expect(server.connections == 2 && response.wasSentAgain)
     }
 
     @Test func `A file is read anew for another connection, unless it may be sent only once`() async throws {

@@ -7,7 +7,7 @@ import Synchronization
 /// next one is filled, and a transfer that has filled it waits.
 final class LandingBuffer: MediaStore {
     /// Of a block, in bytes; there are two.
-    static let blockSize = 512 << 10
+    static let blockSize = 256 << 10
 
     fileprivate struct State: @unchecked Sendable {
         var filling: UnsafeMutableRawBufferPointer

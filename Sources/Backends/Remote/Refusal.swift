@@ -38,7 +38,7 @@ extension StorageError {
         var error = StorageError(
             .unknown, "The server answered \(response.status) in a way that is no answer: \(what).")
         error.httpStatus = response.status
-        error.serverResponse = response.text
+        if !response.body.isEmpty { error.serverResponse = response.text }
         error.retryable = true
         return error.about(reference)
     }

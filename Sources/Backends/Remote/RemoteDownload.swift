@@ -100,11 +100,13 @@ final class RemoteDownload: DownloadSession {
     private func fetch(
         _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ report: @escaping Report
     ) async throws(StorageError) -> MediaOutcome<HTTPHeaders> {
-        let news = Mutex(DownloadNews(after: offset, of: object.size, by: backend.clock, report))
+        let news = Mutex(DownloadNews(after: offset, of: object.size, by: backend.clock))
         let buffer = LandingBuffer(on: queue) { [self] bytes throws(StorageError) in
             guard !attempt.isAborted else { return }
             try landing.append(bytes)
-            news.withLock { $0.tell(landing.offset, attempt) }
+            let isDue = news.withLock { $0.isDue(landing.offset) }
+            guard isDue, !attempt.isAborted else { return }
+            report(Progress(completedUnitCount: landing.offset, totalUnitCount: object.size))
         }
         do throws(StorageError) {
             let outcome = try await backend.fetch(into: MediaSink(object, from: offset, into: buffer), download.caller)
@@ -157,30 +159,6 @@ extension RemoteDownload {
             }
         }
         return try result.get()
-    }
-}
-
-/// When the next bit of progress is worth a word: after a mebibyte or a tenth of a second, and at the end.
-private struct DownloadNews {
-    private static let step: Int64 = 1 << 20
-    private static let pause = Duration.milliseconds(100)
-
-    private let size: Int64
-    private let clock: any Clock<Duration>
-    private let report: RemoteDownload.Report
-    private var told: Int64
-    private var reading: Reading
-
-    init(after offset: Int64, of size: Int64, by clock: any Clock<Duration>, _ report: @escaping RemoteDownload.Report)
-    {
-        (self.size, self.clock, self.report, told) = (size, clock, report, offset)
-        reading = clock.reading
-    }
-
-    mutating func tell(_ count: Int64, _ attempt: Attempt<DownloadAnswer>) {
-        guard count - told >= Self.step || count == size || reading.passed() >= Self.pause else { return }
-        (told, reading) = (count, clock.reading)
-        if !attempt.isAborted { report(Progress(completedUnitCount: count, totalUnitCount: size)) }
     }
 }
 

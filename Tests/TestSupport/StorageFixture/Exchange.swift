@@ -79,8 +79,7 @@ struct Exchange {
         }
         if isCutShort { answer.headers["Connection"] = "close" }
         core.change { $0.requests[number].status = answer.status }
-        try peer.write(answer.head)
-        try call.kind == .media ? send(answer) : peer.write(answer.body)
+        try call.kind == .media ? send(answer) : peer.write(answer.head + answer.body)
         if isCutShort { peer.waitForEnd() }
         if case .closeAfterAnswer = fault { throw FixturePeer.Gone() }
         if isCutShort { throw FixturePeer.Gone() }
@@ -137,20 +136,24 @@ extension Exchange {
 
     /// Sends an object's bytes piece by piece, stopping where something is to happen.
     private mutating func send(_ answer: Answer) throws {
-        var (body, done) = (answer.body, 0)
+        var (body, done, head) = (answer.body, 0, answer.head)
         while done < body.count {
             let position = answer.firstByte + Int64(done)
             let stop = core.change { $0.script.nextByte(from: position) }
             if stop == position, let fault = core.change({ $0.script.strike(byte: position) }) {
+                try peer.write(head)
+                head = []
                 try strike(fault, at: position)
                 if case .corrupt = fault { body[done] ^= 1 }
                 if case .closeAfterHandling = fault { throw FixturePeer.Gone() }
                 continue
             }
             let count = Int(min(Int64(body.count - done), (stop ?? .max) - position))
-            try peer.write(Array(body[done..<(done + count)]))
+            try peer.write(head + body[done..<(done + count)])
+            head = []
             done += count
         }
+        try peer.write(head)
     }
 
     private mutating func discard() throws {

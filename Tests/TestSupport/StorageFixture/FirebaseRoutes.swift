@@ -94,7 +94,7 @@ extension FixtureState {
             }
             query.after = Array(after.dropFirst(own.count))
         }
-        return Listing(shelf.all.filter { $0.bucket == call.bucket }, query, in: call.bucket)
+        return Listing(shelf.all(in: call.bucket, prefix: query.prefix), query, in: call.bucket)
     }
 }
 

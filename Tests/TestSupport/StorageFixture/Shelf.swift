@@ -4,17 +4,38 @@ import Storage
 struct Shelf: Sendable {
     /// By bucket and name as bytes: two names that look the same are two names.
     private var objects: [[UInt8]: StoredObject] = [:]
+    /// In order.
+    private var keys: [[UInt8]] = []
     /// Microseconds. It stands still until something changes.
     private var clock: Int64 = 1_760_000_000_000_000
     private var tokens = 0
 
     subscript(bucket: String, name: String) -> StoredObject? {
         get { objects[Self.key(bucket, name)] }
-        set { objects[Self.key(bucket, name)] = newValue }
+        set {
+            let key = Self.key(bucket, name)
+            let place = place(of: key)
+            if objects[key] != nil { keys.remove(at: place) }
+            if newValue != nil { keys.insert(key, at: place) }
+            objects[key] = newValue
+        }
     }
 
-    var all: [StoredObject] {
-        objects.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+    var all: [StoredObject] { keys.compactMap { objects[$0] } }
+
+    func all(in bucket: String, prefix: String) -> [StoredObject] {
+        let start = Self.key(bucket, prefix)
+        return keys[place(of: start)...].prefix { $0.starts(with: start) }.compactMap { objects[$0] }
+    }
+
+    /// Of the first one that is not before it.
+    private func place(of key: [UInt8]) -> Int {
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle].lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     mutating func tick() -> Int64 {
