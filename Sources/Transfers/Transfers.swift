@@ -147,10 +147,12 @@ extension Transfers {
                 places: arriving))
     }
 
-    /// What `use` makes of all bytes of an object. Waits while too much is in memory already; `maxSize` is set aside
-    /// until `use` returns. Throws `downloadSizeExceeded` for an object that is larger.
+    /// What `use` makes of all bytes of an object. Waits while too much is in memory already; as much as may come is
+    /// set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than `maxSize` bytes, or more
+    /// than `use` can take.
     public func data<Answer>(
-        of reference: Reference, maxSize: Int64, tokens: (any TokenSource)? = nil, _ use: ([UInt8]) -> Answer
+        of reference: Reference, maxSize: Int64, usable: Int64 = .max, tokens: (any TokenSource)? = nil,
+        _ use: ([UInt8]) -> Answer
     ) async throws -> Answer {
         let reference = try reference.checkedAsObject("has no bytes")
         guard maxSize >= 0 else {
@@ -158,13 +160,27 @@ extension Transfers {
         }
         let caller = caller(tokens, settings.maxDownloadRetryTime)
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        let bytes = Int(clamping: maxSize)
+        let most = min(maxSize, usable)
+        let bytes = Int(clamping: most)
         bytesSetAside += bytes
         defer {
             bytesSetAside -= bytes
             released()
         }
-        return use(try await backend.data(of: reference, maxSize: maxSize, for: caller))
+        do throws(StorageError) {
+            return use(try await backend.data(of: reference, maxSize: most, for: caller))
+        } catch {
+            throw most < maxSize ? error.blamingTheAnswer : error
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate var blamingTheAnswer: StorageError {
+        guard code == .downloadSizeExceeded else { return self }
+        var error = self
+        error.message += " That is what fits an answer; reference/writeToFile takes any size."
+        return error
     }
 }
 

@@ -19,7 +19,7 @@ struct GetData: RPCMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
         return try await session.transfers.data(
-            of: reference, maxSize: min(maxSize, session.service.configuration.maxDataBytes), tokens: session.tokens
+            of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes, tokens: session.tokens
         ) { ["data": .string(Data($0).base64EncodedString())] }
     }
 }
