@@ -59,6 +59,7 @@ public final class Connection<Context: MethodContext>: Peer {
     var isEnding = false
     var isTurnNoted = false
     let answered = Waiters()
+    let taken = Waiters()
     /// What a request hears that was cancelled.
     private(set) var cancellation = RPCError.cancelled
     private let closed = Waiters()
@@ -126,6 +127,7 @@ public final class Connection<Context: MethodContext>: Peer {
         cancelAll()
         ended(self)
         prompt = nil
+        taken.wakeAll()
         closed.wakeAll()
     }
 

@@ -3,7 +3,7 @@ import EventLoop
 
 extension Connection {
     /// Bytes of answers that may wait for the peer before no more of its requests are read.
-    private static var unsentLimit: Int { 64 << 20 }
+    static var unsentLimit: Int { 64 << 20 }
     /// Messages in one batch: they are begun together, past the gate.
     private static var batchLimit: Int { 4096 }
 
@@ -124,7 +124,9 @@ extension Connection {
         let number = lastNumber
         gate.enter(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
-        let request = Request(context: context) { [weak self] in self?.leaveGate(number) }
+        let request = Request(
+            context: context, leaveGate: { [weak self] in self?.leaveGate(number) },
+            awaitRoom: { [weak self] in try await self?.awaitRoom(in: batch) })
         let place = RequestPlace { [weak self] in self?.lendPlace(number, $0) }
         let task = RequestPlace.$current.withValue(place) {
             Task.immediate {

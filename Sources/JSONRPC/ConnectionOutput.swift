@@ -103,7 +103,16 @@ extension Connection {
             return close()
         }
         if isEnding, outbox.unsent == 0 { return close() }
+        if outbox.unsent < Self.unsentLimit { taken.wakeAll() }
         adjust()
+    }
+
+    /// A batch goes out when it is complete, so nobody in it can wait for room.
+    func awaitRoom(in batch: Batch?) async throws {
+        if let batch, batch.size >= Self.unsentLimit {
+            throw RPCError.invalidRequest("The batch has answers of \(batch.size) bytes already.")
+        }
+        while stream != nil, batch == nil, outbox.unsent >= Self.unsentLimit { try await taken.wait() }
     }
 }
 
@@ -115,6 +124,9 @@ final class Batch {
     var afterwards: [@Loop @Sendable () -> Void] = []
 
     init(count: Int) { remaining = count }
+
+    /// What the replies so far are, in bytes.
+    var size: Int { bytes.count }
 
     /// Nil where there is nothing to answer.
     var replies: [UInt8]? { bytes.isEmpty ? nil : bytes + [UInt8(ascii: "]")] }

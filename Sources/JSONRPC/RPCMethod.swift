@@ -52,11 +52,19 @@ extension ParameterlessMethod {
 public final class Request<Context: MethodContext> {
     public let context: Context
     private var leaveGate: (@Loop () -> Void)?
+    private let awaitRoom: (@Loop () async throws -> Void)?
 
-    init(context: Context, leaveGate: (@Loop () -> Void)? = nil) {
+    init(
+        context: Context, leaveGate: (@Loop () -> Void)? = nil, awaitRoom: (@Loop () async throws -> Void)? = nil
+    ) {
         self.context = context
         self.leaveGate = leaveGate
+        self.awaitRoom = awaitRoom
     }
+
+    /// Returns at once where the peer has taken most of what it was told, else when it has: for who answers with a lot.
+    /// Throws in a batch whose answers are a lot already.
+    public func roomToAnswer() async throws { try await awaitRoom?() }
 
     /// Says that from here on the request only waits for others, so that it does not hold up those behind it.
     public func stepAside() {

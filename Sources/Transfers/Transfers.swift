@@ -147,19 +147,22 @@ extension Transfers {
                 places: arriving))
     }
 
-    /// What `use` makes of all bytes of an object. Waits while too much is in memory already; as much as may come is
-    /// set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than `maxSize` bytes, or more
+    /// What `use` makes of all bytes of an object. Waits while too much is in memory already, and for `mayBegin`; as much
+    /// as may come is set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than `maxSize` bytes, or more
     /// than `use` can take.
     public func data<Answer>(
         of reference: Reference, maxSize: Int64, usable: Int64 = .max, tokens: (any TokenSource)? = nil,
-        _ use: ([UInt8]) -> Answer
+        mayBegin: @Loop () async throws -> Void = {}, _ use: ([UInt8]) -> Answer
     ) async throws -> Answer {
         let reference = try reference.checkedAsObject("has no bytes")
         guard maxSize >= 0 else {
             throw StorageError.invalidArgument("maxSize", "maxSize must be at least 0, not \(maxSize).")
         }
         let caller = caller(tokens, settings.maxDownloadRetryTime)
-        while bytesInMemory > Self.memoryLimit { try await room.wait() }
+        repeat {
+            while bytesInMemory > Self.memoryLimit { try await room.wait() }
+            try await mayBegin()
+        } while bytesInMemory > Self.memoryLimit
         let most = min(maxSize, usable)
         let bytes = Int(clamping: most)
         bytesSetAside += bytes

@@ -134,4 +134,40 @@ import Testing
         #expect(await sender.value < 100)
         await ended.next()
     }
+
+    @Test func `Large answers wait until the peer has taken others`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, _) = try desk.connect(wire)
+        let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# + "\n" }.joined()
+        await wire.send(bulk)
+        await openWhenAllHaveStarted(80)
+        while connection.outbox.unsent < 64 << 20 { await turns(1) }
+        await turns(50)
+        #expect(connection.outbox.unsent < 66 << 20)
+        let waiting = connection.underWay.count
+        #expect(waiting > 0)
+        _ = await wire.lines(3)
+        while connection.underWay.count > waiting - 2 { await turns(1) }
+        #expect(connection.outbox.unsent < 66 << 20)
+        connection.close()
+        #expect(connection.stream == nil)
+        while !connection.underWay.isEmpty { await turns(1) }
+    }
+
+    @Test func `A batch of large answers ends where it gets too long`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, _) = try desk.connect(wire)
+        let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# }.joined(separator: ",")
+        await wire.sendLine("[\(bulk)]")
+        await openWhenAllHaveStarted(80)
+        while connection.outbox.unsent == 0 { await turns(1) }
+        #expect((64 << 20..<66 << 20).contains(connection.outbox.unsent))
+        connection.close()
+    }
+
+    private func openWhenAllHaveStarted(_ count: Int) async {
+        for _ in 0..<count { _ = await desk.started.next() }
+        await turns(1)
+        desk.opened.wakeAll()
+    }
 }

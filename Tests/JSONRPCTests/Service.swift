@@ -38,7 +38,7 @@ import Testing
     }
 
     nonisolated static let methods = MethodTable<Desk>([
-        Echo.self, Wait.self, Fail.self, Announce.self, Inquire.self, Share.self,
+        Echo.self, Wait.self, Fail.self, Announce.self, Inquire.self, Share.self, Bulk.self,
     ])
 }
 
@@ -72,6 +72,18 @@ struct Wait: RPCMethod {
             throw error
         }
         return .string(name)
+    }
+}
+
+/// Answers with a mebibyte, when the desk has opened and there is room for it.
+struct Bulk: ParameterlessMethod {
+    static let name = "bulk"
+    static let answer = JSON.string(String(repeating: "x", count: 1 << 20))
+    func run(in request: Request<Desk>) async throws -> JSON {
+        request.context.started.deliver("bulk")
+        try await request.context.opened.wait()
+        try await request.roomToAnswer()
+        return Self.answer
     }
 }
 

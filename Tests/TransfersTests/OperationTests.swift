@@ -92,6 +92,32 @@ import Transfers
         #expect(try await upload.value == .queued)
     }
 
+    @Test func `Data waits for whoever is to take it, and then again for memory`() async throws {
+        let (asked, may) = (Mail<Int64>(), Signal())
+        let stage = Stage(
+            ScriptedBackend(read: { _, most, _ in
+                asked.deliver(most)
+                if most > 1 { await may.happened() }
+                return []
+            }))
+        let taker = Signal()
+        let small = Task {
+            try await stage.transfers.data(of: Stage.reference(), maxSize: 1, mayBegin: taker.happened) { _ in }
+        }
+        await turns(3)
+        let large = Task {
+            try await stage.transfers.data(of: Stage.reference(), maxSize: .max, usable: 100 << 20) { _ in }
+        }
+        #expect(await asked.next() == 100 << 20)
+        taker.fire()
+        await turns(5)
+        #expect(asked.waiting.isEmpty)
+        may.fire()
+        try await large.value
+        try await small.value
+        #expect(asked.waiting == [1])
+    }
+
     @Test func `Less than nothing is too little`() async throws {
         let stage = Stage(ScriptedBackend(read: { _, _, _ in [] }))
         let error = await #expect(throws: StorageError.self) {

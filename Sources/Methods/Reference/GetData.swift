@@ -19,7 +19,8 @@ struct GetData: RPCMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
         return try await session.transfers.data(
-            of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes, tokens: session.tokens
+            of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes,
+            tokens: session.tokens, mayBegin: request.roomToAnswer
         ) { ["data": .string(Data($0).base64EncodedString())] }
     }
 }
