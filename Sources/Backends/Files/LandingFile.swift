@@ -47,7 +47,8 @@ final class LandingFile {
     }
 
     /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
-    /// is not compared; the MD5 only where the CRC32C is not known, as it takes reading them all. Bytes that are not what they should be are thrown away with `nonMatchingChecksum`.
+    /// is not compared; the MD5 only where the CRC32C is not known, as it takes reading them all. Bytes that are not
+    /// what they should be are thrown away with `nonMatchingChecksum`.
     func finish(
         size: Int64, crc32c: UInt32?, md5: [UInt8]? = nil, if mayCommit: () -> Bool
     ) throws(StorageError) -> Bool {
