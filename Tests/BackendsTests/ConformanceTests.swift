@@ -5,7 +5,7 @@ import Testing
 @testable import Backends
 
 /// What every place must do. A new one is another line here.
-@Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
     static let places: [any BackendUnderTest.Type] = [
         EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
     ]

@@ -5,7 +5,7 @@ import Testing
 @testable import Backends
 
 /// Deleting and fetching, whatever the engine.
-@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct DownloadTests {
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, 4 << 20, (9 << 20) + 12_345])
     func `What was uploaded is what is fetched`(size: Int) async throws {
         let bytes = noise(size, seed: UInt64(size))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct DownloadTokenTests {
+@Suite(.timeLimit(.minutes(10))) struct DownloadTokenTests {
     private func servable(_ place: EmbeddedUnderTest, _ name: String, _ token: String) async throws -> OpenObject? {
         try await place.backend.servable(bucket: "b", name: name, token: token)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct EmbeddedDownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct EmbeddedDownloadTests {
     private let bytes = noise((9 << 20) + 5)
 
     /// Fetches 9 MiB, and does something to the object while the first 4 MiB are in the file.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Each fault does what it says, once.
-@Suite(.timeLimit(.minutes(1))) struct FixtureFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct FixtureFaultTests {
     private typealias Fault = StorageFixture.Fault
 
     let user: FixtureUser

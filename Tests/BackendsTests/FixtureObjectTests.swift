@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the fixture says of objects that it has.
-@Suite(.timeLimit(.minutes(1))) struct FixtureObjectTests {
+@Suite(.timeLimit(.minutes(10))) struct FixtureObjectTests {
     let user: FixtureUser
     var fixture: StorageFixture { user.fixture }
 

@@ -9,7 +9,7 @@ import Testing
 /// The engine for Google Cloud Storage against a server that others wrote: `gcp-storage-emulator`, from PyPI. The
 /// variable names a Python that has it.
 @Suite(
-    .serialized, .timeLimit(.minutes(2)),
+    .serialized, .timeLimit(.minutes(10)),
     .enabled(if: GCSEmulator.python != nil, "GCS_EMULATOR_PYTHON names no Python with gcp-storage-emulator"))
 struct GCSEmulatorTests {
     let emulator: GCSEmulator

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
     /// Aborts the step with this number shortly after it began, then goes on as a resumed upload would.
     private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
         let session = backend.beginUpload(upload)

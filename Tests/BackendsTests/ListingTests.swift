@@ -5,7 +5,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct ListingTests {
+@Suite(.timeLimit(.minutes(10))) struct ListingTests {
     /// What is directly below a prefix, prefixes with their slash, the slow and obvious way.
     private func model(_ names: Set<String>, below prefix: String) -> [String] {
         let entries = names.compactMap { name -> [UInt8]? in
@@ -168,7 +168,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct OddNameListingTests {
+@Suite(.timeLimit(.minutes(10))) struct OddNameListingTests {
     @Test func `Rows that name no reference are left out, prefixes of them are not`() async throws {
         let place = try await EmbeddedUnderTest()
         try await place.backend.put([], at: "x/seed")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct NameTests {
+@Suite(.timeLimit(.minutes(10))) struct NameTests {
     static let odd: [String] = [
         ".", "..", "../..", "../../etc/passwd", "a/../b", "dir", "dir/below", "dir/below/more", "a", "A", "lock", "-",
         "storage.sqlite3", "objects", "objects/1", "~", "$HOME", "a b", " ", "  ", "\0", "a\0b", "a\0", "\u{1}\u{7F}",

@@ -7,7 +7,7 @@ import Testing
 @testable import Backends
 
 /// Download URLs of the embedded engine, asked as any HTTP client would.
-@Suite(.timeLimit(.minutes(1))) struct ObjectServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ObjectServerTests {
     let place: EmbeddedUnderTest
     let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
     let bytes = noise(300_000)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct RemoteDownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteDownloadTests {
     private let size = (2 << 20) + 3
 
     @Test(arguments: ["crc32c", "md5Hash", "x-goog-hash"], [false, true])

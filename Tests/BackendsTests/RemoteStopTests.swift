@@ -6,7 +6,7 @@ import Testing
 @testable import Backends
 
 /// What stops an upload to a remote engine in the middle: its owner, and tokens that are good no more.
-@Suite(.timeLimit(.minutes(2))) struct RemoteStopTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteStopTests {
     static let granule = Int64(256 << 10)
     static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
     let bytes = noise(5 * Int(granule))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct RootTests {
+@Suite(.timeLimit(.minutes(10))) struct RootTests {
     @Test func `One root has one owner, and says which`() async throws {
         let place = try await EmbeddedUnderTest()
         let error = #expect(throws: Root.Unusable.self) { try Root(place.root.path) }

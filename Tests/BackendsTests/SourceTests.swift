@@ -5,7 +5,7 @@ import Testing
 
 @testable import Backends
 
-@Suite(.timeLimit(.minutes(5))) struct SourceTests {
+@Suite(.timeLimit(.minutes(10))) struct SourceTests {
     enum Meddling: String, CaseIterable {
         case append, truncate, overwrite, replace, remove, makeEmpty
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(1))) struct ApplicationDefaultTests {
+@Suite(.timeLimit(.minutes(10))) struct ApplicationDefaultTests {
     private static let flavor = "Metadata-Flavor: Google"
 
     private let day = Day()

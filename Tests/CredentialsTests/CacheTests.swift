@@ -6,7 +6,7 @@ import Testing
 @testable import Credentials
 
 /// Every fetch is put into the test's hands, which says how it ends.
-@Loop @Suite(.timeLimit(.minutes(1))) struct CacheTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct CacheTests {
     private typealias Outcome = Result<Token, StorageError>
 
     private let day = Day()

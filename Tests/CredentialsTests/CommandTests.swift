@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(1))) struct CommandTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandTests {
     private let day = Day()
     private let scratch: Scratch
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+@Suite(.timeLimit(.minutes(10))) struct EndpointTests {
     private static let secret = "1//s3cr3t-and-long"
 
     private let day = Day()

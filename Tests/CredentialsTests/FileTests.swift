@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(1))) struct FileTests {
+@Suite(.timeLimit(.minutes(10))) struct FileTests {
     private let day = Day()
     private let scratch: Scratch
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(1)), .enabled(if: TestKey.isPossible, "openssl makes and checks the keys"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: TestKey.isPossible, "openssl makes and checks the keys"))
 struct ServiceAccountTests {
     private let day = Day()
     private let scratch: Scratch

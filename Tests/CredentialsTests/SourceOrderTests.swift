@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(1))) struct SourceOrderTests {
+@Suite(.timeLimit(.minutes(10))) struct SourceOrderTests {
     private let day = Day()
     private let scratch: Scratch
 

@@ -5,7 +5,7 @@ import Testing
 @Suite struct PythonClientTests {
     @Test(
         .enabled(if: Python.command != nil, "The Python client is not tested: no python3 of 3.9 or later on the PATH."),
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(10)))
     func itsOwnTests() async throws {
         let python = try #require(Python.command)
         let tests = ["-m", "unittest", "discover", "-s", "clients/python/tests", "-t", "clients/python"]

@@ -2,7 +2,7 @@ import EventLoop
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LoopTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopTests {
     @Loop private final class Log {
         var entries: [Int] = []
         nonisolated init() {}

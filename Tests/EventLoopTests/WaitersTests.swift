@@ -2,7 +2,7 @@ import EventLoop
 import TestSupport
 import Testing
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct WaitersTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct WaitersTests {
     private func wait(_ waiters: Waiters, _ number: Int, _ results: Mail<String>) -> Task<Void, Never> {
         Task {
             do {

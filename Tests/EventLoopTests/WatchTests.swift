@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct WatchTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct WatchTests {
     @Test func `Tells of bytes until they are read`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()

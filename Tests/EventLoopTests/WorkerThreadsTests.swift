@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct WorkerThreadsTests {
+@Suite(.timeLimit(.minutes(10))) struct WorkerThreadsTests {
     @Test(arguments: [1, 2, 5])
     func `At most so many work at once, and that many do`(limit: Int) async {
         let threads = WorkerThreads("test", limit: limit)
@@ -73,7 +73,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct SerialQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct SerialQueueTests {
     @Test func `Work runs in order and never two at once`() async {
         let threads = WorkerThreads("test", limit: 4)
         let queue = SerialQueue(on: threads)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServing
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct BodyTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct BodyTests {
     @Test(arguments: [0, 1, 65_536, 65_537, 5_000_000]) func `Bytes in memory arrive as they are`(count: Int)
         async throws
     {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServing
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct CrowdTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct CrowdTests {
     @Test func `A thousand that are silent hold up nobody, and leave together when their time is over`() async throws {
         raiseDescriptorLimit()
         let scene = try Scene()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServing
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct PatienceTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct PatienceTests {
     @Test func `A head has to be complete ten seconds after its first byte`() async throws {
         let scene = try Scene()
         let visitor = try scene.visitor()

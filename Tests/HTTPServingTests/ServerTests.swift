@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServing
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct ServerTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct ServerTests {
     @Test func `One connection serves one request after the other`() async throws {
         let scene = try Scene()
         let visitor = try scene.visitor()

@@ -2,7 +2,7 @@ import HTTP
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BreakTests {
+@Suite(.timeLimit(.minutes(10))) struct BreakTests {
     /// Where in the exchange the server goes away.
     enum Moment: CaseIterable {
         case atOnce, afterHead, withinBody, afterBody, withinHead, withinAnswer, withinChunks

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CancelTests {
+@Suite(.timeLimit(.minutes(10))) struct CancelTests {
     let client = HTTPClient(.none)
 
     private func begin(_ request: HTTPRequest) -> Task<Result<HTTPResponse, HTTPError>, Never> {

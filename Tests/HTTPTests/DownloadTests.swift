@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(10))) struct DownloadTests {
     @Test func `A slow sink holds the server up, and gets every byte once`() async throws {
         let bytes = pattern(64 << 20)
         let held = Signal()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+@Suite(.timeLimit(.minutes(10))) struct LimitTests {
     let client = HTTPClient(.none)
 
     private func request(_ url: String, _ change: (inout HTTPLimits) -> Void) -> HTTPRequest {

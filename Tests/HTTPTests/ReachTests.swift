@@ -3,7 +3,7 @@ import HTTP
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ReachTests {
+@Suite(.timeLimit(.minutes(10))) struct ReachTests {
     @Test func `Nobody listens`() async throws {
         let (socket, port) = try FixtureServer.silentPort()
         defer { close(socket) }

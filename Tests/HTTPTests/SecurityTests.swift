@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Against `openssl s_server` with certificates of its own.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: access("/usr/bin/openssl", X_OK) == 0)) struct SecurityTests {
+@Suite(.timeLimit(.minutes(10)), .enabled(if: access("/usr/bin/openssl", X_OK) == 0)) struct SecurityTests {
     private func request(_ server: SecureServer) -> HTTPRequest {
         HTTPRequest("GET", "https://127.0.0.1:\(server.port)/", headers: ["Authorization": "Bearer secret"])
     }

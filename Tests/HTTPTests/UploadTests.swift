@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadTests {
     private let threads = WorkerThreads("read", limit: 2)
 
     @Test func `A large file arrives as it is`() async throws {

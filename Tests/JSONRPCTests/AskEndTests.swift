@@ -5,7 +5,7 @@ import Testing
 @testable import JSONRPC
 
 /// What becomes of a question when there is nobody left to answer it.
-@Loop @Suite(.timeLimit(.minutes(5))) struct AskEndTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct AskEndTests {
     let desk = Desk()
     let wire = Wire()
 

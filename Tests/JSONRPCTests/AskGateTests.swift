@@ -6,7 +6,7 @@ import Testing
 @testable import JSONRPC
 
 /// Answers are behind requests that wait for them.
-@Loop @Suite(.timeLimit(.minutes(5))) struct AskGateTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct AskGateTests {
     let desk = Desk()
     let wire = Wire()
 

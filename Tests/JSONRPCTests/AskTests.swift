@@ -48,7 +48,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
     #"{"jsonrpc":"2.0","id":\#(id),"method":"inquire","params":{"stay":\#(stay)}}"#
 }
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct AskTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct AskTests {
     let desk = Desk()
     let wire = Wire()
 

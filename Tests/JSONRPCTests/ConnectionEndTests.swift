@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct ConnectionEndTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionEndTests {
     let desk = Desk()
     let wire = Wire()
 

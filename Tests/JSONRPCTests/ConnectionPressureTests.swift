@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct ConnectionPressureTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionPressureTests {
     let desk = Desk()
 
     @Test func `A flood of slow requests stays behind the gate`() async throws {

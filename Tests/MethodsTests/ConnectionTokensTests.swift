@@ -7,7 +7,7 @@ import Testing
 
 @testable import Methods
 
-@Loop @Suite(.timeLimit(.minutes(2))) struct ConnectionTokensTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionTokensTests {
     let client = Client()
     let time = TimeOfDay()
 

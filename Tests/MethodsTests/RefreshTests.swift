@@ -7,7 +7,7 @@ import Testing
 @testable import Methods
 
 /// Tokens from end to end: a client on a connection, and an engine that lets only some in.
-@Suite(.timeLimit(.minutes(2))) struct RefreshTests {
+@Suite(.timeLimit(.minutes(10))) struct RefreshTests {
     private func play(_ text: String, own: String? = nil, engine: String = "firebase") async throws {
         let watch = ContractWatch(try ContractDocument())
         try await TranscriptPlayer.play(Transcript("told here", text), check: watch.look) { _ in

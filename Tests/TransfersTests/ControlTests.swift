@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct ControlTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct ControlTests {
     let stage = Stage()
 
     @Test func `A pause answers only once the step has ended`() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct DownloadTests {
     let stage = Stage()
     let ear = Ear()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct ObserverTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct ObserverTests {
     let stage = Stage()
     let ear = Ear()
 

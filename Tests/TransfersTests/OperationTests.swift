@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 /// What goes without a task.
-@Loop @Suite(.timeLimit(.minutes(5))) struct OperationTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct OperationTests {
     @Test(arguments: [Int64(0), -1, 1001, .max, .min])
     func `A page has one to a thousand results`(count: Int64) async throws {
         let stage = Stage()

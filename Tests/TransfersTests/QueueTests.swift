@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct QueueTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct QueueTests {
     let stage = Stage()
 
     private func uploads(_ count: Int, of size: Int = 20) async throws -> [(task: UploadTask, session: ScriptedSession)]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct RetryTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     let stage = Stage()
 
     @Test func `Failures are slept over, longer and longer`() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct TaskListTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct TaskListTests {
     let stage = Stage()
 
     @Test func `A result waits for the end, and can be given up`() async throws {

@@ -93,6 +93,8 @@ final class RemoteDownload: DownloadSession {
                 await onQueue { landing in landing.discard() }
                 return .doubtful(error)
             }
+        } else if !attempt.isAborted {
+            report(Progress(completedUnitCount: offset, totalUnitCount: object.size))
         }
         return try await finish(object, attempt)
     }
