@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// The commands for people, as they are typed.
+@Suite(.timeLimit(.minutes(5))) struct CommandTests {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "commands-\(UUID().uuidString)")
+
+    init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+
+    @Test func `What was put is listed, got and removed`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let bytes = Data("Hello, world!".utf8)
+        try bytes.write(to: directory.appending(path: "in"))
+        for name in ["a/c", "a-b", "a/b"] {
+            #expect(try await run("put", "in", name).status == 0)
+        }
+        #expect(try await run("ls") == (0, "a-b\na/\n"))
+        #expect(try await run("ls", "gs://default-bucket/a") == (0, "b\nc\n"))
+        #expect(try await run("ls", "nothing", "--json") == (0, #"{"prefixes":[],"items":[]}"# + "\n"))
+        let got = try await run("get", "a/b", "out", "--json")
+        #expect(got.status == 0 && got.output.contains(#""size":13"#))
+        #expect(try Data(contentsOf: directory.appending(path: "out")) == bytes)
+        #expect(try await run("rm", "a/b", "none", "a-b") == (1, ""))
+        #expect(try await run("rm", "none") == (1, ""))
+        #expect(try await run("ls") == (0, "a/\n"))
+        #expect(try await run("get", "a/b", "out") == (1, ""))
+        #expect(try Data(contentsOf: directory.appending(path: "out")) == bytes)
+    }
+
+    @Test(arguments: [
+        ["get", "a"], ["get", "a", "b", "c"], ["ls", "a", "b"], ["rm"], ["url"], ["url", "a", "b"], ["put", "a"],
+        ["ls", "--what"], ["lst"],
+    ])
+    func `A command line that cannot be understood is refused`(words: [String]) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        #expect(try await run(words) == (64, ""))
+    }
+
+    @Test(arguments: ["get", "ls", "rm", "url"])
+    func `A command can be asked for help`(command: String) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let help = try await run(command, "--help")
+        #expect(help.status == 0 && help.output.contains("storage-rpc \(command) "))
+    }
+
+    private func run(_ words: String...) async throws -> (status: Int32, output: String) { try await run(words) }
+
+    private func run(_ words: [String]) async throws -> (status: Int32, output: String) {
+        let process = Process(), output = directory.appending(path: "output-\(UUID().uuidString)")
+        try Data().write(to: output)
+        process.executableURL = Self.program
+        process.arguments = words + ["--root", directory.appending(path: "root").path]
+        process.currentDirectoryURL = directory
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        process.standardError = FileHandle.nullDevice
+        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in ended.resume() }
+            do { try process.run() } catch { ended.resume(throwing: error) }
+        }
+        return (process.terminationStatus, String(decoding: try Data(contentsOf: output), as: UTF8.self))
+    }
+
+    /// Beside the program that runs the tests.
+    private static let program =
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        .appending(path: "storage-rpc")
+}
