@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import urllib.error
+import urllib.request
 
 from storage_rpc import (
     Cancelled,
@@ -59,6 +61,25 @@ class DownloadTests(StorageTestCase):
         self.assertIn(str(self.directory / "no"), caught.exception.message)
         with self.assertRaises(InvalidArgument):
             self.storage.reference().write_to_file(path)
+
+    def test_a_download_url_is_for_anybody(self) -> None:
+        reference = self.storage.reference("notes/it rained?.txt")
+        reference.put_data("It rained.").wait()
+        url = reference.download_url()
+        self.assertEqual(self.fetch(url), b"It rained.")
+        self.assertEqual(reference.download_url(), url)
+        self.assertEqual(self.storage.reference_for_url(url), reference)
+        fresh = reference.revoke_download_url()
+        self.assertEqual(self.fetch(fresh), b"It rained.")
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            self.fetch(url)
+        caught.exception.close()
+
+    @staticmethod
+    def fetch(url: str) -> bytes:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(url, timeout=PATIENCE) as answer:
+            return bytes(answer.read())
 
     def test_pause_resume_cancel(self) -> None:
         task = self.fetching()
