@@ -128,31 +128,3 @@ public struct ChunkSizes: Equatable, Sendable {
         return ChunkSizes(first: rounded, largest: rounded)
     }
 }
-
-// Until an engine can do it.
-extension Backend {
-    private var notYet: StorageError { StorageError(.internalError, "This engine cannot do that yet.") }
-
-    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) { throw notYet }
-    public func list(
-        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
-    ) async throws(StorageError) -> Listing { throw notYet }
-    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
-    {
-        throw notYet
-    }
-    public func beginDownload(_ download: Download) -> any DownloadSession { NoDownload(error: notYet) }
-    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        throw notYet
-    }
-    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        throw notYet
-    }
-}
-
-private struct NoDownload: DownloadSession {
-    let error: StorageError
-    func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer { .failed(error) }
-    func abort() {}
-    func discard() {}
-}

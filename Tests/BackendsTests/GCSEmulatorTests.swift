@@ -49,8 +49,8 @@ struct GCSEmulatorTests {
     }
 }
 
-/// The emulator as a process; it ends with its stdin.
-final class GCSEmulator: Sendable {
+/// The emulator as a process.
+final class GCSEmulator {
     static let python = ProcessInfo.processInfo.environment["GCS_EMULATOR_PYTHON"]
     private static let script = """
         import sys
@@ -63,19 +63,12 @@ final class GCSEmulator: Sendable {
         """
 
     let url: String
-    private let input = Pipe()
+    private let process: ServiceProcess
 
     init() throws {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: try #require(Self.python))
-        process.arguments = ["-c", Self.script]
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let port = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).filter(\.isNumber)
-        url = "http://127.0.0.1:\(port)"
+        process = try ServiceProcess(["-c", Self.script], program: try #require(Self.python))
+        var text = [UInt8](repeating: 0, count: 16)
+        let count = read(process.output, &text, text.count)
+        url = "http://127.0.0.1:\(String(decoding: text.prefix(max(0, count)), as: UTF8.self).filter(\.isNumber))"
     }
-
-    deinit { input.fileHandleForWriting.closeFile() }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -32,15 +33,7 @@ struct TestKey: Sendable {
     static func openssl(_ arguments: String) throws { try #require(run(arguments) == 0) }
 
     private static func run(_ arguments: String) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: openssl)
-        process.arguments = arguments.split(separator: " ").map(String.init)
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+        Command(openssl, arguments.split(separator: " ").map(String.init)).runHere().status
     }
 }
 

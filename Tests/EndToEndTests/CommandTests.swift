@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The commands for people, as they are typed.
@@ -46,19 +47,9 @@ import Testing
     private func run(_ words: String...) async throws -> (status: Int32, output: String) { try await run(words) }
 
     private func run(_ words: [String]) async throws -> (status: Int32, output: String) {
-        let process = Process(), output = directory.appending(path: "output-\(UUID().uuidString)")
-        try Data().write(to: output)
-        process.executableURL = Self.program
-        process.arguments = words + ["--root", directory.appending(path: "root").path]
-        process.currentDirectoryURL = directory
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = FileHandle.nullDevice
-        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in ended.resume() }
-            do { try process.run() } catch { ended.resume(throwing: error) }
-        }
-        return (process.terminationStatus, String(decoding: try Data(contentsOf: output), as: UTF8.self))
+        let words = words + ["--root", directory.appending(path: "root").path]
+        let outcome = await Command(Self.program.path, words, in: directory.path).run()
+        return (outcome.status, outcome.text)
     }
 
     /// Beside the program that runs the tests.

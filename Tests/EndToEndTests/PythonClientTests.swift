@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The Python client's own tests, against the program of this build.
@@ -9,7 +10,7 @@ import Testing
     func itsOwnTests() async throws {
         let python = try #require(Python.command)
         let tests = ["-m", "unittest", "discover", "-s", "clients/python/tests", "-t", "clients/python"]
-        let (status, output) = try await python.run(
+        let (status, output) = await python.run(
             tests, ["STORAGE_RPC": Self.program, "PYTHONDONTWRITEBYTECODE": "1"])
         #expect(status == 0, "\(output)")
         #expect(!output.contains("skipped="), "\(output)")
@@ -32,33 +33,13 @@ private struct Python: Sendable {
     }()
 
     private var isRecentEnough: Bool {
-        let check = Process()
-        check.executableURL = URL(filePath: path)
-        check.arguments = ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]
-        check.standardError = FileHandle.nullDevice
-        do { try check.run() } catch { return false }
-        check.waitUntilExit()
-        return check.terminationStatus == 0
+        Command(path, ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).runHere().status == 0
     }
 
-    /// Runs from the root of the checkout to the end; what it writes goes by way of a file, which is never full.
-    func run(_ arguments: [String], _ environment: [String: String]) async throws -> (status: Int32, output: String) {
-        let file = FileManager.default.temporaryDirectory.appending(path: "python-\(UUID().uuidString).txt")
-        try Data().write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let handle = try FileHandle(forWritingTo: file)
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.currentDirectoryURL = URL(filePath: #filePath).appending(path: "../../..").standardized
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = handle
-        process.standardError = handle
-        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in ended.resume() }
-            do { try process.run() } catch { ended.resume(throwing: error) }
-        }
-        return (process.terminationStatus, String(decoding: try Data(contentsOf: file), as: UTF8.self))
+    /// Runs from the root of the checkout to the end.
+    func run(_ arguments: [String], _ environment: [String: String]) async -> (status: Int32, output: String) {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized.path
+        let outcome = await Command(path, arguments, environment: environment, in: root, withErrors: true).run()
+        return (outcome.status, outcome.text)
     }
 }

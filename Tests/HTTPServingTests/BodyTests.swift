@@ -146,20 +146,9 @@ import Testing
         #expect(await curl(status + ["-H", "Host: evil.example", url]) == Array("421".utf8))
     }
 
-    private let threads = WorkerThreads("curl")
-
     private func curl(_ arguments: String...) async -> [UInt8] { await curl(arguments) }
 
     private func curl(_ arguments: [String]) async -> [UInt8] {
-        await threads.run {
-            let process = Process(), output = Foundation.Pipe()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-            process.arguments = ["-q", "--noproxy", "*"] + arguments
-            process.standardOutput = output
-            do { try process.run() } catch { return [] }
-            let bytes = output.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            return Array(bytes)
-        }
+        await Command("/usr/bin/curl", ["-q", "--noproxy", "*"] + arguments).run().output
     }
 }
