@@ -69,6 +69,7 @@ final class EmbeddedDownload: DownloadSession {
         let size = object.metadata.size
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
         defer { buffer.deallocate() }
+        object.expectReading(from: landing.offset)
         var reported = landing.offset
         while landing.offset < size, !attempt.isAborted {
             let count = min(Int64(Self.pieceSize), size - landing.offset)

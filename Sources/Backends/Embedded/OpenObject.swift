@@ -26,6 +26,12 @@ struct OpenObject: Sendable {
         guard count == buffer.count else { throw damaged("they end after \(offset + Int64(count)) bytes") }
     }
 
+    /// Says that all bytes from there on will be read in order: the disk reads further ahead then.
+    func expectReading(from offset: Int64) {
+        guard case .file(let file) = body else { return }
+        posix_fadvise(file.raw, off_t(offset), 0, POSIX_FADV_SEQUENTIAL)
+    }
+
     /// All bytes, verified. Blocks where they are in a file.
     func readWhole() throws(StorageError) -> [UInt8] {
         let bytes: [UInt8]
