@@ -20,75 +20,75 @@ public enum JSON: Sendable, Equatable {
 }
 
 extension JSON {
-    public init(_ value: Int64) {
+    @inlinable public init(_ value: Int64) {
         self = .number(JSONNumber(value))
     }
 
     /// The shortest literal that reads back as `value`; null where `value` is not finite, for JSON has no such numbers.
-    public init(_ value: Double) {
+    @inlinable public init(_ value: Double) {
         self = JSONNumber(value).map(JSON.number) ?? .null
     }
 
     /// The value of member `key`; nil where this is no object or has no such member. The last of several counts.
-    public subscript(key: String) -> JSON? {
+    @inlinable public subscript(key: String) -> JSON? {
         object?.last { $0.key == key }?.value
     }
 
-    public var isNull: Bool {
+    @inlinable public var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
-    public var bool: Bool? {
+    @inlinable public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    public var number: JSONNumber? {
+    @inlinable public var number: JSONNumber? {
         if case .number(let value) = self { value } else { nil }
     }
 
-    public var string: String? {
+    @inlinable public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    public var array: [JSON]? {
+    @inlinable public var array: [JSON]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    public var object: [Member]? {
+    @inlinable public var object: [Member]? {
         if case .object(let members) = self { members } else { nil }
     }
 }
 
 extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByStringLiteral {
-    public init(nilLiteral: ()) {
+    @inlinable public init(nilLiteral: ()) {
         self = .null
     }
 
-    public init(booleanLiteral value: Bool) {
+    @inlinable public init(booleanLiteral value: Bool) {
         self = .bool(value)
     }
 
-    public init(stringLiteral value: String) {
+    @inlinable public init(stringLiteral value: String) {
         self = .string(value)
     }
 }
 
 extension JSON: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-    public init(integerLiteral value: Int64) {
+    @inlinable public init(integerLiteral value: Int64) {
         self.init(value)
     }
 
-    public init(floatLiteral value: Double) {
+    @inlinable public init(floatLiteral value: Double) {
         self.init(value)
     }
 }
 
 extension JSON: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    public init(arrayLiteral elements: JSON...) {
+    @inlinable public init(arrayLiteral elements: JSON...) {
         self = .array(elements)
     }
 
-    public init(dictionaryLiteral elements: (String, JSON)...) {
+    @inlinable public init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(elements.map { Member(key: $0.0, value: $0.1) })
     }
 }
