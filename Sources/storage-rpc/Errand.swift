@@ -1,20 +1,25 @@
 import CSystem
+import Dispatch
 import EventLoop
 import Glibc
 import JSONRPC
 import JSONText
+import Storage
 
 /// One thing done for the person at the keyboard, through the service's own protocol.
 struct Errand {
     let options: ErrandOptions
     var client: Client
+    /// Of the service of its own.
+    private let engine: Engine?
 
     /// Through the service that listens on a socket, or one of its own.
     private init(_ options: ErrandOptions) throws {
         let signals = csystem_termination_signals()
+        engine = try options.service.socket == nil ? Engine(options.service) : nil
         let socket =
             try options.service.socket.map { path throws(Client.Failure) in try Client.connect(to: path) }
-            ?? Self.ownService(options.service)
+            ?? Self.serve(options.service, engine)
         self.options = options
         client = Client(socket: socket, signals: signals, trace: options.trace)
     }
@@ -22,6 +27,7 @@ struct Errand {
     /// Returns when it is done, and its result printed.
     static func run(_ kind: ErrandKind, _ options: ErrandOptions) throws {
         var errand = try Errand(options)
+        defer { errand.settle() }
         switch kind {
         case .put(let file, let reference): try errand.put(file, reference)
         case .get(let reference, let file): try errand.get(reference, file)
@@ -32,15 +38,25 @@ struct Errand {
     }
 
     /// A service in this very process, at the other end of a socket pair.
-    private static func ownService(_ options: ServiceOptions) throws -> Int32 {
-        let engine = try Engine(options)
+    private static func serve(_ options: ServiceOptions, _ engine: Engine?) throws -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw Client.Failure(message: "no socket pair can be made: \(String(cString: strerror(errno)))")
         }
         let far = Descriptor(owning: ends[1])
-        Task { @Loop in Server(options, engine).serve(far) }
+        if let engine { Task { @Loop in Server(options, engine).serve(far) } }
         return ends[0]
+    }
+
+    /// Lets the service end what nobody waits for, such as cancelling an upload at its server.
+    private func settle() {
+        guard let engine else { return }
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            await engine.backend.settle()
+            done.signal()
+        }
+        _ = done.wait(timeout: .now() + 2)
     }
 
     /// What a person names by a URL, or by a path in the default bucket.
