@@ -149,6 +149,8 @@ public final class Connection<Context: MethodContext>: Peer {
         Task {
             if let linger {
                 await linger(self)
+                // Those whose wait has just ended answer first.
+                for _ in 0..<3 { await Loop.endOfTurn() }
                 cancelAll()
             }
             await answerAll()

@@ -37,6 +37,11 @@ public final class TaskList<Course: TaskCourse> {
         for task in all.reversed() { _ = try await task.pause() }
     }
 
+    /// What has arrived for tasks that have not ended is not wanted any more.
+    func letGo() {
+        for task in tasks.values where !task.state.isFinished { task.letGo() }
+    }
+
     private func finish(_ task: TransferTask<Course>) {
         finished.append(task.id)
         if finished.count > Transfers.finishedTasksKept { tasks[finished.removeFirst()] = nil }

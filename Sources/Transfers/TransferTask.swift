@@ -150,6 +150,9 @@ extension TransferTask {
         if state.isFinished { finished.wakeAll() }
     }
 
+    /// The process ends, and the task with it.
+    func letGo() { session?.discard() }
+
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
         case .acquire: places.acquire(self)

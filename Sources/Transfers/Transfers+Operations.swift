@@ -46,15 +46,15 @@ extension Transfers {
 
     /// All pages as one.
     public func listAll(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws -> Listing {
-        var all = Listing(), token: String?, known: Set<[UInt8]> = []
+        var all = Listing(), token: String?, known: Set<[UInt8]> = [], seen: Set<String> = []
         repeat {
             try Task.checkCancellation()
             let page = try await list(reference, pageToken: token, tokens: tokens)
             // One emulator tells all prefixes on each page.
             all.prefixes += page.prefixes.filter { known.insert(Array($0.fullPath.utf8)).inserted }
             all.items += page.items
-            guard page.pageToken == nil || page.pageToken != token else { throw StorageError.endless(reference) }
             token = page.pageToken
+            if let token, !seen.insert(token).inserted { throw StorageError.endless(reference) }
         } while token != nil
         return all
     }

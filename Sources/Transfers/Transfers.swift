@@ -47,6 +47,9 @@ public final class Transfers {
         while !uploads.areAtRest || !downloads.areAtRest { try await rest.wait() }
     }
 
+    /// Removes what has arrived of downloads that have not ended: nobody will go on with them.
+    public func letGoOfDownloads() { downloads.letGo() }
+
     /// Pauses all that run, as far as they still can be paused.
     public func suspend() async throws {
         async let up: Void = uploads.suspend()
@@ -159,12 +162,13 @@ extension Transfers {
             throw StorageError.invalidArgument("maxSize", "maxSize must be at least 0, not \(maxSize).")
         }
         let caller = caller(tokens, settings.maxDownloadRetryTime)
+        let most = min(maxSize, usable)
+        let expected = most <= 1 << 20 ? most : min(most, try await backend.metadata(of: reference, for: caller).size)
         repeat {
             while bytesInMemory > Self.memoryLimit { try await room.wait() }
             try await mayBegin()
         } while bytesInMemory > Self.memoryLimit
-        let most = min(maxSize, usable)
-        let bytes = Int(clamping: most)
+        let bytes = Int(clamping: expected)
         bytesSetAside += bytes
         defer {
             bytesSetAside -= bytes

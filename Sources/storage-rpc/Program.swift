@@ -1,12 +1,14 @@
+import Backends
 import CSystem
 import Glibc
+import Synchronization
 
 /// Reads the command line, and does what it says.
 enum Program {
     static func run() -> Never {
         signal(SIGPIPE, SIG_IGN)
         csystem_share_heaps()
-        umask(0o077)
+        NewFiles.mask.store(umask(0o077), ordering: .relaxed)
         raiseDescriptorLimit()
         do {
             switch try Command(Array(CommandLine.arguments.dropFirst())) {

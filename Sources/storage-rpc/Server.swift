@@ -120,6 +120,7 @@ final class Server {
         listener?.close()
         Task {
             do { try await transfers.suspend() } catch {}
+            transfers.letGoOfDownloads()
             await engine.backend.settle()
             isSuspended = true
             for connection in connections.values { Task { await connection.finish() } }

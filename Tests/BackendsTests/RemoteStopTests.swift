@@ -137,3 +137,23 @@ private final class Renewing: TokenSource {
         return Token(kind, "\(number)")
     }
 }
+
+/// Whose object it is that is looked at after an upload.
+@Suite(.timeLimit(.minutes(10))) struct RemoteOwnershipTests {
+    @Test func `What somebody else stored meanwhile is not deleted`() async throws {
+        for type in RemoteStopTests.places {
+            let place = try await type.init()
+            let held = Signal()
+            place.fixture.faults = [
+                .init(.first(.multipart), .answerAfterHandling(200)), .init(.first(.getMetadata), .stall(until: held)),
+            ]
+            async let outcome = failure { _ = try await place.backend.run(.data([1], to: ref("a"))) }
+            await place.fixture.until { $0.unfired.isEmpty }
+            try place.fixture.put([2, 3], "b", "a")
+            held.fire()
+            #expect(try await outcome.code == .nonMatchingChecksum)
+            #expect(place.fixture.bytes("b", "a") == [2, 3])
+            #expect(place.fixture.log.requests(.delete).isEmpty)
+        }
+    }
+}

@@ -161,7 +161,7 @@ import Testing
         await wire.sendLine("[\(bulk)]")
         await openWhenAllHaveStarted(80)
         while connection.outbox.unsent == 0 { await turns(1) }
-        #expect((64 << 20..<66 << 20).contains(connection.outbox.unsent))
+        #expect((63 << 20..<66 << 20).contains(connection.outbox.unsent))
         connection.close()
     }
 

@@ -71,13 +71,15 @@ import Transfers
 
     @Test func `Data that would take too much memory waits until there is room`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
-        let stage = Stage(
-            ScriptedBackend(read: { _, most, caller in
-                asked.deliver(most)
-                await may.happened()
-                return [UInt8(most == 1 ? 1 : 0)]
-            }))
         let half = Int64(Transfers.memoryLimit / 2 + 1)
+        let stage = Stage(
+            ScriptedBackend(
+                describe: { reference, _ in .stored(reference, size: half) },
+                read: { _, most, caller in
+                    asked.deliver(most)
+                    await may.happened()
+                    return [UInt8(most == 1 ? 1 : 0)]
+                }))
         let large = [half, half].map { size in
             Task { try await stage.transfers.data(of: Stage.reference(), maxSize: size) { $0 } }
         }
@@ -95,11 +97,13 @@ import Transfers
     @Test func `Data waits for whoever is to take it, and then again for memory`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
         let stage = Stage(
-            ScriptedBackend(read: { _, most, _ in
-                asked.deliver(most)
-                if most > 1 { await may.happened() }
-                return []
-            }))
+            ScriptedBackend(
+                describe: { reference, _ in .stored(reference, size: 100 << 20) },
+                read: { _, most, _ in
+                    asked.deliver(most)
+                    if most > 1 { await may.happened() }
+                    return []
+                }))
         let taker = Signal()
         let small = Task {
             try await stage.transfers.data(of: Stage.reference(), maxSize: 1, mayBegin: taker.happened) { _ in }

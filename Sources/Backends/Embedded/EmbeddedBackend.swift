@@ -17,6 +17,7 @@ public final class EmbeddedBackend: Backend {
     /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
     let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
+    let errands = Errands()
     /// Copy files as a whole, so they may not keep the ones above from shorter work.
     let downloading = WorkerThreads("downloads", limit: 8)
 
@@ -70,8 +71,8 @@ public final class EmbeddedBackend: Backend {
 
     public func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
-    /// What is not done behind everybody's back is done at the next start.
-    public func settle() async {}
+    /// Of uploads, what is not done by then is done at the next start.
+    public func settle() async { await errands.allDone() }
 
     /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last moment.
     func commit(

@@ -47,7 +47,16 @@ final class EmbeddedDownload: DownloadSession {
 
     func discard() {
         abort()
-        queue.submit { self.landing.discard() }
+        Task { @Loop in
+            backend.errands.run { [self] in
+                await withCheckedContinuation { waiter in
+                    queue.submit {
+                        self.landing.discard()
+                        waiter.resume()
+                    }
+                }
+            }
+        }
     }
 
     private func land(_ object: OpenObject, _ attempt: Attempt, _ report: (Progress) -> Void) {

@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import Synchronization
 
 /// The path of a file that is to be written, and the directory that it is in.
 struct LandingPlace {
@@ -31,11 +32,17 @@ struct LandingPlace {
         return "\(directory == "/" ? "" : directory)/.\(start ?? "")\(end)"
     }
 
-    /// Replaces what is there, with the permissions that every new file gets.
+    /// Replaces what is there, with its permissions, or those that every new file of this user gets.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
         try writing { () throws(SystemError) in
-            guard fchmod(file.raw, 0o666 & ~Self.umask) == 0, rename(temporary, path) == 0 else { throw .last }
+            guard fchmod(file.raw, permissions) == 0, rename(temporary, path) == 0 else { throw .last }
         }
+    }
+
+    private var permissions: mode_t {
+        var status = stat()
+        let isReplaced = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return isReplaced ? status.st_mode & 0o777 : 0o666 & ~mode_t(NewFiles.mask.load(ordering: .relaxed))
     }
 
     func syncDirectory() throws(StorageError) {
@@ -66,15 +73,10 @@ struct LandingPlace {
         let longest = pathconf(directory, Int32(_PC_NAME_MAX))
         return longest > 0 ? longest : 255
     }
+}
 
-    /// What others may not do with new files. The system call that tells would change it for all threads.
-    private static var umask: mode_t {
-        let text = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-            guard let status = try? OpenFile("/proc/self/status", O_RDONLY) else { return }
-            count = max(0, Glibc.read(status.raw, buffer.baseAddress, buffer.count))
-        }
-        let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Umask:") }
-        let digits = line?.dropFirst("Umask:".count).drop { $0 == "\t" || $0 == " " }
-        return digits.flatMap { mode_t($0, radix: 8) } ?? 0o077
-    }
+/// The files that downloads make.
+public enum NewFiles {
+    /// What others may not do with them: the user's umask, which the program, for its own files, makes stricter.
+    public static let mask = Atomic<UInt32>(0o022)
 }

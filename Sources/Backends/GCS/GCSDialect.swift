@@ -4,6 +4,7 @@ import Storage
 /// The JSON API of Google Cloud Storage, v1, with uploads by Content-Range.
 struct GCSDialect: Dialect {
     let authorization: [Token.Kind] = [.accessToken]
+    let deletesGenerations = true
     let signIn = "auth/setToken, --service-account, --access-token-file or GOOGLE_APPLICATION_CREDENTIALS"
 
     func sign(_ headers: inout HTTPHeaders, with token: Token) {

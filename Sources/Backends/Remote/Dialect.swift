@@ -12,6 +12,8 @@ protocol Dialect: Sendable {
     // Requests. Targets begin with a slash and are the endpoint's.
     func metadata(of reference: Reference) -> RemoteRequest
     func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest
+    /// Whether a deletion can be bound to a generation.
+    var deletesGenerations: Bool { get }
     /// Of that generation, where the service can tell one from another.
     func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest
     func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest

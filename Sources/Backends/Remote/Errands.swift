@@ -18,6 +18,8 @@ final class Errands {
     }
 
     func allDone() async {
+        // What was asked for in this turn has begun by then.
+        await Loop.endOfTurn()
         while underWay > 0 {
             do { try await done.wait() } catch { return }
         }

@@ -52,7 +52,7 @@ extension StorageError {
             default: ""
             }
         var error = StorageError(.unknown, "No answer from \(failure)\(hint).")
-        error.retryable = failure.isRetryable
+        error.retryable = failure.isRetryable || failure.kind == .deadlineExceeded
         return error.about(reference)
     }
 }

@@ -153,7 +153,7 @@ extension RemoteBackend {
     ) async throws(StorageError) -> HTTPResponse {
         var whole = HTTPRequest(
             request.method, url(of: request), headers: request.headers.with("User-Agent", "storage-rpc/\(version)"),
-            body: request.body, sink: request.sink, limits: limits.within(caller.patience))
+            body: request.body, sink: request.sink, limits: limits.within(caller.patience, of: request))
         whole.limits.answerBytes = request.answerBytes
         whole.onSent = onSent
         whole.isSentOnce = true
@@ -197,12 +197,15 @@ extension RemoteBackend {
 }
 
 extension HTTPLimits {
-    fileprivate func within(_ patience: Duration) -> HTTPLimits {
+    /// What is neither much to send nor much to take has to be over in that time as a whole.
+    fileprivate func within(_ patience: Duration, of request: RemoteRequest) -> HTTPLimits {
         let most = max(patience, .seconds(1))
         var limits = self
         limits.connect = min(connect, most)
         limits.stall = min(stall, most)
         limits.answer = min(answer, most)
+        if case .source = request.body { return limits }
+        if request.sink == nil { limits.total = most }
         return limits
     }
 }

@@ -99,7 +99,7 @@ final class RemoteUpload: UploadSession {
         do throws(StorageError) {
             let response = try await backend.ask(
                 request, for: upload.caller, about: upload.reference, onSent: counter())
-            mayBeStored = response.status >= 500
+            mayBeStored = response.isSuccess || response.status >= 500
             guard response.isSuccess else { throw .refusal(response, of: request, to: upload.reference) }
             return .completed(try await verified(response))
         } catch {

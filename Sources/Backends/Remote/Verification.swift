@@ -6,26 +6,32 @@ import Storage
 // Success means verified bytes: what the server says that it has stored is compared with what was read here.
 
 @Loop extension RemoteUpload {
-    /// The metadata of what was stored. Throws `nonMatchingChecksum` after it has deleted what is not what was meant.
+    /// The metadata of what was stored. Throws `nonMatchingChecksum` after it has deleted what is not what was meant:
+    /// only what the very answer to this upload names, for what is there by now may be somebody else's.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
-        let stored = try await metadata(response)
+        let named = ObjectMetadata(wire: response.body, upload.reference)
+        let stored = if let named { named } else { try await whatIsThere() }
         let flaw: String?
         do throws(StorageError) {
             flaw = try await self.flaw(in: stored)
         } catch {
-            await backend.delete(stored, upload)
+            if named != nil { await backend.delete(stored, upload) }
             throw error
         }
         guard let flaw else { return stored }
-        let outcome = await backend.delete(stored, upload) ? "It was deleted" : "It could not be deleted"
+        let outcome =
+            if named == nil {
+                "It may be somebody else's by now"
+            } else {
+                await backend.delete(stored, upload) ? "It was deleted" : "It could not be deleted"
+            }
         throw StorageError(
             .nonMatchingChecksum,
             "What was stored at \(upload.reference.url) is not what was uploaded: \(flaw). \(outcome).")
     }
 
-    /// From the answer, or asked for where the answer has none.
-    private func metadata(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
-        if let stored = ObjectMetadata(wire: response.body, upload.reference) { return stored }
+    /// For an answer that names nothing.
+    private func whatIsThere() async throws(StorageError) -> ObjectMetadata {
         let request = backend.dialect.metadata(of: upload.reference)
         let asked = try await ask(request)
         guard asked.isSuccess else { throw .refusal(asked, of: request, to: upload.reference) }
@@ -61,10 +67,24 @@ extension RemoteBackend {
         errands.run { [self] in _ = await insist(dialect.cancel(session), upload) }
     }
 
-    /// False where it may still be there.
+    /// False where it may still be there. A service that cannot delete one generation alone is asked first whether it
+    /// is still that one.
     @Loop @discardableResult
     func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
-        await insist(dialect.delete(stored.reference, generation: stored.generation), upload)
+        if !dialect.deletesGenerations {
+            let task = Task { @Loop in
+                do {
+                    return try await metadata(
+                        of: stored.reference, for: Caller(tokens: upload.caller.tokens, patience: .seconds(4))
+                    )
+                    .generation
+                } catch {
+                    return stored.generation
+                }
+            }
+            guard await task.value == stored.generation else { return true }
+        }
+        return await insist(dialect.delete(stored.reference, generation: stored.generation), upload)
     }
 
     /// Three tries, whatever becomes of the task that is waiting.

@@ -7,7 +7,9 @@ import Storage
 extension ObjectMetadata {
     /// Nil unless it is JSON that has at least a generation and a size.
     init?(wire bytes: [UInt8], _ reference: Reference) {
-        guard let json = JSON(wire: bytes), let generation = json.integer("generation"), let size = json.integer("size")
+        guard let json = JSON(wire: bytes), let generation = json.integer("generation"),
+            let size = json.integer("size"),
+            size >= 0
         else { return nil }
         let created = json["timeCreated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? Timestamp(microseconds: 0)
         self.init(
