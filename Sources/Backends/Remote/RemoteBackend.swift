@@ -204,8 +204,7 @@ extension HTTPLimits {
         limits.connect = min(connect, most)
         limits.stall = min(stall, most)
         limits.answer = min(answer, most)
-        if case .source = request.body { return limits }
-        if request.sink == nil { limits.total = most }
+        if request.sink == nil, request.body.count <= 64 << 10 { limits.total = max(patience, .seconds(30)) }
         return limits
     }
 }
