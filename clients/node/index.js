@@ -1,0 +1,5 @@
+/** Cloud Storage for Firebase, through `storage-rpc`; index.d.ts tells what each name means. */
+export { ServiceGoneError, StorageError } from "./src/errors.js";
+export { Reference } from "./src/reference.js";
+export { Storage } from "./src/storage.js";
+export { DownloadTask, UploadTask } from "./src/task.js";

@@ -1,0 +1,176 @@
+/**
+ * The core of the client: matches answers to requests, and listens.
+ *
+ *     request ── line ─▶ unsent ─▶ service        What an answer brings is taken in (`then`) before the next
+ *     promise ◀─ then ◀─ take ◀─── service        line is looked at, so no event comes before its observer.
+ *                          ├─▶ hear(method, params), in order
+ *                          └─▶ reply(method, params) ─▶ line
+ */
+import { debuglog } from "node:util";
+import { ServiceGoneError, StorageError } from "./errors.js";
+import { Lines, frame } from "./framing.js";
+
+const debug = debuglog("storage-rpc");
+
+export class Connection {
+  maxMessageBytes = Infinity;
+  #transport;
+  #listener;
+  #lines = new Lines();
+  #pending = new Map();
+  #unsent = new Set();
+  #isBlocked = false;
+  #number = 0;
+  #holds = 0;
+  #isClosing = false;
+  #trouble = null;
+  #obituary = null;
+  #ended;
+
+  /**
+   * `hear` is called for each notification; `reply` for each request, and returns the result or a promise of it;
+   * `lose` once, after the last of them.
+   */
+  constructor(transport, { hear, reply, lose }) {
+    this.#transport = transport;
+    this.#listener = { hear, reply, lose };
+    transport.output.on("data", (chunk) => this.#read(chunk));
+    transport.input.on("drain", () => this.#send(false));
+    this.#ended = transport.ended.then((obituary) => this.#end(obituary));
+    transport.unref();
+  }
+
+  /** What `then` makes of the result. While it is waited for, Node's event loop goes on. */
+  request(method, params = {}, { signal, then = (result) => result } = {}) {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      if (this.#obituary) throw this.#obituary;
+      if (this.#isClosing) throw new ServiceGoneError("The session is closed.");
+      const id = this.#number + 1;
+      const unsent = { line: this.#frame({ id, method, params }) };
+      this.#number = id;
+      const abort = () => {
+        this.#settle(id);
+        if (!this.#unsent.delete(unsent)) this.#write({ line: frame({ method: "$/cancelRequest", params: { id } }) });
+        reject(signal.reason);
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+      this.#pending.set(id, { resolve, reject, then, done: () => signal?.removeEventListener("abort", abort) });
+      this.hold();
+      this.#write(unsent);
+    });
+  }
+
+  /** Keeps Node's event loop going until as many calls of `release`. */
+  hold() {
+    if (this.#holds++ === 0) this.#transport.ref();
+  }
+
+  release() {
+    if (--this.#holds === 0) this.#transport.unref();
+  }
+
+  /** Ends the session, and the child: when its tasks have ended, or at once. Resolves when it has gone. */
+  async close({ drain = true } = {}) {
+    this.#isClosing = true;
+    this.hold();
+    if (!drain) this.#unsent.clear();
+    if (!drain || !this.#unsent.size) this.#transport.hangUp({ drain });
+    await this.#ended;
+    this.release();
+  }
+
+  #frame(message) {
+    const line = frame(message);
+    if (line.length <= this.maxMessageBytes) return line;
+    const sizes = `${line.length} bytes is longer than the ${this.maxMessageBytes} bytes that the service takes`;
+    throw new StorageError(`A message of ${sizes}; putFile has no such limit.`, -32600);
+  }
+
+  #write(unsent) {
+    if (this.#obituary || !this.#transport.input.writable) return;
+    this.#unsent.add(unsent);
+    this.#send(this.#isBlocked);
+  }
+
+  /** As much as the service takes now; the rest when there is room again. */
+  #send(isBlocked) {
+    this.#isBlocked = isBlocked;
+    for (const unsent of this.#unsent) {
+      if (this.#isBlocked) return;
+      this.#unsent.delete(unsent);
+      this.#isBlocked = !this.#transport.input.write(unsent.line);
+      if (this.#isClosing && !this.#unsent.size) this.#transport.hangUp({ drain: true });
+    }
+  }
+
+  #read(chunk) {
+    for (const line of this.#lines.take(chunk)) {
+      if (this.#trouble || this.#obituary) return;
+      if (!line.trim()) continue;
+      try {
+        this.#take(JSON.parse(line));
+      } catch {
+        this.#trouble = `What the service said is no message: ${line.slice(0, 100)}`;
+        this.#transport.breakOff();
+      }
+    }
+  }
+
+  #take(message) {
+    if (typeof message !== "object" || message === null || Array.isArray(message)) throw new TypeError();
+    const { id, method, params, error } = message;
+    if (method !== undefined) return void (id === undefined ? this.#notice(method, params) : this.#serve(id, method, params));
+    const waiting = this.#settle(id);
+    if (waiting) answer(waiting, message);
+    else if (error && id == null) debug("The service could not use a message: %s", error.message);
+  }
+
+  /** What waits for the answer of that id, and does so no more. */
+  #settle(id) {
+    const waiting = this.#pending.get(id);
+    if (!waiting) return undefined;
+    this.#pending.delete(id);
+    waiting.done();
+    this.release();
+    return waiting;
+  }
+
+  #notice(method, params) {
+    try {
+      this.#listener.hear(method, params);
+    } catch (error) {
+      debug("A notification could not be understood: %s: %s", method, error);
+    }
+  }
+
+  async #serve(id, method, params) {
+    let line;
+    try {
+      line = this.#frame({ id, result: (await this.#listener.reply(method, params)) ?? null });
+    } catch (error) {
+      const isKnown = error instanceof StorageError && error.reason === "methodNotFound";
+      if (!isKnown) process.emitWarning(`${method} failed in the client: ${error?.name}`, "StorageRPCWarning");
+      const message = isKnown ? error.message : `${method} failed in the client.`;
+      line = frame({ id, error: { code: isKnown ? error.code : -32603, message } });
+    }
+    this.#write({ line });
+  }
+
+  #end(obituary) {
+    const why = this.#trouble ?? (this.#isClosing ? "The session is closed." : obituary.message);
+    this.#obituary = new ServiceGoneError(why, obituary);
+    this.#unsent.clear();
+    for (const id of [...this.#pending.keys()]) this.#settle(id).reject(this.#obituary);
+    this.#listener.lose(this.#obituary);
+  }
+}
+
+function answer({ resolve, reject, then }, message) {
+  try {
+    if (message.error) throw StorageError.fromWire(message.error);
+    resolve(then(message.result));
+  } catch (error) {
+    reject(error);
+  }
+}

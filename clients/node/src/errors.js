@@ -1,0 +1,50 @@
+/** What can go wrong, with the names and codes of the contract. */
+
+const NAMES = {
+  [-32700]: "parseError",
+  [-32600]: "invalidRequest",
+  [-32601]: "methodNotFound",
+  [-32602]: "invalidParams",
+  [-32603]: "internalError",
+  [-32800]: "requestCancelled",
+};
+
+export class StorageError extends Error {
+  static {
+    this.prototype.name = "StorageError";
+  }
+
+  constructor(message, code = 0, data = {}, options = undefined) {
+    super(message, options);
+    this.code = code;
+    this.reason = data.name ?? NAMES[code] ?? "unknown";
+    this.data = data;
+  }
+
+  get retryable() {
+    return this.data.retryable === true;
+  }
+
+  static fromWire({ message, code, data }) {
+    return new StorageError(String(message), code, data ?? undefined);
+  }
+
+  /** For a task whose signal was aborted before there was anything to cancel. */
+  static cancelled(cause) {
+    const data = { name: "cancelled", retryable: false };
+    return new StorageError("The task was cancelled before it began.", -13040, data, { cause });
+  }
+}
+
+export class ServiceGoneError extends StorageError {
+  static {
+    this.prototype.name = "ServiceGoneError";
+  }
+
+  constructor(message, { exitCode = null, signal = null, stderr = [] } = {}) {
+    super(message, 0, { name: "serviceGone" });
+    this.exitCode = exitCode;
+    this.signal = signal;
+    this.stderr = stderr;
+  }
+}

@@ -1,0 +1,129 @@
+/** Where an object is, or may be: a value, whose path is normalised as the SDK does it. */
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { DownloadTask, UploadTask } from "./task.js";
+
+export class Reference {
+  #session;
+
+  constructor(session, bucket, path) {
+    this.#session = session;
+    this.bucket = bucket;
+    this.fullPath = segments(path).join("/");
+    Object.freeze(this);
+  }
+
+  get name() {
+    return segments(this.fullPath).at(-1) ?? "";
+  }
+
+  get url() {
+    return `gs://${this.bucket}/${this.fullPath}`;
+  }
+
+  child(path) {
+    return new Reference(this.#session, this.bucket, `${this.fullPath}/${path}`);
+  }
+
+  parent() {
+    if (!this.fullPath) return null;
+    return new Reference(this.#session, this.bucket, segments(this.fullPath).slice(0, -1).join("/"));
+  }
+
+  root() {
+    return new Reference(this.#session, this.bucket, "");
+  }
+
+  isEqual(other) {
+    return other instanceof Reference && other.url === this.url;
+  }
+
+  toString() {
+    return this.url;
+  }
+
+  toJSON() {
+    return { bucket: this.bucket, fullPath: this.fullPath };
+  }
+
+  [inspect.custom]() {
+    return `Reference <${this.url}>`;
+  }
+
+  // Tasks
+
+  putData(data, { metadata, ...options } = {}) {
+    const source = typeof data === "string" ? { text: data } : { data: bytes(data).toString("base64") };
+    return this.#begin(UploadTask, "putData", { ...source, metadata }, options);
+  }
+
+  putFile(file, { metadata, ...options } = {}) {
+    return this.#begin(UploadTask, "putFile", { file: path(file), metadata }, options);
+  }
+
+  writeToFile(file, options = {}) {
+    return this.#begin(DownloadTask, "writeToFile", { file: path(file) }, options);
+  }
+
+  // Calls
+
+  getMetadata(options) {
+    return this.#call("getMetadata", {}, options);
+  }
+
+  updateMetadata(metadata, options) {
+    return this.#call("updateMetadata", { metadata }, options);
+  }
+
+  delete(options) {
+    return this.#call("delete", {}, options, () => undefined);
+  }
+
+  downloadURL(options) {
+    return this.#call("downloadURL", {}, options, ({ url }) => url);
+  }
+
+  revokeDownloadURL(options) {
+    return this.#call("revokeDownloadURL", {}, options, ({ url }) => url);
+  }
+
+  getData(maxSize, options) {
+    return this.#call("getData", { maxSize }, options, ({ data }) => Buffer.from(data, "base64"));
+  }
+
+  list({ maxResults, pageToken, ...options } = {}) {
+    return this.#call("list", { maxResults, pageToken }, options, (result) => this.#listing(result));
+  }
+
+  listAll(options) {
+    return this.#call("listAll", {}, options, (result) => this.#listing(result));
+  }
+
+  #begin(Kind, method, params, options) {
+    return new Kind(this.#session)._begin(this, `reference/${method}`, params, options);
+  }
+
+  #call(method, params, { signal } = {}, then = undefined) {
+    return this.#session.request(`reference/${method}`, { reference: this.toJSON(), ...params }, { signal, then });
+  }
+
+  #listing({ prefixes, items, ...rest }) {
+    const [folders, objects] = [prefixes, items].map((all) => all.map((one) => this.#session.reference(one)));
+    return { prefixes: folders, items: objects, ...rest };
+  }
+}
+
+function segments(path) {
+  return path.split("/").filter(Boolean);
+}
+
+function path(file) {
+  return file instanceof URL ? fileURLToPath(file) : resolve(file);
+}
+
+function bytes(data) {
+  if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (data instanceof ArrayBuffer) return Buffer.from(data);
+  throw new TypeError("What is put must be bytes or a string.");
+}

@@ -1,0 +1,127 @@
+/** What references and tasks share: the connection, the tasks that are known, and who hears of them. */
+import { Connection } from "./connection.js";
+import { StorageError } from "./errors.js";
+import { Reference } from "./reference.js";
+import { tell } from "./snapshots.js";
+import { DownloadTask, UploadTask } from "./task.js";
+
+const KINDS = { "uploadTask/event": UploadTask, "downloadTask/event": DownloadTask };
+const START_PATIENCE = 30_000; // milliseconds for the first answer
+
+export class Session {
+  defaultBucket;
+  onRefreshToken;
+  #connection;
+  #observers = new Map();
+  #underWay = new Set();
+  #known = new Map();
+  #forgotten = new FinalizationRegistry((key) => {
+    if (!this.#known.get(key)?.deref()) this.#known.delete(key);
+  });
+
+  constructor(transport, onRefreshToken) {
+    this.onRefreshToken = onRefreshToken;
+    this.#connection = new Connection(transport, {
+      hear: (method, params) => this.#hear(method, params),
+      reply: (method, params) => this.#reply(method, params),
+      lose: (gone) => [...this.#underWay].forEach((task) => task._fail(gone)),
+    });
+  }
+
+  /** Asks who is there: so a service that cannot start is found out at once. */
+  async open(bucket) {
+    const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node" } };
+    try {
+      const server = await this.request("initialize", params, { signal: AbortSignal.timeout(START_PATIENCE) });
+      this.#connection.maxMessageBytes = server.limits.maxMessageBytes;
+      this.defaultBucket = bucket ?? server.defaultBucket;
+    } catch (error) {
+      await this.close({ drain: false });
+      throw error;
+    }
+  }
+
+  request(method, params, options) {
+    return this.#connection.request(method, params, options);
+  }
+
+  close(options) {
+    return this.#connection.close(options);
+  }
+
+  // Values
+
+  reference({ bucket, fullPath }) {
+    return new Reference(this, bucket, fullPath);
+  }
+
+  snapshot(Kind, { task, reference, error, observers, ...rest }) {
+    const values = { task: this.task(Kind, task), reference: this.reference(reference), ...rest };
+    return error ? { ...values, error: StorageError.fromWire(error) } : values;
+  }
+
+  // Tasks
+
+  /** The task of that id: the same object for as long as somebody has it. */
+  task(Kind, id) {
+    return this.#known.get(Kind.kind + id)?.deref() ?? this.know(new Kind(this, id));
+  }
+
+  know(task) {
+    const key = task.constructor.kind + task.id;
+    this.#known.set(key, new WeakRef(task));
+    this.#forgotten.register(task, key);
+    return task;
+  }
+
+  /** From here on the task keeps Node's event loop going, and is told when the service goes. */
+  enter(task) {
+    this.#underWay.add(task);
+    this.#connection.hold();
+  }
+
+  leave(task) {
+    if (this.#underWay.delete(task)) this.#connection.release();
+  }
+
+  // Observers: without a callback, the task itself hears
+
+  observe(handle, task, status, callback) {
+    this.#observers.set(handle, { task, status, callback });
+  }
+
+  unobserve(handle, task) {
+    return this.#observers.get(handle)?.task === task && this.#observers.delete(handle);
+  }
+
+  /** Of those with a callback. */
+  handles(task, status) {
+    const isMeant = ([, one]) => one.task === task && one.callback && (status ?? one.status) === one.status;
+    return [...this.#observers].filter(isMeant).map(([handle]) => handle);
+  }
+
+  #hear(method, params) {
+    const observer = this.#observers.get(params.handle);
+    if (!observer) return;
+    const { task, status, callback } = observer;
+    const snapshot = this.snapshot(KINDS[method], params.snapshot);
+    if (status === "success" || status === "failure") this.#observers.delete(params.handle);
+    if (callback) return tell(() => callback(snapshot));
+    if (snapshot.status === "success" || snapshot.status === "failure") this.#dropOthers(task, status);
+    task._hear(snapshot);
+  }
+
+  /** The service has dropped them; those of the same status are about to hear. */
+  #dropOthers(task, status) {
+    for (const [handle, one] of this.#observers) {
+      if (one.task === task && one.status !== status) this.#observers.delete(handle);
+    }
+  }
+
+  async #reply(method, params) {
+    if (method !== "auth/refreshToken" || !this.onRefreshToken) {
+      throw new StorageError(`There is no method "${method}".`, -32601);
+    }
+    return this.onRefreshToken(params.kind, params.reason);
+  }
+}

@@ -1,0 +1,88 @@
+/** The way in: a session with a service. */
+import { Session } from "./session.js";
+import { DownloadTask, UploadTask } from "./task.js";
+import { Child, Socket } from "./transport.js";
+import { isURL, parseURL } from "./url.js";
+
+export class Storage {
+  #session;
+
+  static async spawn({ program, args = [], env = {}, ...options } = {}) {
+    const environment = { ...process.env, ...env };
+    const transport = await Child.start(program ?? (environment.STORAGE_RPC || "storage-rpc"), args, environment);
+    return Storage.#open(transport, options);
+  }
+
+  static async connect(socketPath, options = {}) {
+    return Storage.#open(await Socket.connect(socketPath), options);
+  }
+
+  static async #open(transport, { bucket, onRefreshToken }) {
+    const storage = new Storage();
+    storage.#session = new Session(transport, onRefreshToken);
+    await storage.#session.open(bucket);
+    return storage;
+  }
+
+  get defaultBucket() {
+    return this.#session.defaultBucket;
+  }
+
+  get onRefreshToken() {
+    return this.#session.onRefreshToken;
+  }
+
+  set onRefreshToken(callback) {
+    this.#session.onRefreshToken = callback;
+  }
+
+  reference(pathOrURL = "") {
+    const place = isURL(pathOrURL) ? parseURL(pathOrURL) : { bucket: this.defaultBucket, fullPath: pathOrURL };
+    return this.#session.reference(place);
+  }
+
+  getSettings(options) {
+    return this.request("storage/getSettings", {}, options);
+  }
+
+  updateSettings(settings, options) {
+    return this.request("storage/updateSettings", settings, options);
+  }
+
+  async setToken(token, { kind, expiresIn, signal } = {}) {
+    await this.request("auth/setToken", { token, kind, expiresIn }, { signal });
+  }
+
+  uploadTask(id) {
+    return this.#session.task(UploadTask, id);
+  }
+
+  downloadTask(id) {
+    return this.#session.task(DownloadTask, id);
+  }
+
+  uploadTasks(options) {
+    return this.#all(UploadTask, options);
+  }
+
+  downloadTasks(options) {
+    return this.#all(DownloadTask, options);
+  }
+
+  request(method, params = {}, { signal } = {}) {
+    return this.#session.request(method, params, { signal });
+  }
+
+  close(options) {
+    return this.#session.close(options);
+  }
+
+  [Symbol.asyncDispose ?? Symbol.for("nodejs.asyncDispose")]() {
+    return this.close();
+  }
+
+  #all(Kind, { signal } = {}) {
+    const then = ({ tasks }) => tasks.map((one) => this.#session.snapshot(Kind, one));
+    return this.#session.request(`${Kind.kind}Task/list`, {}, { signal, then });
+  }
+}

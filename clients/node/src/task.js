@@ -1,0 +1,199 @@
+/** An upload or a download, from its start to its end. */
+import { EventEmitter } from "node:events";
+import { ServiceGoneError, StorageError } from "./errors.js";
+import { Snapshots, tell } from "./snapshots.js";
+
+const STATUSES = ["resume", "progress", "pause", "success", "failure"];
+const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
+const ignore = () => {};
+
+/** What uploads and downloads have in common. It has no "error" event, so nobody has to listen. */
+class Task extends EventEmitter {
+  #session;
+  #id;
+  #started;
+  #isListening = false;
+  #iterations = new Set();
+  #last = null;
+  #isOver = false;
+  #end = {};
+  #forgetSignal = ignore;
+
+  constructor(session, id) {
+    super();
+    this.#session = session;
+    this.#id = id;
+    this.#started = Promise.resolve(id);
+    this.#end.promise = new Promise((resolve, reject) => Object.assign(this.#end, { resolve, reject }));
+    this.#end.promise.catch(ignore);
+    if (id !== undefined) this.on("newListener", (event) => STATUSES.includes(event) && this.#listen());
+  }
+
+  get id() {
+    return this.#id;
+  }
+
+  started() {
+    return this.#started.then((id) => id);
+  }
+
+  // Control
+
+  pause() {
+    return this.#control("pause");
+  }
+
+  resume() {
+    return this.#control("resume");
+  }
+
+  cancel() {
+    return this.#control("cancel");
+  }
+
+  async snapshot() {
+    await this.#started.catch(ignore);
+    if (this.#isOver) return this.#last;
+    return this.#call("snapshot", (result) => this.#session.snapshot(this.constructor, result));
+  }
+
+  /** The metadata of the object; without a signal it is as good as the task. */
+  async wait({ signal } = {}) {
+    signal?.throwIfAborted();
+    this.#listen();
+    if (!signal) return (await this.#end.promise).metadata;
+    const aborted = {};
+    aborted.promise = new Promise((_, reject) => (aborted.now = () => reject(signal.reason)));
+    signal.addEventListener("abort", aborted.now, { once: true });
+    try {
+      return (await Promise.race([this.#end.promise, aborted.promise])).metadata;
+    } finally {
+      signal.removeEventListener("abort", aborted.now);
+    }
+  }
+
+  [Symbol.asyncIterator]() {
+    this.#listen();
+    const snapshots = new Snapshots();
+    if (this.#isOver) snapshots.push(this.#last);
+    this.#iterations.add(snapshots);
+    return this.#iterate(snapshots);
+  }
+
+  async *#iterate(snapshots) {
+    try {
+      yield* snapshots.read();
+    } finally {
+      this.#iterations.delete(snapshots);
+    }
+  }
+
+  // Observers
+
+  async observe(status, callback) {
+    if (typeof callback !== "function") throw new TypeError("An observer must be a function.");
+    await this.#started;
+    this.#listen();
+    return this.#observe(status, callback);
+  }
+
+  async removeObserver(handle) {
+    if (!this.#session.unobserve(handle, this)) return false;
+    return this.#session.request(`${this.constructor.kind}Task/removeObserver`, { handle }, {
+      then: ({ removed }) => removed,
+    });
+  }
+
+  async removeAllObservers(status) {
+    const handles = this.#session.handles(this, status);
+    const removed = await Promise.all(handles.map((handle) => this.removeObserver(handle)));
+    return removed.filter(Boolean).length;
+  }
+
+  // What the other parts of the package use
+
+  /** Asks the service for the task, which hears of itself from then on. */
+  _begin(reference, method, params, { signal, observe = {}, onProgress }) {
+    for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
+    if (onProgress) this.on("progress", onProgress);
+    this.#isListening = true;
+    this.#last = { task: this, status: "resume", state: "queued", progress: NOTHING, reference };
+    this.#session.enter(this);
+    const then = (result) => this.#adopt(result);
+    const place = reference.toJSON();
+    this.#started = signal?.aborted
+      ? Promise.reject(StorageError.cancelled(signal.reason))
+      : this.#session.request(method, { reference: place, ...params, observe: true }, { then });
+    this.#started.catch((error) => this._fail(error));
+    const cancel = () => void this.cancel().catch(ignore);
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.#forgetSignal = () => signal?.removeEventListener("abort", cancel);
+    return this;
+  }
+
+  _hear(snapshot) {
+    if (this.#isOver) return;
+    this.#last = snapshot;
+    this.#isOver = snapshot.status === "success" || snapshot.status === "failure";
+    tell(() => this.emit(snapshot.status, snapshot));
+    for (const iteration of this.#iterations) iteration.push(snapshot);
+    if (!this.#isOver) return;
+    this.#forgetSignal();
+    this.#session.leave(this);
+    if (snapshot.error) this.#end.reject(snapshot.error);
+    else this.#end.resolve(snapshot);
+  }
+
+  /** Where the service has nothing more to say of the task. */
+  _fail(error) {
+    const state = error.reason === "cancelled" ? "cancelled" : "failed";
+    this._hear({ ...this.#last, task: this, status: "failure", state, error });
+  }
+
+  #adopt(result) {
+    this.#id = result.task;
+    this.#session.know(this);
+    for (const status of STATUSES) this.#session.observe(result.observers[status], this, status);
+    this.#last = this.#session.snapshot(this.constructor, result);
+    return this.#id;
+  }
+
+  /** A task that was not begun here is listened to once somebody wants to know. */
+  #listen() {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#session.enter(this);
+    Promise.all(STATUSES.map((status) => this.#observe(status))).catch((error) => this._fail(error));
+  }
+
+  #observe(status, callback) {
+    const then = ({ handle }) => {
+      const isLate = this.#isOver && status !== this.#last.status;
+      if (!isLate) this.#session.observe(handle, this, status, callback);
+      return handle;
+    };
+    return this.#call("observe", then, { status });
+  }
+
+  #call(verb, then, params = {}) {
+    return this.#session.request(`${this.constructor.kind}Task/${verb}`, { task: this.#id, ...params }, { then });
+  }
+
+  async #control(verb) {
+    try {
+      await this.#started;
+    } catch (error) {
+      if (error instanceof ServiceGoneError) throw error;
+      return false;
+    }
+    return this.#call(verb, ({ accepted }) => accepted);
+  }
+}
+
+export class UploadTask extends Task {
+  static kind = "upload";
+}
+
+export class DownloadTask extends Task {
+  static kind = "download";
+}
