@@ -14,7 +14,7 @@ class Task extends EventEmitter {
   #started;
   #isListening = false;
   #iterations = new Set();
-  #last = null;
+  #last;
   #isOver = false;
   #end = {};
   #forgetSignal = ignore;
@@ -23,6 +23,7 @@ class Task extends EventEmitter {
     super();
     this.#session = session;
     this.#id = id;
+    this.#last = { task: this, status: "resume", state: "queued", progress: NOTHING };
     this.#started = Promise.resolve(id);
     this.#end.promise = new Promise((resolve, reject) => Object.assign(this.#end, { resolve, reject }));
     this.#end.promise.catch(ignore);
@@ -117,7 +118,7 @@ class Task extends EventEmitter {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
     this.#isListening = true;
-    this.#last = { task: this, status: "resume", state: "queued", progress: NOTHING, reference };
+    this.#last.reference = reference;
     this.#session.enter(this);
     const then = (result) => this.#adopt(result);
     const place = reference.toJSON();
@@ -147,7 +148,7 @@ class Task extends EventEmitter {
   /** Where the service has nothing more to say of the task. */
   _fail(error) {
     const state = error.reason === "cancelled" ? "cancelled" : "failed";
-    this._hear({ ...this.#last, task: this, status: "failure", state, error });
+    this._hear({ ...this.#last, status: "failure", state, error });
   }
 
   #adopt(result) {
