@@ -173,7 +173,6 @@ check("observers come and go", async (room) => {
   await task.pause();
   const heard = [];
   await task.observe("pause", (snapshot) => heard.push(snapshot));
-  assert.deepEqual(statuses(heard), []);
   const handle = await task.observe("resume", () => assert.fail("removed"));
   assert.equal(await task.removeObserver(handle), true);
   assert.equal(await task.removeObserver(handle), false);

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { MIB, check, gone, hearing, pid, statuses } from "./support.js";
+
+const SAY_PID = `console.log((await storage.request("service/status")).pid);`;
+
+check("a program with an idle session ends by itself, and so does the service", async (room) => {
+  const { status, output } = await room.run(SAY_PID);
+  assert.equal(status, 0, output);
+  await gone(Number(output));
+});
+
+check("process.exit leaves no service behind, whatever is under way", async (room) => {
+  const path = await room.largeFile(1024 * MIB);
+  const { status, output } = await room.run(`
+    const task = storage.reference("x").putFile(${JSON.stringify(path)});
+    await task.started();
+    ${SAY_PID}
+    process.exit(7);
+  `);
+  assert.equal(status, 7, output);
+  await gone(Number(output));
+});
+
+check("neither does a program that is interrupted or killed", async (room) => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"]) {
+    const child = room.start(`${SAY_PID} await storage.request("uploadTask/list"); setInterval(() => {}, 1000);`);
+    const [line] = await once(child.stdout, "data");
+    child.kill(signal);
+    assert.deepEqual(await once(child, "exit"), [null, signal]);
+    await gone(Number(String(line)));
+  }
+});
+
+check("requests and tasks keep the program going", async (room) => {
+  const path = await room.file("x", Buffer.alloc(8 * MIB));
+  const { status, output } = await room.run(`
+    storage.reference("x").putFile(${JSON.stringify(path)}).on("success", async ({ metadata }) => {
+      console.log(metadata.size);
+      storage.uploadTask((await storage.uploadTasks())[0].task.id).once("success", ({ state }) => console.log(state));
+    });
+  `);
+  assert.deepEqual([status, output], [0, `${8 * MIB}\nsuccess\n`]);
+});
+
+check("failures that nobody listens to end nothing", async (room) => {
+  const { status, output } = await room.run(`
+    process.on("unhandledRejection", (error) => { console.log("unhandled", error); process.exit(1); });
+    const place = storage.reference("x");
+    const ended = [
+      place.putFile("/no/such/file"),
+      storage.reference().putData("x"),
+      place.child("none").writeToFile("/no/such/folder/file"),
+      place.putData("x", { signal: AbortSignal.abort() }),
+      storage.uploadTask("nobody").on("success", () => {}),
+      storage.reference("x".repeat(2000)).putData("x"),
+    ].map((task) => new Promise((resolve) => task.once("failure", resolve)));
+    await Promise.all(ended);
+    const last = place.putFile("/dev/zero");
+    const paused = place.putFile(process.execPath);
+    process.kill((await storage.request("service/status")).pid, "SIGKILL");
+    await new Promise((resolve) => paused.once("failure", resolve).once("success", resolve));
+    await storage.close();
+    console.log("done");
+  `);
+  assert.deepEqual([status, output], [0, "done\n"]);
+});
+
+check("a listener that throws is an uncaught exception, and the session goes on", async (room) => {
+  const { status, output } = await room.run(`
+    process.on("uncaughtException", (error) => console.log(error.message));
+    const task = storage.reference("x").putData("x");
+    task.on("progress", () => { throw new Error("mine"); });
+    await task.wait();
+    console.log(await storage.request("service/ping"));
+  `);
+  assert.deepEqual([status, output.split("\n").sort()], [0, ["", "mine", "pong"]]);
+});
+
+check("closing lets tasks end", async (room) => {
+  const storage = await room.spawn();
+  const id = await pid(storage);
+  const task = storage.reference("x").putFile(await room.largeFile(32 * MIB));
+  const heard = hearing(task);
+  await task.started();
+  await storage[Symbol.asyncDispose ?? Symbol.for("nodejs.asyncDispose")]();
+  await gone(id);
+  assert.equal(statuses(heard).at(-1), "success");
+  assert.equal((await task.wait()).size, 32 * MIB);
+  await assert.rejects(storage.request("service/ping"), { reason: "serviceGone", message: "The session is closed." });
+  await storage.close();
+});
+
+check("closing waits for what could not be written yet", async (room) => {
+  const storage = await room.spawn();
+  const text = "x".repeat(MIB);
+  const tasks = Array.from({ length: 20 }, (_, index) => storage.reference(`x${index}`).putData(text));
+  await storage.close();
+  for (const task of tasks) assert.equal((await task.wait()).size, MIB);
+});
+
+check("closing at once waits for nothing", async (room) => {
+  const storage = await room.spawn();
+  const id = await pid(storage);
+  const task = await room.running(storage);
+  const asked = storage.request("uploadTask/wait", { task: task.id });
+  asked.catch(() => {});
+  const [closing] = [storage.close(), storage.close({ drain: false })];
+  await closing;
+  await gone(id);
+  await assert.rejects(task.wait(), { reason: "serviceGone" });
+  await assert.rejects(asked);
+});
+
+check("a service that does not go is made to", async (room) => {
+  const storage = await room.fake(`
+    process.on("SIGTERM", () => {});
+    setInterval(() => {}, 1000);
+    say({ id: (await next()).id, result: process.pid });
+  `);
+  const id = await storage.request("x");
+  await storage.close({ drain: false });
+  await gone(id);
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import { check } from "./support.js";
+
+check("references are those of the service", async (room) => {
+  const storage = await room.spawn();
+  const paths = ["", "/", "a", "//a//b/", "images/it rained?.png", "ä/ö#[*]", "a%2Fb", "a/../b", "."];
+  for (const path of paths) await same(storage.reference(path), storage.request("storage/reference", { path }));
+  const urls = [
+    "gs://bucket", "gs://bucket/", "gs://bucket//a/b?c#d", "gs://b/%41", "gs://b/a\u2028b",
+    "http://localhost:1/v0/b/bucket/o/a%2Fb%20c?alt=media&token=x", "https://host/v0/b/bu%2Ecket/o/%C3%A4#x",
+    "https://h/v0/b/bucket", "https://h/v0/b/bucket/", "https://h/v0/b/bucket/o", "https://h/v0/b/b/o/a/b",
+  ];
+  for (const url of urls) await same(storage.reference(url), storage.request("storage/reference", { url }));
+  const place = storage.reference("a/b");
+  for (const path of ["c", "/c//d/", ""]) {
+    await same(place.child(path), storage.request("reference/child", { reference: place, path }));
+  }
+  await same(place.parent(), storage.request("reference/parent", { reference: place }));
+  await same(place.root(), storage.request("reference/root", { reference: place }));
+  assert.equal(place.root().parent(), null);
+});
+
+async function same(mine, answer) {
+  const { bucket, fullPath, name, url } = await answer;
+  const { bucket: a, fullPath: b, name: c, url: d } = mine;
+  assert.deepEqual([a, b, c, d], [bucket, fullPath, name, url]);
+}
+
+check("what is no storage URL is refused, as by the service", async (room) => {
+  const storage = await room.spawn();
+  const urls = [
+    "gs://", "gs:///a", "ftp://a/b", "https://", "https://h", "https://h/v0/b/", "https://h/v0/b/b/x",
+    "https://h/v0/b/b//x", "https://h/v1/b/b/o/x", "https://h/v0/b/b/o/%", "https://h/v0/b/b/o/%FF",
+  ];
+  for (const url of urls) {
+    assert.throws(() => storage.reference(url), { code: -13053, reason: "pathError" }, url);
+    await assert.rejects(storage.request("storage/reference", { url }), { code: -13053, reason: "pathError" }, url);
+  }
+  await assert.rejects(storage.reference("a\nb").getMetadata(), { reason: "invalidArgument" });
+  await assert.rejects(storage.reference("x".repeat(1025)).getMetadata(), { reason: "invalidArgument" });
+});
+
+check("references are values", async (room) => {
+  const storage = await room.spawn({ bucket: "photos" });
+  const place = storage.reference("a/b");
+  assert.equal(`${place}`, "gs://photos/a/b");
+  assert.equal(inspect(place), "Reference <gs://photos/a/b>");
+  assert.ok(place.isEqual(storage.reference("gs://photos/a").child("b")));
+  assert.ok(!place.isEqual(place.parent()));
+  assert.throws(() => (place.bucket = "other"), TypeError);
+});
+
+check("metadata are read, changed and sent back", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("x.png");
+  await place.putData("x", { metadata: { customMetadata: { a: "1", b: "2" } } }).wait();
+  const changed = await place.updateMetadata({ cacheControl: "no-store", customMetadata: { a: null, c: "3" } });
+  assert.deepEqual(changed.customMetadata, { b: "2", c: "3" });
+  assert.deepEqual(await place.getMetadata(), changed);
+  const back = await place.updateMetadata({ ...changed, cacheControl: null });
+  assert.deepEqual([back.cacheControl, back.contentType], [undefined, "image/png"]);
+});
+
+check("objects are listed, fetched and deleted", async (room) => {
+  const storage = await room.spawn();
+  for (const name of ["a", "b/c", "b/d", "e"]) await storage.reference(name).putData(name).wait();
+  const all = await storage.reference().listAll();
+  assert.deepEqual([all.prefixes.map(String), all.items.map((one) => one.name)], [["gs://default-bucket/b"], ["a", "e"]]);
+  const seen = [];
+  for (let page = {}; ; ) {
+    page = await storage.reference().list({ maxResults: 1, pageToken: page.pageToken });
+    seen.push(...page.prefixes, ...page.items);
+    if (!page.pageToken) break;
+  }
+  assert.deepEqual(seen.map((one) => one.fullPath), ["a", "b", "e"]);
+  await assert.rejects(storage.reference("b/c").getData(2), { reason: "downloadSizeExceeded" });
+  assert.equal(await seen[0].delete(), undefined);
+  await assert.rejects(seen[0].delete(), { reason: "objectNotFound", code: -13010, retryable: false });
+  await assert.rejects(seen[0].getMetadata(), ({ data }) => data.object === "a");
+});
+
+check("a download URL is for anybody, until it is revoked", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("it rained?.txt");
+  await place.putData("It rained.").wait();
+  const url = await place.downloadURL();
+  assert.equal(await (await fetch(url)).text(), "It rained.");
+  assert.ok(storage.reference(url).isEqual(place));
+  const fresh = await place.revokeDownloadURL();
+  assert.equal((await fetch(fresh)).status, 200);
+  const old = await fetch(url);
+  assert.equal(old.ok, false);
+});
+
+check("settings and tokens", async (room) => {
+  const storage = await room.spawn();
+  const settings = await storage.updateSettings({ maxUploadRetryTime: 30 });
+  assert.equal(settings.maxUploadRetryTime, 30);
+  assert.deepEqual(await storage.getSettings(), settings);
+  assert.equal(await storage.setToken("secret", { kind: "appCheckToken", expiresIn: 3600.5 }), undefined);
+  await storage.setToken(null);
+  await assert.rejects(storage.setToken("se cret"), ({ reason, data, message }) => {
+    return reason === "invalidArgument" && data.param === "token" && !message.includes("cret");
+  });
+});
