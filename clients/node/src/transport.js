@@ -57,8 +57,9 @@ export class Child {
   /** Ends the input: the service ends when its tasks have, or at once. */
   hangUp({ drain }) {
     if (drain) return void this.input.end();
-    if (this.input.writable) this.input.end(FAREWELL);
-    this.#insist(1);
+    const canSay = this.input.writable;
+    if (canSay) this.input.end(FAREWELL);
+    this.#insist(canSay ? 1 : 0);
   }
 
   /** Waits for nothing, not even for what is being written. */

@@ -37,7 +37,7 @@ check("requests and tasks keep the program going", async (room) => {
   const { status, output } = await room.run(`
     storage.reference("x").putFile(${JSON.stringify(path)}).on("success", async ({ metadata }) => {
       console.log(metadata.size);
-      storage.uploadTask((await storage.uploadTasks())[0].task.id).once("success", ({ state }) => console.log(state));
+      for await (const { state } of storage.uploadTask((await storage.uploadTasks())[0].task.id)) console.log(state);
     });
   `);
   assert.deepEqual([status, output], [0, `${8 * MIB}\nsuccess\n`]);

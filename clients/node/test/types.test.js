@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import * as client from "../index.js";
+
+const PATH = fileURLToPath(new URL("../index.d.ts", import.meta.url));
+const declarations = readFileSync(PATH, "utf8");
+const compiler = spawnSync("tsc", ["--version"]).status === 0;
+
+/** The text between a line that begins so and the brace that ends it. */
+const block = (head) => declarations.split(`\n${head}`)[1]?.split("\n}\n")[0] ?? "";
+
+const own = (type) => Object.getOwnPropertyNames(type).filter((name) => !name.startsWith("_") && name !== "constructor");
+
+test("all that is exported is declared, with all its members, and nothing else is", () => {
+  const exported = [...declarations.matchAll(/^export class (\w+)/gm)].map((match) => match[1]);
+  assert.deepEqual(exported.sort(), Object.keys(client).sort());
+  const classes = [client.Storage, client.Reference, client.StorageError, Object.getPrototypeOf(client.UploadTask)];
+  for (const type of classes) {
+    const statics = ["length", "name", "prototype", "fromWire", "cancelled"];
+    const members = [...own(type.prototype), ...own(type).filter((name) => !statics.includes(name))];
+    const head = type.name === "Task" ? "declare class Task " : `export class ${type.name} `;
+    const declared = [...block(head).matchAll(/^ {2}(?:static |readonly )*(\w+)[?(:]/gm)].map((match) => match[1]);
+    const set = ["code", "reason", "data", "bucket", "fullPath", "constructor", "protected"];
+    const known = members.filter((name) => name !== "name" || type === client.Reference);
+    assert.deepEqual(new Set(declared.filter((name) => !set.includes(name))), new Set(known), type.name);
+  }
+});
+
+test("the declarations compile", { skip: compiler ? false : "there is no tsc on the PATH" }, () => {
+  const { status, stdout } = spawnSync("tsc", ["--noEmit", "--strict", "--target", "es2022", "--module", "node16", "--lib", "es2022,esnext.disposable", PATH]);
+  assert.equal(status, 0, String(stdout));
+});
