@@ -1,6 +1,6 @@
 /** What references and tasks share: the connection, the tasks that are known, and who hears of them. */
 import { Connection } from "./connection.js";
-import { StorageError } from "./errors.js";
+import { ServiceGoneError, StorageError } from "./errors.js";
 import { Reference } from "./reference.js";
 import { tell } from "./snapshots.js";
 import { DownloadTask, UploadTask } from "./task.js";
@@ -37,7 +37,7 @@ export class Session {
       this.defaultBucket = bucket ?? server.defaultBucket;
     } catch (error) {
       await this.close({ drain: false });
-      throw error;
+      throw error.name === "TimeoutError" ? new ServiceGoneError("The service does not answer.") : error;
     }
   }
 

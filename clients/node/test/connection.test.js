@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Storage } from "../index.js";
 import { Lines } from "../src/framing.js";
-import { check, pid, statuses } from "./support.js";
+import { check, gone, pid, statuses } from "./support.js";
 
 const SNAPSHOT = `
 const place = { bucket: "b", fullPath: "x", name: "x", url: "gs://b/x" };
@@ -156,6 +156,25 @@ check("one that ends with words fails all that wait, and says how", async (room)
   await assert.rejects(iteration.next(), expected);
   await assert.rejects(storage.request("service/ping"), expected);
   await assert.rejects(storage.reference("x").putData("x").wait(), expected);
+});
+
+check("one that only closes its output is ended", async (room) => {
+  const storage = await room.fake(`
+    setInterval(() => {}, 1000);
+    say({ id: (await next()).id, result: process.pid });
+    await next();
+    require("fs").closeSync(1);
+  `);
+  const id = await storage.request("x");
+  await assert.rejects(storage.request("x"), { reason: "serviceGone", message: "The service has closed its output." });
+  await gone(id);
+});
+
+check("a service on a socket that ends fails all that wait", async (room) => {
+  const storage = await room.connect(await room.serve());
+  const task = await room.running(storage);
+  process.kill(await pid(storage), "SIGKILL");
+  await assert.rejects(task.wait(), { reason: "serviceGone", message: "The service has closed the connection." });
 });
 
 check("one that is killed", async (room) => {

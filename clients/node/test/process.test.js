@@ -32,6 +32,17 @@ check("neither does a program that is interrupted or killed", async (room) => {
   }
 });
 
+check("Ctrl-C is for the program, which may go on", async (room) => {
+  const child = room.start(`
+    process.once("SIGINT", async () => console.log(await storage.request("service/ping")));
+    setTimeout(() => {}, 60_000);
+    console.log("ready");
+  `, { detached: true });
+  await once(child.stdout, "data");
+  process.kill(-child.pid, "SIGINT");
+  assert.equal(String(await once(child.stdout, "data")), "pong\n");
+});
+
 check("requests and tasks keep the program going", async (room) => {
   const path = await room.file("x", Buffer.alloc(8 * MIB));
   const { status, output } = await room.run(`
@@ -56,10 +67,9 @@ check("failures that nobody listens to end nothing", async (room) => {
       storage.reference("x".repeat(2000)).putData("x"),
     ].map((task) => new Promise((resolve) => task.once("failure", resolve)));
     await Promise.all(ended);
-    const last = place.putFile("/dev/zero");
-    const paused = place.putFile(process.execPath);
+    const last = place.putFile(process.execPath);
     process.kill((await storage.request("service/status")).pid, "SIGKILL");
-    await new Promise((resolve) => paused.once("failure", resolve).once("success", resolve));
+    await new Promise((resolve) => last.once("failure", resolve).once("success", resolve));
     await storage.close();
     console.log("done");
   `);
