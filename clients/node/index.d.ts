@@ -42,8 +42,8 @@ export interface SpawnOptions extends SessionOptions {
 
 /**
  * A session with a service. It keeps Node's event loop going while requests are unanswered or tasks have not ended,
- * paused ones included, and not otherwise. A child process ends with this one, however that ends. NODE_DEBUG=storage-rpc
- * shows what the service writes to stderr.
+ * paused ones included, and not otherwise. A child process ends with this one, however that ends.
+ * NODE_DEBUG=storage-rpc shows what the service writes to stderr.
  */
 export class Storage implements AsyncDisposable {
   private constructor();

@@ -120,7 +120,8 @@ export class Connection {
   #take(message) {
     if (typeof message !== "object" || message === null || Array.isArray(message)) throw new TypeError();
     const { id, method, params, error } = message;
-    if (method !== undefined) return void (id === undefined ? this.#notice(method, params) : this.#serve(id, method, params));
+    if (method !== undefined && id === undefined) return this.#notice(method, params);
+    if (method !== undefined) return void this.#serve(id, method, params);
     const waiting = this.#settle(id);
     if (waiting) answer(waiting, message);
     else if (error && id == null) debug("The service could not use a message: %s", error.message);

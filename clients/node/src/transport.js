@@ -94,7 +94,8 @@ export class Child {
 
   #describe(exitCode, signal) {
     const stderr = this.#lastWords.split("\n").filter(Boolean).slice(-10);
-    const how = signal ? `was ended by ${signal}` : exitCode === null ? "has closed its output" : `ended with status ${exitCode}`;
+    const end = exitCode === null ? "has closed its output" : `ended with status ${exitCode}`;
+    const how = signal ? `was ended by ${signal}` : end;
     const last = stderr.length ? `: ${stderr.join("\n")}` : ".";
     return new ServiceGoneError(`The service ${how}${last}`, { exitCode, signal, stderr });
   }

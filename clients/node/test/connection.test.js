@@ -20,7 +20,9 @@ test("lines are the same, wherever chunks end", () => {
   for (let size = 1; size <= bytes.length; size++) {
     const lines = new Lines();
     const heard = [];
-    for (let start = 0; start < bytes.length; start += size) heard.push(...lines.take(bytes.subarray(start, start + size)));
+    for (let start = 0; start < bytes.length; start += size) {
+      heard.push(...lines.take(bytes.subarray(start, start + size)));
+    }
     assert.deepEqual(heard, expected);
   }
 });
@@ -35,7 +37,8 @@ check("characters that are cut in two arrive whole", async (room) => {
 
 check("an event right behind the answer is heard", async (room) => {
   const storage = await room.fake(`${SNAPSHOT}
-    process.stdout.write([{ id: (await next()).id, result: begun }, event("1", "resume"), event("4", "success")].map(line).join(""));
+    const messages = [{ id: (await next()).id, result: begun }, event("1", "resume"), event("4", "success")];
+    process.stdout.write(messages.map(line).join(""));
   `);
   const seen = [];
   for await (const snapshot of storage.reference("x").putData("12345")) seen.push(snapshot);
@@ -100,10 +103,9 @@ check("the real service ends a wait that is cancelled", async (room) => {
 
 check("ten thousand requests at once are all answered", async (room) => {
   const storage = await room.spawn();
-  const path = "ä".repeat(200);
-  const requests = Array.from({ length: 10_000 }, (_, index) => storage.request("storage/reference", { path: `${path}${index}` }));
-  const answers = await Promise.all(requests);
-  assert.ok(answers.every((answer, index) => answer.name === `${path}${index}`));
+  const paths = Array.from({ length: 10_000 }, (_, index) => "ä".repeat(200) + index);
+  const answers = await Promise.all(paths.map((path) => storage.request("storage/reference", { path })));
+  assert.deepEqual(answers.map((one) => one.fullPath), paths);
 });
 
 check("nothing is written that the service has no room for", async (room) => {
@@ -133,7 +135,8 @@ check("nothing is written that the service has no room for", async (room) => {
 
 check("a message that is too long is not sent", async (room) => {
   const storage = await room.fake(`say({ id: (await next()).id, result: "pong" });`);
-  await assert.rejects(storage.reference("x").putData("x".repeat(1 << 20)).wait(), { reason: "invalidRequest", message: /putFile/ });
+  const task = storage.reference("x").putData("x".repeat(1 << 20));
+  await assert.rejects(task.wait(), { reason: "invalidRequest", message: /putFile/ });
   assert.equal(await storage.request("service/ping"), "pong");
 });
 
@@ -182,7 +185,8 @@ check("one that is killed", async (room) => {
   const task = await room.running(storage);
   const waits = [task.wait(), storage.request("uploadTask/wait", { task: task.id })];
   process.kill(await pid(storage), "SIGKILL");
-  for (const wait of waits) await assert.rejects(wait, { signal: "SIGKILL", exitCode: null, message: /ended by SIGKILL/ });
+  const expected = { signal: "SIGKILL", exitCode: null, message: /ended by SIGKILL/ };
+  for (const wait of waits) await assert.rejects(wait, expected);
 });
 
 check("what is not there cannot be reached", async (room) => {
@@ -223,6 +227,7 @@ check("what the service asks in vain is answered too", async (room) => {
       throw new RangeError("secret");
     },
   });
-  assert.deepEqual((await failing.request("x")).error, { code: -32603, message: "auth/refreshToken failed in the client." });
+  const error = { code: -32603, message: "auth/refreshToken failed in the client." };
+  assert.deepEqual((await failing.request("x")).error, error);
   assert.equal((await warned).message, "auth/refreshToken failed in the client: RangeError");
 });

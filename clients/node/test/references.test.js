@@ -66,7 +66,8 @@ check("objects are listed, fetched and deleted", async (room) => {
   const storage = await room.spawn();
   for (const name of ["a", "b/c", "b/d", "e"]) await storage.reference(name).putData(name).wait();
   const all = await storage.reference().listAll();
-  assert.deepEqual([all.prefixes.map(String), all.items.map((one) => one.name)], [["gs://default-bucket/b"], ["a", "e"]]);
+  assert.deepEqual(all.prefixes.map(String), ["gs://default-bucket/b"]);
+  assert.deepEqual(all.items.map((one) => one.name), ["a", "e"]);
   const seen = [];
   for (let page = {}; ; ) {
     page = await storage.reference().list({ maxResults: 1, pageToken: page.pageToken });

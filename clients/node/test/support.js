@@ -57,13 +57,15 @@ class Room {
 
   /** A service that greets, and goes on as it is told. */
   async fake(body, options = {}) {
-    return this.keep(await Storage.spawn({ program: process.execPath, args: ["-e", `${HELLO}${body}})()`], ...options }));
+    const args = ["-e", `${HELLO}${body}})()`];
+    return this.keep(await Storage.spawn({ program: process.execPath, args, ...options }));
   }
 
   /** The socket of a service that runs until the test ends. */
   async serve() {
     const path = join(this.directory, "socket");
-    const child = spawn(program, ["serve", "--stdio", "--socket", path, "--root", this.root], { stdio: ["pipe", "pipe", "ignore"] });
+    const args = ["serve", "--stdio", "--socket", path, "--root", this.root];
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
     this.#processes.push(child);
     // Its answer on stdout tells that it listens: the socket is opened before stdin is read.
     child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n');
@@ -109,8 +111,9 @@ class Room {
   }
 
   start(body, options = {}) {
-    const session = `{ program: ${JSON.stringify(program)}, args: ["--root", ${JSON.stringify(this.root)}] }`;
-    const code = `import { Storage } from ${JSON.stringify(INDEX)}; const storage = await Storage.spawn(${session});\n${body}`;
+    const session = JSON.stringify({ program, args: ["--root", this.root] });
+    const opening = `import { Storage } from ${JSON.stringify(INDEX)}; const storage = await Storage.spawn(${session});`;
+    const code = `${opening}\n${body}`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], options);
     this.#processes.push(child);
     return child;

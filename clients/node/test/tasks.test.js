@@ -159,12 +159,14 @@ check("a task that cannot start fails", async (room) => {
   const storage = await room.spawn();
   const task = storage.reference().putData("x");
   const [snapshot] = await once(task, "failure");
-  assert.deepEqual([snapshot.state, snapshot.error.reason, snapshot.reference.url], ["failed", "invalidArgument", "gs://default-bucket/"]);
+  assert.deepEqual([snapshot.state, snapshot.error.reason], ["failed", "invalidArgument"]);
+  assert.equal(snapshot.reference.url, "gs://default-bucket/");
   await assert.rejects(task.wait(), { code: -13050 });
   await assert.rejects(task.started(), { code: -13050 });
   assert.equal(await task.cancel(), false);
   assert.equal(await task.snapshot(), snapshot);
-  await assert.rejects(storage.reference("x").putData("x", { metadata: { colour: "red" } }).wait(), { reason: "invalidParams" });
+  const coloured = storage.reference("x").putData("x", { metadata: { colour: "red" } });
+  await assert.rejects(coloured.wait(), { reason: "invalidParams" });
 });
 
 check("observers come and go", async (room) => {
