@@ -84,7 +84,8 @@ export class Storage implements AsyncDisposable {
 
   /**
    * Ends the session, and a child process too: once the tasks that run have ended, or with `drain: false` at once.
-   * Resolves when it has gone.
+   * Resolves when it has gone. A service on a socket goes on, and so do its tasks; what it has not answered within
+   * three seconds fails.
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -9,6 +9,7 @@
 import { debuglog } from "node:util";
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { Lines, frame } from "./framing.js";
+import { onAbort } from "./signals.js";
 
 const debug = debuglog("storage-rpc");
 
@@ -54,8 +55,7 @@ export class Connection {
         if (!this.#unsent.delete(unsent)) this.#write({ line: frame({ method: "$/cancelRequest", params: { id } }) });
         reject(signal.reason);
       };
-      signal?.addEventListener("abort", abort, { once: true });
-      this.#pending.set(id, { resolve, reject, then, done: () => signal?.removeEventListener("abort", abort) });
+      this.#pending.set(id, { resolve, reject, then, done: onAbort(signal, abort) });
       this.hold();
       this.#write(unsent);
     });

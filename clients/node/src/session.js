@@ -46,6 +46,7 @@ export class Session {
   }
 
   close(options) {
+    this.onRefreshToken = undefined;
     return this.#connection.close(options);
   }
 

@@ -1,6 +1,7 @@
 /** An upload or a download, from its start to its end. */
 import { EventEmitter } from "node:events";
 import { ServiceGoneError, StorageError } from "./errors.js";
+import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
 
 const STATUSES = ["resume", "progress", "pause", "success", "failure"];
@@ -63,13 +64,12 @@ class Task extends EventEmitter {
     signal?.throwIfAborted();
     this.#listen();
     if (!signal) return (await this.#end.promise).metadata;
-    const aborted = {};
-    aborted.promise = new Promise((_, reject) => (aborted.now = () => reject(signal.reason)));
-    signal.addEventListener("abort", aborted.now, { once: true });
+    let forget = ignore;
+    const aborted = new Promise((_, reject) => (forget = onAbort(signal, () => reject(signal.reason))));
     try {
-      return (await Promise.race([this.#end.promise, aborted.promise])).metadata;
+      return (await Promise.race([this.#end.promise, aborted])).metadata;
     } finally {
-      signal.removeEventListener("abort", aborted.now);
+      forget();
     }
   }
 
@@ -126,9 +126,7 @@ class Task extends EventEmitter {
       ? Promise.reject(StorageError.cancelled(signal.reason))
       : this.#session.request(method, { reference: place, ...params, observe: true }, { then });
     this.#started.catch((error) => this._fail(error));
-    const cancel = () => void this.cancel().catch(ignore);
-    signal?.addEventListener("abort", cancel, { once: true });
-    this.#forgetSignal = () => signal?.removeEventListener("abort", cancel);
+    this.#forgetSignal = onAbort(signal, () => void this.cancel().catch(ignore));
     return this;
   }
 

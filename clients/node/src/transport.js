@@ -130,9 +130,12 @@ export class Socket {
     this.#socket.unref();
   }
 
+  /** The service answers what is pending; but some of it may wait for a task, without end. */
   hangUp({ drain }) {
-    if (drain) this.#socket.end();
-    else this.breakOff();
+    if (!drain) return this.breakOff();
+    this.#socket.end();
+    const timer = setTimeout(() => this.breakOff(), PATIENCE).unref();
+    this.#socket.once("close", () => clearTimeout(timer));
   }
 
   breakOff() {

@@ -209,6 +209,30 @@ check("another session finds a task, and hears of it", async (room) => {
   }
 });
 
+check("many may share a signal", async (room) => {
+  const storage = await room.spawn();
+  const warnings = [];
+  const warn = (warning) => warnings.push(warning);
+  process.on("warning", warn);
+  const { signal } = new AbortController();
+  const puts = Array.from({ length: 30 }, (_, index) => storage.reference(`x${index}`).putData("x", { signal }));
+  await Promise.all(puts.map((one) => one.wait({ signal })));
+  await Promise.all(puts.map(() => storage.request("service/ping", {}, { signal })));
+  process.off("warning", warn);
+  assert.deepEqual(warnings, []);
+});
+
+check("closing a session on a socket does not wait for a paused task", async (room) => {
+  const path = await room.serve();
+  const storage = await room.connect(path);
+  const task = await room.running(storage);
+  await task.pause();
+  const asked = storage.request("uploadTask/wait", { task: task.id });
+  asked.catch(() => {});
+  await storage.close();
+  await assert.rejects(asked, { reason: "serviceGone", message: "The session is closed." });
+});
+
 check("a task outlives its session on a socket", async (room) => {
   const path = await room.serve();
   const storage = await room.connect(path);

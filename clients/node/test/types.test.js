@@ -31,7 +31,7 @@ test("all that is exported is declared, with all its members, and nothing else i
 });
 
 test("the declarations compile", { skip: compiler ? false : "there is no tsc on the PATH" }, () => {
-  const options = ["--noEmit", "--strict", "--module", "node16", "--target", "es2022", "--lib", "es2022,esnext.disposable"];
+  const options = "--noEmit --strict --module node16 --target es2022 --lib es2022,esnext.disposable".split(" ");
   const { status, stdout } = spawnSync("tsc", [...options, PATH]);
   assert.equal(status, 0, String(stdout));
 });
