@@ -1,0 +1,112 @@
+#!/bin/sh
+# The shell client against the real service: $STORAGE_RPC_PROGRAM names the program.
+set -u
+put=$(cd "$(dirname "$0")" && pwd)/storage-rpc-put
+STORAGE_RPC=${STORAGE_RPC_PROGRAM:?names the program}
+export STORAGE_RPC
+directory=$(mktemp -d) || exit 1
+failures=0
+service=
+trap '[ -z "$service" ] || kill "$service"; rm -rf "$directory"' EXIT
+cd "$directory" || exit 1
+
+check() { # what it is, then a command that must succeed
+    what=$1
+    shift
+    if "$@"; then
+        printf 'ok: %s\n' "$what"
+    else
+        failures=$((failures + 1))
+        printf 'FAILED: %s\n' "$what"
+        sed 's/^/    /' errors
+    fi
+}
+
+# Until a command succeeds: a minute at most, as a safety net.
+eventually() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 1200 ] || return 1
+        sleep 0.05
+    done
+}
+
+one() { # METHOD PARAMS: an answer of a service that has the same objects
+    printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' "$1" "$2" | "$STORAGE_RPC" --root root
+}
+
+nobody_left() { ! grep -lzsxF -- "$directory/root" /proc/[0-9]*/cmdline >/dev/null; }
+is_listening() { [ -S "$1" ]; }
+has() { jq -e "$@" stored >/dev/null; }
+says() { grep -q -- "$1" errors; }
+
+head -c 8000000 /dev/zero >large
+"$put" large videos/large.bin --root "$directory/root" >stored 2>errors
+check 'an upload succeeds' [ $? -eq 0 ]
+check 'the metadata is printed' has '.fullPath == "videos/large.bin" and .size == 8000000'
+check 'there is progress' says '^100 %$'
+
+"$put" missing videos/missing --root "$directory/root" >stored 2>errors
+check 'a missing file fails' [ $? -eq 1 ]
+check 'an error has code and name' says 'unknown (-13000): .*missing'
+check 'nothing is printed then' [ ! -s stored ]
+"$put" large gs:// --root "$directory/root" >stored 2>errors
+check 'so does what is no reference' [ $? -eq 1 ]
+"$put" large >stored 2>errors
+check 'a wrong command line is told from a failure' [ $? -eq 64 ]
+
+odd=$(printf -- '-a  "b"\n\047c\047 \\d $e %%20 \303\251*.txt')
+printf 'odd' >"$odd"
+for file in "$odd" "$directory/$odd"; do
+    "$put" "$file" 'o d"d/$(x) '\''%41' --root "$directory/root" >stored 2>errors
+    check 'odd names' has --arg path 'o d"d/$(x) '\''%41' '.fullPath == $path and .size == 3'
+done
+
+# Larger than can be read before it is cancelled; it has no bytes on the disk.
+truncate -s 2G huge
+for signal in INT TERM; do
+    (exec env --default-signal=INT "$put" huge "huge/$signal" --root "$directory/root") >stored 2>errors &
+    upload=$!
+    check 'it makes progress' eventually grep -q % errors
+    kill -s "$signal" "$upload"
+    wait "$upload"
+    status=$?
+    check "an upload that gets $signal fails" [ "$status" -gt 128 ]
+    one uploadTask/list '{}' >stored
+    check 'and is cancelled, not kept for later' has '.result.tasks == []'
+done
+
+check 'no process is left behind' eventually nobody_left
+
+# A path that socat would read as options.
+socket="$directory/a,b:c d\"!.socket"
+"$STORAGE_RPC" serve --socket "$socket" --root "$directory/served" 2>errors &
+service=$!
+eventually is_listening "$socket"
+for tool in socat nc; do
+    mkdir "$tool"
+    for program in "$tool" jq mktemp mkfifo rm sed; do ln -s "$(command -v $program)" "$tool/$program" 2>/dev/null; done
+    if [ ! -x "$tool/$tool" ]; then
+        printf 'skipped: the socket with %s, which is not there\n' "$tool"
+        continue
+    fi
+    PATH=$directory/$tool "$put" --socket "$socket" large "by/$tool" >stored 2>errors
+    check "an upload over a socket with $tool" has --arg path "by/$tool" '.fullPath == $path and .size == 8000000'
+    check "progress with $tool" says '^100 %$'
+    PATH=$directory/$tool "$put" --socket "$socket" missing missing >stored 2>errors
+    check "a failure with $tool" says 'unknown (-13000)'
+    (exec env --default-signal=INT PATH="$directory/$tool" "$put" --socket "$socket" huge "huge/$tool") \
+        >stored 2>errors &
+    upload=$!
+    eventually grep -q % errors
+    kill -s INT "$upload"
+    wait "$upload"
+    printf '{"jsonrpc":"2.0","id":1,"method":"uploadTask/list"}\n' >list
+    ln -sf "$socket" link
+    if [ "$tool" = nc ]; then nc -N -U link <list; else socat - UNIX-CONNECT:link <list; fi >stored
+    check "a cancel with $tool" has --arg path "huge/$tool" \
+        '[.result.tasks[] | select(.reference.fullPath == $path) | .state] == ["cancelled"]'
+done
+
+[ "$failures" -eq 0 ]
