@@ -1,0 +1,156 @@
+;;; test.el --- The Emacs client against the real service  -*- lexical-binding: t; -*-
+
+;;; Commentary:
+
+;; STORAGE_RPC_PROGRAM=… emacs -Q --batch -l clients/emacs/test.el
+
+;;; Code:
+
+(require 'ert)
+(require 'bytecomp)
+
+(defconst storage-rpc-test-source
+  (expand-file-name "storage-rpc.el" (file-name-directory (or load-file-name buffer-file-name))))
+(defconst storage-rpc-test-program (or (getenv "STORAGE_RPC_PROGRAM") (error "STORAGE_RPC_PROGRAM names no program")))
+(load storage-rpc-test-source nil t)
+
+(defmacro storage-rpc-test (name &rest body)
+  "Define the test NAME: BODY has a service and a `directory' of its own, and leaves no process."
+  (declare (indent 1))
+  `(ert-deftest ,name ()
+     (let* ((directory (file-name-as-directory (make-temp-file "storage-rpc-" t)))
+            (storage-rpc-command (list storage-rpc-test-program "--root" (concat directory "root")))
+            (storage-rpc-token-function nil))
+       (unwind-protect (progn ,@body)
+         (let ((pid (and storage-rpc--connection
+                         (process-id (jsonrpc--process storage-rpc--connection)))))
+           (storage-rpc-shutdown)
+           (delete-directory directory t)
+           (when pid (should-not (process-attributes pid))))))))
+
+(defun storage-rpc-test-file (directory name size)
+  "Make a file of SIZE bytes called NAME in DIRECTORY; return its path."
+  (let ((file (concat directory name)))
+    (call-process "truncate" nil nil nil "-s" (number-to-string size) file)
+    file))
+
+(defun storage-rpc-test-await (condition)
+  "Wait until CONDITION returns non-nil, a minute at most as a safety net; return that."
+  (with-timeout (60 (ert-fail "It has not come"))
+    (let (value)
+      (while (not (setq value (funcall condition))) (accept-process-output nil 0.05))
+      value)))
+
+(defun storage-rpc-test-put (file reference)
+  "Upload FILE to REFERENCE; return the last snapshot."
+  (let (last)
+    (storage-rpc-put-file file reference (lambda (snapshot) (setq last snapshot)))
+    (storage-rpc-test-await (lambda () last))))
+
+(storage-rpc-test an-upload-shows-progress-and-ends
+  (let (shown)
+    (cl-letf (((symbol-function 'progress-reporter-update)
+               (lambda (_reporter value &rest _) (push value shown))))
+      (let ((last (storage-rpc-test-put (storage-rpc-test-file directory "large.mov" 5000000) "videos/large.mov")))
+        (should (equal (plist-get last :status) "success"))
+        (should (equal (plist-get (plist-get last :metadata) :size) 5000000))))
+    (should (> (length shown) 1))
+    (should (equal (car shown) 100))
+    (should-not (storage-rpc--running))
+    (with-current-buffer (messages-buffer)
+      (should (string-search "stored as gs://default-bucket/videos/large.mov" (buffer-string))))))
+
+(storage-rpc-test many-small-uploads-all-end
+  (let ((file (storage-rpc-test-file directory "empty" 0)) (ended 0))
+    (dotimes (index 20)
+      (storage-rpc-put-file file (format "small/%d" index) (lambda (_) (cl-incf ended))))
+    (storage-rpc-test-await (lambda () (= ended 20)))))
+
+(storage-rpc-test a-missing-file-fails-with-code-and-name
+  (let ((last (storage-rpc-test-put (concat directory "missing") "missing")))
+    (should (equal (plist-get last :status) "failure"))
+    (should (string-match-p "\\`unknown (-13000): .*missing" (storage-rpc--reason (plist-get last :error))))))
+
+(storage-rpc-test what-is-no-reference-is-an-error
+  (should (string-match-p "pathError (-13053)"
+                          (cadr (should-error (storage-rpc-put-file storage-rpc-test-source "gs://"))))))
+
+(storage-rpc-test an-upload-is-cancelled
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 2147483648) "huge"
+                                            (lambda (snapshot) (setq last snapshot)))))
+    (storage-rpc-test-await
+     (lambda () (equal (plist-get (storage-rpc-upload-snapshot upload) :status) "progress")))
+    (call-interactively #'storage-rpc-cancel)
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get last :state) "cancelled"))
+    (should (equal (plist-get (plist-get last :error) :code) -13040))
+    (should-not (storage-rpc--running))))
+
+(storage-rpc-test odd-names
+  (let ((name "a  \"b\"\n'c' \\d %20 #? $HOME é😀~.txt"))
+    (should (equal (plist-get (storage-rpc-test-put (storage-rpc-test-file directory name 3) "o d\"d/é%41") :status)
+                   "success"))
+    (let ((metadata (storage-rpc-get-metadata "o d\"d/é%41")))
+      (should (equal (plist-get metadata :fullPath) "o d\"d/é%41"))
+      (should (equal (plist-get metadata :size) 3)))))
+
+(storage-rpc-test metadata-is-shown
+  (let ((reference (storage-rpc-reference "a/b.txt")))
+    (storage-rpc--call 'reference/putData `(:reference ,reference :text "hi" :wait t
+                                                       :metadata (:customMetadata (:colour "blue")))))
+  (storage-rpc-get-metadata "gs://default-bucket/a/b.txt")
+  (with-current-buffer "*storage-rpc metadata*"
+    (should (string-match-p "^contentType +text/plain" (buffer-string)))
+    (should (string-match-p "^  colour +blue$" (buffer-string))))
+  (should (string-match-p "objectNotFound (-13010)" (cadr (should-error (storage-rpc-get-metadata "none"))))))
+
+(storage-rpc-test tokens-come-from-a-function
+  (let (asked)
+    (setq storage-rpc-token-function (lambda (&rest why) (push why asked) '(:token "secret" :expiresIn 3600)))
+    (storage-rpc-reference "a")
+    (should (equal asked '((nil "start"))))
+    (should (equal (storage-rpc--answer nil 'auth/refreshToken '(:kind "idToken" :reason "expired"))
+                   '(:token "secret" :expiresIn 3600)))
+    (should (equal (car asked) '("idToken" "expired")))
+    (should-error (storage-rpc--answer nil 'no/such '()) :type 'jsonrpc-error)
+    (dolist (buffer (buffer-list))
+      (when (string-search "storage-rpc" (buffer-name buffer))
+        (with-current-buffer buffer (should-not (string-search "secret" (buffer-string))))))))
+
+(storage-rpc-test a-service-that-ends-fails-its-uploads
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 2147483648) "huge"
+                                            (lambda (snapshot) (setq last snapshot)))))
+    (storage-rpc-test-await (lambda () (storage-rpc-upload-task upload)))
+    (signal-process (jsonrpc--process storage-rpc--connection) 'KILL)
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get last :status) "failure"))
+    ;; And the next command starts it anew.
+    (should (equal (plist-get (storage-rpc-reference "a") :fullPath) "a"))))
+
+(storage-rpc-test a-program-that-is-not-there-is-an-error
+  (let ((storage-rpc-command '("/no/such/program")))
+    (should-error (storage-rpc-reference "a")))
+  (let ((storage-rpc-command '("false")))
+    (should-error (storage-rpc-reference "a"))))
+
+(ert-deftest emacs-takes-the-service-along ()
+  (let* ((directory (file-name-as-directory (make-temp-file "storage-rpc-" t)))
+         (storage-rpc-command (list storage-rpc-test-program "--root" (concat directory "root")))
+         (form `(progn (load ,storage-rpc-test-source nil t)
+                       (setq storage-rpc-command ',storage-rpc-command)
+                       (storage-rpc-reference "a")
+                       (princ (process-id (jsonrpc--process storage-rpc--connection))))))
+    (with-temp-buffer
+      (should (equal 0 (call-process (expand-file-name invocation-name invocation-directory) nil '(t nil) nil
+                                     "-Q" "--batch" "--eval" (prin1-to-string form))))
+      (should (> (string-to-number (buffer-string)) 1))
+      (should-not (process-attributes (string-to-number (buffer-string)))))
+    (delete-directory directory t)))
+
+(ert-deftest it-compiles-without-warnings ()
+  (let ((byte-compile-error-on-warn t)
+        (byte-compile-dest-file-function (lambda (_) (make-temp-file "storage-rpc-" nil ".elc"))))
+    (should (byte-compile-file storage-rpc-test-source))))
+
+(ert-run-tests-batch-and-exit)
+;;; test.el ends here
