@@ -1,0 +1,214 @@
+-- The Neovim client against the real service:
+-- STORAGE_RPC_PROGRAM=… nvim --clean --headless -l clients/neovim/test.lua, or before 0.9 with -S in place of -l
+
+local program = assert(os.getenv('STORAGE_RPC_PROGRAM'), 'STORAGE_RPC_PROGRAM names no program')
+local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
+vim.opt.runtimepath:prepend(here)
+vim.opt.swapfile = false
+vim.cmd('runtime plugin/storage_rpc.lua')
+
+local storage = require('storage_rpc')
+local directory = vim.fn.tempname()
+local command = { program, '--root', directory .. '/root' }
+local heard = {}
+vim.fn.mkdir(directory, 'p')
+vim.notify = function(text, level)
+  table.insert(heard, { text = text, level = level })
+end
+
+local function print_line(text)
+  io.stdout:write(text, '\n')
+end
+
+local function await(condition, what)
+  assert(vim.wait(60000, condition, 5), 'It has not come: ' .. (what or 'what was waited for'))
+end
+
+local function said(pattern)
+  for _, message in ipairs(heard) do
+    if message.text:find(pattern) then
+      return message
+    end
+  end
+end
+
+local function file(name, size)
+  local path = directory .. '/' .. name
+  local stream = assert(io.open(path, 'wb'))
+  if size > 0 then -- a hole: no bytes on the disk
+    stream:seek('set', size - 1)
+    stream:write('\0')
+  end
+  stream:close()
+  return path
+end
+
+local function edit(path)
+  vim.cmd('silent! %bwipeout!')
+  vim.api.nvim_buf_set_name(0, path)
+  vim.bo.modified = false
+end
+
+local function is_running()
+  local found = vim.fn.system({ 'grep', '-lzsxF', '--', directory .. '/root', unpack(vim.fn.glob('/proc/[0-9]*/cmdline', true, true)) })
+  for path in found:gmatch('[^\n]+') do
+    local process = assert(path:match('%d+'))
+    local status = io.open('/proc/' .. process .. '/cmdline')
+    local words = status and status:read('*a') or ''
+    if status then
+      status:close()
+    end
+    if words:sub(1, #program) == program then
+      return true
+    end
+  end
+  return false
+end
+
+local function put(path, reference)
+  local last
+  storage.put_file(path, reference, function(snapshot)
+    last = snapshot
+  end)
+  await(function() return last end, 'the end of an upload')
+  return last
+end
+
+local tests = {
+  { 'the file of a buffer is uploaded, with progress', function()
+    edit(file('large.mov', 5000000))
+    vim.cmd('StoragePut videos/large.mov')
+    await(function() return said('stored .* as gs://default%-bucket/videos/large.mov$') end, 'the last message')
+    assert(said('large.mov: %d+ %%$'), 'there was no progress')
+    assert(said('large.mov: 100 %%$'), 'there was no last progress')
+  end },
+  { 'the reference is the name of the file where none is given', function()
+    edit(file('plain.txt', 3))
+    vim.cmd('StoragePut')
+    await(function() return said('as gs://default%-bucket/plain.txt$') end)
+  end },
+  { 'many small uploads all end', function()
+    local path, ended = file('empty', 0), 0
+    for index = 1, 20 do
+      storage.put_file(path, 'small/' .. index, function() ended = ended + 1 end)
+    end
+    await(function() return ended == 20 end)
+  end },
+  { 'a missing file fails with code and name', function()
+    edit(directory .. '/missing')
+    vim.cmd('StoragePut missing')
+    await(function() return said('failed: unknown %(%-13000%): .*missing') end)
+    assert(said('failed').level == vim.log.levels.ERROR)
+  end },
+  { 'what is no reference fails', function()
+    edit(file('plain.txt', 3))
+    vim.cmd('StoragePut gs://')
+    await(function() return said('pathError %(%-13053%)') end)
+  end },
+  { 'what is not written is not uploaded', function()
+    edit(file('plain.txt', 3))
+    vim.bo.modified = true
+    vim.cmd('StoragePut')
+    assert(said('not written'))
+  end },
+  { 'an upload is cancelled', function()
+    edit(file('huge', 2147483648))
+    vim.cmd('StoragePut huge')
+    await(function() return said('huge: %d+ %%') end, 'progress')
+    vim.cmd('StorageCancel')
+    await(function() return said('cancelled %(%-13040%)') end, 'the end')
+    heard = {}
+    vim.cmd('StorageCancel')
+    assert(said('there is no upload'))
+  end },
+  { 'an upload is cancelled that has hardly begun', function()
+    edit(file('huge', 2147483648))
+    vim.cmd('StoragePut huge')
+    vim.cmd('StorageCancel')
+    await(function() return said('cancelled %(%-13040%)') end)
+  end },
+  { 'odd names', function()
+    local name = 'a  "b"\n\'c\' \\d $e %20 #?é😀*~.txt'
+    assert(put(file(name, 3), 'o d"d/é%41').metadata.size == 3)
+    assert(put(file('plain.txt', 3), 'o d"d/é%41').metadata.fullPath == 'o d"d/é%41')
+    edit(directory .. '/' .. name:gsub('\n', ' '))
+    file(name:gsub('\n', ' '), 4)
+    vim.cmd('StoragePut a b "c" |x%')
+    await(function() return said('as gs://default%-bucket/a b "c" |x%%$') end)
+  end },
+  { 'names that are no UTF-8 fail', function()
+    assert(put(file('\255', 3), 'a').error)
+    assert(put(file('plain.txt', 3), '\255').error)
+  end },
+  { 'metadata is shown', function()
+    assert(put(file('plain.txt', 3), 'a/b.txt').metadata)
+    vim.cmd('StorageGetMetadata gs://default-bucket/a/b.txt')
+    local function shown()
+      for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+        local text = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
+        if text:find('contentType = "text/plain', 1, true) then
+          return true
+        end
+      end
+    end
+    await(shown)
+    vim.cmd('StorageGetMetadata none')
+    await(function() return said('objectNotFound %(%-13010%)') end)
+  end },
+  { 'tokens come from a function', function()
+    local asked = {}
+    storage.setup({ command = command, token = function(kind, reason)
+      table.insert(asked, { kind or 'any', reason })
+      return { token = 'secret', expiresIn = 3600 }
+    end })
+    assert(put(file('plain.txt', 3), 'a').metadata)
+    assert(vim.deep_equal(asked, { { 'any', 'start' } }))
+    assert(not said('error'))
+  end },
+  { 'a service that ends fails its uploads, and is started anew', function()
+    local last
+    storage.put_file(file('huge', 2147483648), 'huge', function(snapshot) last = snapshot end)
+    await(function() return said('huge: %d+ %%') end, 'progress')
+    vim.fn.system({ 'pkill', '-KILL', '-f', '-x', table.concat(command, ' ') })
+    await(function() return last end, 'the end')
+    assert(last.error.message:find('The service has ended'))
+    assert(put(file('plain.txt', 3), 'a').metadata)
+  end },
+  { 'a program that is not there is an error', function()
+    storage.setup({ command = { '/no/such/program' } })
+    assert(put(file('plain.txt', 3), 'a').error)
+    assert(said('there is no program /no/such/program'))
+    storage.setup({ command = { 'false' } })
+    assert(put(file('plain.txt', 3), 'a').error)
+  end },
+  { 'Neovim takes the service along', function()
+    local script = directory .. '/leave.lua'
+    vim.fn.writefile({
+      ('vim.opt.runtimepath:prepend(%q)'):format(here),
+      ('local storage = require("storage_rpc"); storage.setup({ command = { %q, "--root", %q } })'):format(program, command[3]),
+      'local ready; storage.reference("a", function(failure) ready = not failure end)',
+      'if not vim.wait(60000, function() return ready end, 5) then vim.cmd("cquit") end',
+      'vim.cmd("quitall!")',
+    }, script)
+    vim.fn.system({ vim.v.progpath, '--clean', '--headless', '-S', script })
+    assert(vim.v.shell_error == 0)
+  end },
+}
+
+local failures = 0
+for _, test in ipairs(tests) do
+  heard = {}
+  storage.setup({ command = command })
+  local ok, why = xpcall(test[2], debug.traceback)
+  storage.stop()
+  if ok and is_running() then
+    ok, why = false, 'A process is left behind.'
+  end
+  print_line((ok and 'ok: ' or 'FAILED: ') .. test[1])
+  if not ok then
+    failures = failures + 1
+    print_line(why .. '\n' .. vim.inspect(heard))
+  end
+end
+vim.fn.delete(directory, 'rf')
+vim.cmd(failures == 0 and 'quitall!' or 'cquit')
