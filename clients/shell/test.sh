@@ -64,7 +64,7 @@ for file in "$odd" "$directory/$odd"; do
 done
 
 # Larger than can be read before it is cancelled; it has no bytes on the disk.
-truncate -s 2G huge
+truncate -s 8G huge
 for signal in INT TERM; do
     (exec env --default-signal=INT "$put" huge "huge/$signal" --root "$directory/root") >stored 2>errors &
     upload=$!
