@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 /// A server on the loopback that answers every request as the test says, and remembers them.
@@ -44,7 +45,7 @@ final class TokenServer: Sendable {
 
     /// - Parameter answer: told how many requests came before, too; runs on the connection's own thread.
     init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
-        let (listener, port) = try Self.bound()
+        let (listener, port) = try FixtureServer.silentPort()
         (self.listener, self.port) = (listener, port)
         try #require(listen(listener, 64) == 0)
         startThread("fixture") { [weak self] in
@@ -67,23 +68,8 @@ final class TokenServer: Sendable {
 
     /// A place where nobody listens, and nobody else will as long as the socket is open.
     static func silent() throws -> (socket: Int32, url: String) {
-        let (socket, port) = try bound()
+        let (socket, port) = try FixtureServer.silentPort()
         return (socket, "http://127.0.0.1:\(port)/token")
-    }
-
-    private static func bound() throws -> (Int32, UInt16) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        return (listener, UInt16(bigEndian: address.sin_port))
     }
 }
 

@@ -197,7 +197,7 @@ extension RemoteBackend {
 }
 
 extension HTTPLimits {
-    /// What is neither much to send nor much to take has to be over in that time as a whole.
+    /// What is neither much to send nor much to take has to be over in that time as a whole, or in half a minute.
     fileprivate func within(_ patience: Duration, of request: RemoteRequest) -> HTTPLimits {
         let most = max(patience, .seconds(1))
         var limits = self

@@ -62,7 +62,7 @@ final class RemoteUpload: UploadSession {
         return { [weak self] count in self?.sent.withLock { $0 = count } }
     }
 
-    func ask(_ request: RemoteRequest) async throws(StorageError) -> HTTPResponse {
+    private func ask(_ request: RemoteRequest) async throws(StorageError) -> HTTPResponse {
         try await backend.ask(request, for: upload.caller, about: upload.reference)
     }
 
@@ -125,9 +125,7 @@ final class RemoteUpload: UploadSession {
 @Loop extension RemoteUpload {
     private func open() async throws(StorageError) -> Answer {
         if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
-        let request = backend.dialect.open(upload)
-        let response = try await ask(request)
-        guard response.isSuccess else { throw .refusal(response, of: request, to: upload.reference) }
+        let response = try await backend.success(of: backend.dialect.open(upload), upload.reference, upload.caller)
         guard let session = backend.dialect.opened(response), backend.endpoint.allows(session.url) else {
             throw .garbled("no upload session", response, upload.reference)
         }

@@ -33,12 +33,7 @@ import Storage
     /// For an answer that names nothing.
     private func whatIsThere() async throws(StorageError) -> ObjectMetadata {
         let request = backend.dialect.metadata(of: upload.reference)
-        let asked = try await ask(request)
-        guard asked.isSuccess else { throw .refusal(asked, of: request, to: upload.reference) }
-        guard let stored = ObjectMetadata(wire: asked.body, upload.reference) else {
-            throw .garbled("no metadata", asked, upload.reference)
-        }
-        return stored
+        return try await backend.metadataOnce(from: request, upload.reference, upload.caller)
     }
 
     /// How the stored object differs from the source; nil where it does not. CRC32C counts where the server has it:
