@@ -64,6 +64,8 @@ public final class ConnectionTokens: TokenSource {
         return own?.secret == refused?.secret ? nil : own
     }
 
+    @Loop public func isPersonal() async -> Bool { !held.isEmpty }
+
     private func isPast(_ token: Token, in seconds: Double = 0) -> Bool {
         token.expires.map { $0 <= moment(in: seconds) } ?? false
     }

@@ -36,12 +36,16 @@ public protocol Backend: Sendable {
     /// The same, after the URLs that were given before have become worthless.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
+    /// Keeps records of tasks together with its objects; nil where it has no place for them.
+    var archive: (any TaskArchive)? { get }
+
     /// Returns when nothing is left to do that nobody waits for, such as telling a server what is not wanted.
     func settle() async
 }
 
 extension Backend {
     public var downloadsAtOnce: Int { 4 }
+    public var archive: (any TaskArchive)? { nil }
 }
 
 /// One upload's line to its engine. At most one step is in flight, ever.
@@ -52,6 +56,8 @@ public protocol UploadSession: Sendable {
     func abort()
     /// What was stored so far is not wanted any more.
     func discard()
+    /// Where it is now, for the next process; nil where that would begin anew.
+    func bookmark() async -> Bookmark?
 }
 
 /// What is uploaded, and where to.
@@ -62,6 +68,13 @@ public struct Upload: Sendable {
     /// The base64 MD5 that the bytes must have.
     public var expectedMD5: String?
     public var caller: Caller
+    /// Of the task that it belongs to, where that is kept. An engine that is its own archive keeps it, as ended,
+    /// in the same moment as the object.
+    public var record: TaskRecord?
+    /// It was begun by an earlier process.
+    public var isRestored = false
+    /// Where that was with it.
+    public var bookmark: Bookmark?
 
     public init(
         reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
@@ -89,21 +102,22 @@ public enum UploadSource: Sendable {
 }
 
 /// What must stay the same about a file while it is uploaded.
-public struct FileIdentity: Equatable, Sendable {
+public struct FileIdentity: Codable, Equatable, Sendable {
     /// In bytes.
     public var size: Int64
     /// When its bytes last changed, as the file system tells it: seconds since 1970 and nanoseconds.
     public var modifiedSeconds: Int64
     public var modifiedNanoseconds: Int64
     public var inode: UInt64
-    public var device: UInt64
+    /// The CRC32C of its first and its last block.
+    public var ends: UInt32
 
-    public init(size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64, inode: UInt64, device: UInt64) {
+    public init(size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64, inode: UInt64, ends: UInt32) {
         self.size = size
         self.modifiedSeconds = modifiedSeconds
         self.modifiedNanoseconds = modifiedNanoseconds
         self.inode = inode
-        self.device = device
+        self.ends = ends
     }
 }
 

@@ -4,8 +4,15 @@ public struct Download: Sendable {
     /// An absolute path. What is there stays until all of the object has arrived.
     public var file: String
     public var caller: Caller
+    /// Unique and hard to guess: the name of what arrives is made from it.
+    public var task: String
+    /// It was begun by an earlier process, which may have left something behind.
+    public var isRestored = false
+    /// Where that was with it.
+    public var bookmark: Bookmark?
 
-    public init(reference: Reference, file: String, caller: Caller) {
+    public init(reference: Reference, file: String, task: String, caller: Caller) {
+        self.task = task
         self.reference = reference
         self.file = file
         self.caller = caller
@@ -22,6 +29,8 @@ public protocol DownloadSession: Sendable {
     func abort()
     /// What has arrived so far is not wanted any more.
     func discard()
+    /// Where it is now, for the next process; nil where that would begin anew.
+    func bookmark() async -> Bookmark?
 }
 
 /// How a try to download ended.

@@ -1,6 +1,6 @@
 /// Why an operation on storage failed, in the codes of the SDK's `StorageErrorCode`.
-public struct StorageError: Error, Equatable, Sendable {
-    public enum Code: Int, CaseIterable, Sendable {
+public struct StorageError: Error, Codable, Equatable, Sendable {
+    public enum Code: Int, CaseIterable, Codable, Sendable {
         case unknown = -13000
         case objectNotFound = -13010
         case bucketNotFound = -13011
@@ -37,7 +37,7 @@ public struct StorageError: Error, Equatable, Sendable {
     public var attempts: [Attempt] = []
 
     /// One try that failed.
-    public struct Attempt: Equatable, Sendable {
+    public struct Attempt: Codable, Equatable, Sendable {
         public var time: Timestamp
         /// What the server answered, or else why there was no answer.
         public var httpStatus: Int?

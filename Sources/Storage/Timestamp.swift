@@ -1,5 +1,5 @@
 /// A moment, in microseconds since 1970-01-01 UTC.
-public struct Timestamp: Hashable, Comparable, Sendable {
+public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     public var microseconds: Int64
 
     public init(microseconds: Int64) { self.microseconds = microseconds }

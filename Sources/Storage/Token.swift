@@ -30,6 +30,12 @@ public protocol TokenSource: Sendable {
     /// The token to send now; nil where this source has none of that kind. One that has expired, or that the
     /// server has just `refused`, is not given again. Throws `unauthenticated` that says what to look at.
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token?
+    /// Whether it has tokens that are one client's own.
+    func isPersonal() async -> Bool
+}
+
+extension TokenSource {
+    public func isPersonal() async -> Bool { false }
 }
 
 /// Who asks an engine for something, and how long they are ready to wait.

@@ -7,36 +7,63 @@ struct Session<Course: TaskCourse>: Sendable {
     let perform: @Sendable (Course.Step, @escaping Report) async -> Course.Answer
     let abort: @Sendable () -> Void
     let discard: @Sendable () -> Void
+    let bookmark: @Sendable () async -> Bookmark?
 }
 
 extension Session<UploadCourse> {
     init(_ session: any UploadSession) {
         self.init(
             perform: { step, _ in await session.perform(step) }, abort: { session.abort() },
-            discard: { session.discard() })
+            discard: { session.discard() }, bookmark: { await session.bookmark() })
     }
 
     /// For an upload whose source could not even be opened.
     init(failing error: StorageError) {
-        self.init(perform: { _, _ in .failed(error) }, abort: {}, discard: {})
+        self.init(perform: { _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
     }
 }
 
 extension Session<DownloadCourse> {
+    /// For a download that could not even be kept.
+    init(failing error: StorageError) {
+        self.init(perform: { _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
+    }
+
     init(_ session: any DownloadSession) {
         self.init(
             perform: { _, report in await session.fetch(report) }, abort: { session.abort() },
-            discard: { session.discard() })
+            discard: { session.discard() }, bookmark: { await session.bookmark() })
     }
 }
 
 /// What a task is made from.
 struct TransferPlan<Course: TaskCourse> {
-    var reference: Reference
-    /// What is being uploaded.
-    var metadata: TaskSnapshot.Metadata?
-    var bytesInMemory = 0
-    var machine: TaskMachine<Course>
-    var session: Session<Course>
-    var places: Places
+    let record: TaskRecord
+    let bytesInMemory: Int
+    let machine: TaskMachine<Course>
+    let line: Line<Course>
+    let places: Places
+    /// Nil where nobody keeps tasks.
+    let page: JournalPage?
+
+    init(
+        _ record: TaskRecord, bytesInMemory: Int = 0, _ machine: TaskMachine<Course>, _ line: Line<Course>,
+        _ places: Places, _ page: JournalPage? = nil
+    ) {
+        self.record = record
+        self.bytesInMemory = bytesInMemory
+        self.machine = machine
+        self.line = line
+        self.places = places
+        self.page = page
+    }
+}
+
+/// Where a task's session is.
+enum Line<Course: TaskCourse> {
+    case open(Session<Course>)
+    /// The task is from an earlier process: whoever resumes it does it with tokens of its own.
+    case known((_ tokens: (any TokenSource)?) -> Session<Course>)
+    /// The task has ended, and its bytes are not held any more: what is kept of it must be small.
+    case over
 }

@@ -7,9 +7,19 @@ public final class TaskList<Course: TaskCourse> {
     private let time: TimeKeeping
     private var tasks: [String: TransferTask<Course>] = [:]
     private var finished: [String] = []
-    private var lastNumber = 0
+    private var lastNumber: Int64 = 0
+    private let journal: Journal?
+    /// Not known any more, but still in the journal.
+    private var dropped: [String] = []
 
-    init(_ time: TimeKeeping) { self.time = time }
+    private let ended: @Loop () -> Void
+
+    /// `ended` is told of each task that has.
+    init(_ time: TimeKeeping, _ journal: Journal?, ended: @escaping @Loop () -> Void) {
+        self.ended = ended
+        self.time = time
+        self.journal = journal
+    }
 
     /// In the order of their creation.
     public var all: [TransferTask<Course>] { tasks.values.sorted { $0.number < $1.number } }
@@ -22,15 +32,31 @@ public final class TaskList<Course: TaskCourse> {
         return task
     }
 
-    func make(_ plan: TransferPlan<Course>) -> TransferTask<Course> {
+    func newNumber() -> Int64 {
         lastNumber += 1
-        let task = TransferTask(plan, number: lastNumber, time: time) { [weak self] in self?.finish($0) }
+        return lastNumber
+    }
+
+    @discardableResult
+    func make(_ plan: TransferPlan<Course>) -> TransferTask<Course> {
+        lastNumber = max(lastNumber, plan.record.number)
+        let task = TransferTask(plan, time: time) { [weak self] in self?.finish($0) }
         tasks[task.id] = task
+        if task.state.isFinished { finish(task) }
         return task
     }
 
-    /// None of them runs or waits for a place: what is left is paused or has ended.
-    var areAtRest: Bool { !tasks.values.contains { $0.state == .running || $0.state == .queued } }
+    /// A task that has ended is not known any more; false for one that has not.
+    public func forget(_ task: TransferTask<Course>) async -> Bool {
+        guard let index = finished.firstIndex(of: task.id) else { return false }
+        finished.remove(at: index)
+        tasks[task.id] = nil
+        await strike([task.id])
+        return true
+    }
+
+    /// What is left is paused or has ended.
+    var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest } }
 
     /// Pauses all that run, as far as they still can be paused; those in line first, so that none of them gets a place.
     func suspend() async throws {
@@ -44,7 +70,23 @@ public final class TaskList<Course: TaskCourse> {
 
     private func finish(_ task: TransferTask<Course>) {
         finished.append(task.id)
-        if finished.count > Transfers.finishedTasksKept { tasks[finished.removeFirst()] = nil }
+        defer { ended() }
+        guard finished.count > Transfers.finishedTasksKept else { return }
+        let oldest = finished.removeFirst()
+        tasks[oldest] = nil
+        dropped.append(oldest)
+        guard dropped.count >= 64 else { return }
+        let some = dropped
+        dropped = []
+        Task { await strike(some) }
+    }
+
+    private func strike(_ tasks: [String]) async {
+        do throws(StorageError) {
+            try await journal?.archive.forget(tasks)
+        } catch {
+            journal?.complain("Tasks that are over could not be forgotten: \(error.message)")
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 import EventLoop
-import FoundationEssentials
 import Storage
 
 public typealias UploadTask = TransferTask<UploadCourse>
@@ -10,18 +9,22 @@ public typealias DownloadTask = TransferTask<DownloadCourse>
 public final class TransferTask<Course: TaskCourse> {
     typealias Machine = TaskMachine<Course>
 
-    /// Unique across restarts: 122 random bits.
-    public let id = UUID().uuidString.lowercased()
+    /// Unique across restarts.
+    public let id: String
     /// Tells which of two tasks was created first.
-    let number: Int
+    let number: Int64
     let reference: Reference
     private let metadata: TaskSnapshot.Metadata?
     /// What it holds while it moves bytes or waits to.
     let bytesInMemory: Int
     private var machine: Machine
-    /// Nil once the task has ended, as its bytes are: what is kept of it must be small.
-    private var session: Session<Course>?
+    private var line: Line<Course>
     private let places: Places
+    private let page: JournalPage?
+    /// What of it was handed to the journal.
+    private var noted: Noted
+    /// Everybody has heard how it ended.
+    private var isTold: Bool
     private let time: TimeKeeping
     private let ended: @Loop (TransferTask) -> Void
     private var events: [Machine.Event] = []
@@ -32,20 +35,27 @@ public final class TransferTask<Course: TaskCourse> {
     private var alarm: Task<Void, Never>?
 
     init(
-        _ plan: TransferPlan<Course>, number: Int, time: TimeKeeping, ended: @escaping @Loop (TransferTask) -> Void
+        _ plan: TransferPlan<Course>, time: TimeKeeping, ended: @escaping @Loop (TransferTask) -> Void
     ) {
-        self.number = number
-        reference = plan.reference
-        metadata = plan.metadata
+        id = plan.record.id
+        number = plan.record.number
+        reference = plan.record.reference
+        metadata = Course.kind == .upload ? .uploading(plan.record.metadata, md5Hash: plan.record.md5Hash) : nil
         bytesInMemory = plan.bytesInMemory
         machine = plan.machine
-        session = plan.session
+        line = plan.line
         places = plan.places
+        page = plan.page
+        noted = Noted(plan.machine)
+        isTold = plan.machine.taskState.isFinished
         self.time = time
         self.ended = ended
     }
 
     public var state: TaskState { machine.taskState }
+
+    /// It is paused, or has ended and everybody knows.
+    var isAtRest: Bool { state.isFinished ? isTold : state == .paused }
 
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
@@ -88,16 +98,19 @@ extension TransferTask {
         return !state.isFinished
     }
 
-    /// Goes on from the last acknowledged byte; false where the state does not allow it.
-    public func resume() -> Bool {
+    /// Goes on from the last acknowledged byte; false where the state does not allow it. One from an earlier process
+    /// goes on with these tokens.
+    public func resume(tokens: (any TokenSource)? = nil) -> Bool {
         guard machine.allows(.resume) else { return false }
+        pickUp(tokens)
         post(.asked(.resume))
         return true
     }
 
     /// Returns once it has stopped for good; false where it had ended, or was completed in that moment.
-    public func cancel() async throws -> Bool {
+    public func cancel(tokens: (any TokenSource)? = nil) async throws -> Bool {
         guard machine.allows(.cancel) else { return false }
+        pickUp(tokens)
         post(.asked(.cancel))
         try await settle()
         return state == .cancelled
@@ -105,7 +118,7 @@ extension TransferTask {
 
     /// The snapshot after success. Throws the task's error, or `CancellationError` when the waiting is cancelled.
     public func result() async throws -> TaskSnapshot {
-        while !state.isFinished { try await finished.wait() }
+        while !isTold { try await finished.wait() }
         let snapshot = snapshot()
         if let error = snapshot.error { throw error }
         return snapshot
@@ -130,7 +143,16 @@ extension TransferTask {
     }
 
     private func settle() async throws {
-        while !machine.isSettled { try await settled.wait() }
+        while !machine.isSettled || state.isFinished && !isTold { try await settled.wait() }
+        await page?.settled()
+    }
+
+    private func pickUp(_ tokens: (any TokenSource)?) {
+        if case .known(let open) = line { line = .open(open(tokens)) }
+    }
+
+    private var session: Session<Course>? {
+        if case .open(let session) = line { session } else { nil }
     }
 }
 
@@ -146,12 +168,12 @@ extension TransferTask {
             for effect in machine.handle(events.removeFirst()) { carryOut(effect) }
         }
         isHandling = false
+        note()
         if machine.isSettled { settled.wakeAll() }
-        if state.isFinished { finished.wakeAll() }
     }
 
-    /// The process ends, and the task with it.
-    func letGo() { session?.discard() }
+    /// The process ends, and nobody has kept the task: it ends with it.
+    func letGo() { if page == nil { session?.discard() } }
 
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
@@ -161,6 +183,7 @@ extension TransferTask {
         case .abort: abort()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
         case .discard: session?.discard()
+        case .publish(let status) where state.isFinished && status != .progress: end(status)
         case .publish(let status): publish(status)
         }
     }
@@ -172,6 +195,7 @@ extension TransferTask {
         Task { [time] in
             let answer = await session.perform(step, reports.take)
             reports.close()
+            if Course.isOpening(step) { await keep(session) }
             post(.answered(answer, took: elapsed(), at: time.now()))
         }
     }
@@ -192,11 +216,61 @@ extension TransferTask {
     private func publish(_ status: Status) {
         let news = snapshot(for: status)
         for observer in observers where observer.status == status { observer.listener.hear(observer.handle, news) }
-        guard status == .success || status == .failure else { return }
-        forget { _ in true }
+    }
+
+    /// Nobody hears of the end before it is kept.
+    private func end(_ status: Status) {
         alarm?.cancel()
-        session = nil
+        line = .over
+        guard case .ended(let outcome) = machine.state, let page, !page.isDone(after: outcome) else {
+            return tellEnd(status)
+        }
+        Task {
+            await page.end(outcome, machine.progress, at: time.now())
+            tellEnd(status)
+        }
+    }
+
+    private func tellEnd(_ status: Status) {
+        isTold = true
+        publish(status)
+        forget { _ in true }
         ended(self)
+        settled.wakeAll()
+        finished.wakeAll()
+    }
+}
+
+// MARK: - For the next process
+
+extension TransferTask {
+    /// What is worth a word to the journal.
+    struct Noted {
+        let completed: Int64
+        let isWaiting: Bool
+
+        init(_ machine: Machine) {
+            completed = machine.progress.completedUnitCount
+            isWaiting = machine.taskState == .paused || machine.retry != nil
+        }
+    }
+
+    /// Has the journal keep what is new, if it is worth it.
+    private func note() {
+        let now = Noted(machine)
+        guard let page, let session, !state.isFinished, page.isKept || now.isWaiting else { return }
+        guard now.completed - noted.completed >= Course.stepWorthKeeping || now.isWaiting != noted.isWaiting else {
+            return
+        }
+        noted = now
+        page.keep(machine.progress, session.bookmark)
+    }
+
+    /// Returns when it is kept where the engine is.
+    private func keep(_ session: Session<Course>) async {
+        guard let page else { return }
+        page.keep(machine.progress, session.bookmark)
+        await page.settled()
     }
 }
 

@@ -10,26 +10,29 @@ public final class Transfers {
     public static let memoryLimit = 64 << 20
 
     public var settings = Settings()
-    public let uploads: TaskList<UploadCourse>
-    public let downloads: TaskList<DownloadCourse>
+    public private(set) lazy var uploads = TaskList<UploadCourse>(time, journal) { [unowned self] in rest.wakeAll() }
+    public private(set) lazy var downloads = TaskList<DownloadCourse>(time, journal) { [unowned self] in rest.wakeAll()
+    }
     let backend: any Backend
-    private let room = Waiters()
+    let journal: Journal?
+    private let time: TimeKeeping
+    let room = Waiters()
     private let rest = Waiters()
-    private lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
-    private lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
-    private lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
+    lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
+    lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
+    lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
     private var bytesSetAside = 0
     private var lastHandle = 0
 
     /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
+    /// Without a journal tasks end with the process.
     public init(
-        backend: any Backend, clock: any Clock<Duration> = ContinuousClock(),
+        backend: any Backend, journal: Journal? = nil, clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.backend = backend
-        let time = TimeKeeping(clock: clock, now: now)
-        uploads = TaskList(time)
-        downloads = TaskList(time)
+        self.journal = journal
+        time = TimeKeeping(clock: clock, now: now)
     }
 
     public func newHandle() -> String {
@@ -47,7 +50,7 @@ public final class Transfers {
         while !uploads.areAtRest || !downloads.areAtRest { try await rest.wait() }
     }
 
-    /// Removes what has arrived of downloads that have not ended: nobody will go on with them.
+    /// Removes what has arrived of downloads that have not ended and that nobody can go on with.
     public func letGoOfDownloads() { downloads.letGo() }
 
     /// Pauses all that run, as far as they still can be paused.
@@ -68,88 +71,12 @@ public final class Transfers {
         rest.wakeAll()
     }
 
-    private var bytesInMemory: Int { small.bytes + large.bytes + bytesSetAside }
+    var bytesInMemory: Int { small.bytes + large.bytes + bytesSetAside }
 }
 
-// MARK: - Uploads
+// MARK: - Into memory
 
 extension Transfers {
-    /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
-    public func upload(
-        _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
-    ) async throws -> UploadTask {
-        let settings = settings
-        while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        return try create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
-    }
-
-    /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
-    public func upload(
-        file path: String, to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
-    ) async throws -> UploadTask {
-        let settings = settings
-        let source: UploadSource, failure: StorageError?
-        do throws(StorageError) {
-            (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)
-        } catch {
-            (source, failure) = (.data([]), error)
-        }
-        try Task.checkCancellation()
-        return try create(
-            source, reference, change, settings, tokens, contentTypeFrom: [path, reference.name], failing: failure)
-    }
-
-    private func create(
-        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
-        _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
-        failing error: StorageError? = nil
-    ) throws(StorageError) -> UploadTask {
-        let reference = try reference.checkedAsObject("cannot be written")
-        var metadata = SettableMetadata()
-        metadata.content[.contentType] =
-            names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
-        try metadata.apply(change.withoutRemovals)
-        let upload = Upload(
-            reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
-            caller: caller(tokens, settings.maxUploadRetryTime))
-        let session = error.map { Session(failing: $0) } ?? Session(backend.beginUpload(upload))
-        return uploads.make(plan(upload, settings, session))
-    }
-
-    private func plan(
-        _ upload: Upload, _ settings: Settings, _ session: Session<UploadCourse>
-    ) -> TransferPlan<UploadCourse> {
-        let size = upload.source.size
-        let oneRequest = size <= backend.oneRequestLimit && size <= settings.uploadChunkSizeBytes ?? .max
-        let machine = UploadMachine(
-            size: size, oneRequest: oneRequest,
-            chunks: settings.uploadChunkSizeBytes.map(ChunkSizes.fixed) ?? backend.chunkSizes,
-            patience: .seconds(settings.maxUploadRetryTime), seed: .random(in: .min ... .max))
-        return TransferPlan(
-            reference: upload.reference, metadata: .uploading(upload.metadata, md5Hash: upload.expectedMD5),
-            bytesInMemory: upload.source.bytesInMemory, machine: machine, session: session,
-            places: oneRequest ? small : large)
-    }
-}
-
-// MARK: - Downloads
-
-extension Transfers {
-    /// A task that downloads to a local file; it waits for `start`.
-    public func download(
-        _ reference: Reference, to file: String, tokens: (any TokenSource)? = nil
-    ) throws(StorageError) -> DownloadTask {
-        let reference = try reference.checkedAsObject("has no bytes")
-        let download = Download(
-            reference: reference, file: file, caller: caller(tokens, settings.maxDownloadRetryTime))
-        let machine = DownloadMachine(
-            patience: .seconds(settings.maxDownloadRetryTime), seed: .random(in: .min ... .max))
-        return downloads.make(
-            TransferPlan(
-                reference: reference, machine: machine, session: Session(backend.beginDownload(download)),
-                places: arriving))
-    }
-
     /// What `use` makes of all bytes of an object. Waits while too much is in memory already, and for `mayBegin`; as much
     /// as may come is set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than `maxSize` bytes, or more
     /// than `use` can take.
@@ -188,23 +115,5 @@ extension StorageError {
         var error = self
         error.message += " That is what fits an answer; reference/writeToFile takes any size."
         return error
-    }
-}
-
-extension UploadSource {
-    fileprivate var bytesInMemory: Int {
-        switch self {
-        case .data(let bytes): bytes.count
-        case .file: 0
-        }
-    }
-}
-
-extension MetadataChange {
-    /// An upload begins with nothing: there a nil is the same as nothing said.
-    fileprivate var withoutRemovals: MetadataChange {
-        var change = self
-        change.content = content.filter { $0.value != nil }
-        return change
     }
 }

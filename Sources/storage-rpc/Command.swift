@@ -1,5 +1,6 @@
 import Credentials
 import Storage
+import Transfers
 
 /// What the command line asks for.
 enum Command {
@@ -25,6 +26,7 @@ enum Command {
             case .flag("--version"): return .version
             case .flag("--stdio"): options.stdio = true
             case .flag("--socket"): options.socket = try line.value("a path")
+            case .flag("--tasks"): options.tasks = try line.choice()
             case .flag(let flag): try options.take(flag, &line)
             case .word(let word): throw UsageError(message: "unexpected argument \"\(word)\"; try --help")
             }
@@ -89,6 +91,8 @@ struct ServiceOptions {
     /// Where download URLs are served, as `ADDRESS:PORT`.
     var http: String?
     var bucket = "default-bucket"
+    /// What becomes of those that an earlier process had not ended.
+    var tasks = UnfinishedTasks.pause
     var engine = Engine.Kind.embedded
     var endpoint: String?
     /// Plain http to other machines.

@@ -4,6 +4,7 @@ import HTTP
 import Glibc
 import Methods
 import Storage
+import Transfers
 
 /// The engine that was asked for, ready to be opened.
 struct Engine: Sendable {
@@ -12,17 +13,21 @@ struct Engine: Sendable {
     let backend: any Backend
     /// What the flags and the environment say about who asks; nil where nobody will want to know.
     let tokens: (any TokenSource)?
+    /// Nil where tasks end with the process.
+    let journal: Journal?
     /// Returns once everything is open. Throws a sentence that names what is at fault.
     let open: @Sendable () async throws(StorageError) -> Void
 
     /// Throws a line about the flag, the variable or the directory that cannot be used.
-    init(_ options: ServiceOptions) throws {
+    init(_ options: ServiceOptions, keepsTasks: Bool = false) throws {
+        let log = Log(level: options.logLevel)
         switch options.engine {
         case .embedded:
             let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot))
             let server = ObjectServer(embedded, address: options.http)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
-            self.init(backend: embedded, tokens: nil) { () async throws(StorageError) in
+            let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }
+            self.init(backend: embedded, tokens: nil, journal) { () async throws(StorageError) in
                 try await embedded.open()
                 if options.http != nil { try await server.start() }
             }
@@ -31,7 +36,8 @@ struct Engine: Sendable {
             let http = HTTPClient()
             self.init(
                 backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http),
-                tokens: Self.tokens(options, endpoint, http)
+                tokens: Self.tokens(options, endpoint, http),
+                keepsTasks ? try Self.journal(options, endpoint, log) : nil
             ) {}
         case .gcs:
             let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
@@ -39,18 +45,38 @@ struct Engine: Sendable {
             self.init(
                 backend: RemoteBackend.gcs(
                     at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials)),
-                tokens: Self.tokens(options, endpoint, http)
+                tokens: Self.tokens(options, endpoint, http),
+                keepsTasks ? try Self.journal(options, endpoint, log) : nil
             ) {}
         }
     }
 
     private init(
-        backend: any Backend, tokens: (any TokenSource)?,
+        backend: any Backend, tokens: (any TokenSource)?, _ journal: Journal?,
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
         self.backend = backend
         self.tokens = tokens
+        self.journal = journal
         self.open = open
+    }
+
+    /// A directory of its own for each process that has tasks with a service. What an earlier one has left is taken over.
+    private static func journal(_ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log) throws -> Journal? {
+        let all = "\(options.root ?? defaultRoot)/\(options.engine.rawValue)"
+        for number in 1...64 {
+            do throws(Root.Unusable) {
+                let table = TaskTable(try Root("\(all)/\(number)"), place: endpoint.url)
+                return log.journal(table, isEngines: false)
+            } catch  where error.isInUse {
+                continue
+            } catch {
+                guard options.root == nil else { throw error }
+                log.write(.warning, "\(error.message) Tasks will not survive this process.")
+                return nil
+            }
+        }
+        throw UsageError(message: "64 processes have their tasks in \(all) already; name another --root")
     }
 
     /// Google Cloud is asked in the name of whoever works on this machine, unless something else was said. An emulator
@@ -92,6 +118,12 @@ struct Engine: Sendable {
 }
 
 extension Root.Unusable: Complaint {}
+
+extension Log {
+    fileprivate func journal(_ archive: any TaskArchive, isEngines: Bool) -> Journal {
+        Journal(archive, isEngines: isEngines) { write(.error, $0) }
+    }
+}
 
 private struct AccountSigner: URLSigner {
     let key: ServiceAccount

@@ -20,6 +20,8 @@ enum Help {
           --engine ENGINE        embedded: on this machine's disk (the default); firebase, gcs: by that service
           --root DIR             objects and state; default $XDG_DATA_HOME/storage-rpc or ~/.local/share/storage-rpc
           --http ADDRESS:PORT    where download URLs are served; any free port of 127.0.0.1 where not given
+          --tasks WISH           uploads and downloads that an earlier process left unfinished: pause (the default),
+                                 resume or forget
           --bucket NAME          the default bucket; default-bucket where not given
           --endpoint URL         another server than the service's own; so do FIREBASE_STORAGE_EMULATOR_HOST and
                                  STORAGE_EMULATOR_HOST. Plain http to other machines needs --allow-insecure

@@ -30,26 +30,32 @@ final class Server {
         self.options = options
         self.engine = engine
         log = Log(level: options.logLevel)
-        transfers = Transfers(backend: engine.backend)
-        Task { await open() }
+        transfers = Transfers(backend: engine.backend, journal: engine.journal)
     }
 
     /// Serves until it is told to end. Throws what keeps it from starting.
     nonisolated static func run(_ options: ServiceOptions) throws -> Never {
         let signals = csystem_termination_signals()
         let stdio = options.stdio ? try StandardStreams() : nil
-        let engine = try Engine(options)
+        let engine = try Engine(options, keepsTasks: true)
         Task { @Loop in
             let server = Server(options, engine)
             server.watch(signals)
+            await server.open()
             if let path = options.socket { server.listen(path) }
             if let stdio { server.serve(stdio) }
         }
         while true { pause() }
     }
 
+    /// The only peer of an errand.
+    func serveAlone(_ socket: Descriptor) async {
+        await open()
+        serve(socket)
+    }
+
     /// One more peer, on a socket.
-    func serve(_ socket: Descriptor) {
+    private func serve(_ socket: Descriptor) {
         serve(input: socket, output: socket, linger: nil) { _ in }
     }
 
@@ -100,8 +106,11 @@ final class Server {
     private func open() async {
         do {
             try await engine.open()
-        } catch {
+            try await transfers.restore(options.tasks, tokens: engine.tokens)
+        } catch let error as StorageError {
             fail(error.message)
+        } catch {
+            fail("\(error)")
         }
     }
 

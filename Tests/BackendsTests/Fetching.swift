@@ -29,7 +29,7 @@ extension Backend {
     }
 
     func download(_ path: String, to file: String) throws -> any DownloadSession {
-        beginDownload(Download(reference: try ref(path), file: file, caller: caller))
+        beginDownload(Download(reference: try ref(path), file: file, task: "task", caller: caller))
     }
 
     /// Fetches in one try.

@@ -100,7 +100,7 @@ import Testing
             let tokens = CountedTokens(kind: isFirebase ? .idToken : .accessToken)
             let caller = Caller(tokens: tokens, patience: .seconds(10))
             let session = place.backend.beginDownload(
-                Download(reference: try ref("a"), file: scratch.path + "/file", caller: caller))
+                Download(reference: try ref("a"), file: scratch.path + "/file", task: "t", caller: caller))
             guard case .failed(let error) = await session.fetch({ _ in }), error.retryable else {
                 return #expect(Bool(false), "it went through")
             }

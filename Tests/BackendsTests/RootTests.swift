@@ -35,7 +35,7 @@ import Testing
         let kept = noise(100_000)
         try await place.backend.put(kept, at: "kept")
         try await place.backend.store.write { database in
-            _ = try database.run("INSERT INTO files VALUES (100, 0), (101, 2), (102, 0)")
+            _ = try database.run("INSERT INTO files (id, state) VALUES (100, 0), (101, 2), (102, 0)")
         }
         for id in [100, 101] { _ = try place.scratch.file("root/objects/\(id)", noise(10)) }
         let again = try await place.reopened()

@@ -150,6 +150,14 @@ public final class ScriptedSession: UploadSession {
         }
     }
     public func discard() { state.withLock { $0.discards += 1 } }
+
+    /// What the next process is told.
+    public var mark: String? {
+        get { marked.withLock { $0 } }
+        set { marked.withLock { $0 = newValue } }
+    }
+    private let marked = Mutex<String?>(nil)
+    public func bookmark() async -> Bookmark? { mark.map(Bookmark.init) }
 }
 
 /// One download out of a scripted engine.
@@ -196,11 +204,19 @@ public final class ScriptedDownload: DownloadSession {
 
     public func abort() { state.withLock { $0.aborts += 1 } }
     public func discard() { state.withLock { $0.discards += 1 } }
+
+    /// What the next process is told.
+    public var mark: String? {
+        get { marked.withLock { $0 } }
+        set { marked.withLock { $0 = newValue } }
+    }
+    private let marked = Mutex<String?>(nil)
+    public func bookmark() async -> Bookmark? { mark.map(Bookmark.init) }
 }
 
 extension FileIdentity {
     public static func ofSize(_ size: Int64) -> FileIdentity {
-        FileIdentity(size: size, modifiedSeconds: 1, modifiedNanoseconds: 0, inode: 1, device: 1)
+        FileIdentity(size: size, modifiedSeconds: 1, modifiedNanoseconds: 0, inode: 1, ends: 1)
     }
 }
 

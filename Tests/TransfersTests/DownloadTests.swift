@@ -134,7 +134,7 @@ import Transfers
 
     @Test func `The root cannot be downloaded`() async throws {
         let root = try Stage.reference("")
-        #expect(throws: StorageError.self) { try stage.transfers.download(root, to: "/f") }
+        await #expect(throws: StorageError.self) { try await stage.transfers.download(root, to: "/f") }
         #expect(stage.transfers.downloads.all.isEmpty)
     }
 }
@@ -142,7 +142,7 @@ import Transfers
 extension Stage {
     /// A task that is not started.
     func download() async throws -> (DownloadTask, ScriptedDownload) {
-        let task = try transfers.download(Self.reference(), to: "/f")
+        let task = try await transfers.download(Self.reference(), to: "/f")
         return (task, await backend.nextDownload())
     }
 

@@ -21,6 +21,11 @@ public final class EmbeddedBackend: Backend {
     /// Copy files as a whole, so they may not keep the ones above from shorter work.
     let downloading = WorkerThreads("downloads", limit: 8)
 
+    /// Its own tasks, among those that a root may know.
+    static let place = "embedded"
+
+    public var archive: (any TaskArchive)? { TaskTable(root, store, place: Self.place, files: files) }
+
     private let servedAt = Mutex<URLBase?>(nil)
 
     /// What download URLs begin with, up to the slash before `v0`.
@@ -87,12 +92,21 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// A file for an upload: its row is on the disk before the file is made.
-    func newFile() async throws(StorageError) -> Int64 {
-        try await store.write { database in
-            try database.run("INSERT INTO files (state) VALUES (?)", Schema.FileState.beingWritten.value)
-            return database.lastInsertedRowID
+    /// A file for an upload: its row is on the disk before the file is made. What was made for the same task before
+    /// is not needed any more.
+    func newFile(for task: String?) async throws(StorageError) -> Int64 {
+        let (file, old) = try await store.write { database in
+            var old: [Int64] = []
+            if let task {
+                let sql = "SELECT id FROM files WHERE state = 0 AND task = ?"
+                try database.rows(sql, .text(task)) { old.append(try $0.integer(0)) }
+            }
+            try database.run(
+                "INSERT INTO files (state, task) VALUES (?, ?)", Schema.FileState.beingWritten.value, .text(task))
+            return (database.lastInsertedRowID, old)
         }
+        for file in old { remove(file) }
+        return file
     }
 
     /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.

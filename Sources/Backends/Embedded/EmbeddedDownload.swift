@@ -25,7 +25,7 @@ final class EmbeddedDownload: DownloadSession {
         self.download = download
         self.backend = backend
         queue = SerialQueue(on: backend.downloading)
-        landing = LandingFile(for: download.file)
+        landing = LandingFile(download)
     }
 
     func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
@@ -44,6 +44,9 @@ final class EmbeddedDownload: DownloadSession {
     }
 
     func abort() { current.withLock { $0 }?.abort() }
+
+    /// Its mark may be asked for on any thread.
+    func bookmark() async -> Bookmark? { landing.bookmark }
 
     func discard() {
         abort()

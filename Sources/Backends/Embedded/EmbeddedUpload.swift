@@ -15,12 +15,16 @@ final class EmbeddedUpload: UploadSession {
     private let current = Mutex<Attempt?>(nil)
     /// Touched on the queue alone.
     private nonisolated(unsafe) var staging: Staging?
+    /// Touched on the queue alone: where an earlier process was, until that has been looked at.
+    private nonisolated(unsafe) var known: StagingMark?
+    private let latest = Mutex<Staging?>(nil)
     private nonisolated(unsafe) var isDiscarded = false
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
         self.upload = upload
         self.backend = backend
         queue = SerialQueue(on: backend.files)
+        known = upload.bookmark.flatMap { try? StagingMark(text: $0.text) }
     }
 
     func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
@@ -30,7 +34,7 @@ final class EmbeddedUpload: UploadSession {
             switch step {
             case .sendWhole: sendWhole(attempt)
             case .open: open(attempt)
-            case .query: work(attempt) { .received(upTo: $0.offset) }
+            case .query: query(attempt)
             case .send(let range): send(range, attempt)
             }
         }
@@ -44,10 +48,15 @@ final class EmbeddedUpload: UploadSession {
     func discard() {
         queue.submit { [self] in
             isDiscarded = true
-            guard let staging else { return }
-            self.staging = nil
-            backend.remove(staging.file)
+            guard let file = staging?.file ?? known?.file else { return }
+            staging = nil
+            known = nil
+            backend.remove(file)
         }
+    }
+
+    func bookmark() async -> Bookmark? {
+        await latest.withLock { $0 }?.lastMark().flatMap { mark in try? mark.text }.map(Bookmark.init)
     }
 }
 
@@ -88,7 +97,7 @@ extension EmbeddedUpload {
     private func open(_ attempt: Attempt) {
         Task {
             do throws(StorageError) {
-                let file = try await backend.newFile()
+                let file = try await backend.newFile(for: upload.record?.id)
                 queue.submit { [self] in
                     stage(file)
                     attempt.answer(.opened())
@@ -102,13 +111,45 @@ extension EmbeddedUpload {
     /// One that was aborted may have been opened all the same; then the second file is not needed.
     private func stage(_ file: Int64) {
         guard staging == nil, !isDiscarded else { return backend.remove(file) }
-        staging = Staging(file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
+        let staging = Staging(file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
+        staging.placeMark()
+        known = nil
+        hold(staging)
+    }
+
+    private func hold(_ staging: Staging) {
+        self.staging = staging
+        latest.withLock { $0 = staging }
+    }
+
+    /// What an earlier process has written is trusted only as far as it is still what that has seen.
+    private func query(_ attempt: Attempt) {
+        queue.submit { [self] in
+            guard staging == nil else { return work(attempt) { .received(upTo: $0.offset) } }
+            do throws(StorageError) {
+                guard let known, let staging = try restored(known, attempt) else {
+                    return attempt.answer(.forgotten(.lostStaging(upload.reference)))
+                }
+                hold(staging)
+                self.known = nil
+                attempt.answer(.received(upTo: staging.offset))
+            } catch {
+                attempt.answer(.failed(error))
+            }
+        }
+    }
+
+    private func restored(_ mark: StagingMark, _ attempt: Attempt) throws(StorageError) -> Staging? {
+        try Staging(mark, path: backend.root.object(mark.file), upload.source, hashing: backend.hashing) {
+            !attempt.isAborted
+        }
     }
 
     private func send(_ range: Range<Int64>, _ attempt: Attempt) {
         guard range.upperBound == upload.source.size else {
             return work(attempt) { staging throws(StorageError) in
                 try staging.copy(range, while: { !attempt.isAborted })
+                staging.placeMark()
                 return .received(upTo: staging.offset)
             }
         }
@@ -145,7 +186,8 @@ extension EmbeddedUpload {
     private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: Attempt) {
         do throws(StorageError) { try upload.checkMD5(md5) } catch { return attempt.answer(.failed(error)) }
         let object = NewObject(
-            reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body)
+            reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
+            record: upload.record)
         backend.commit(object, if: attempt.mayCommit) { outcome in
             switch outcome {
             case .success(let stored?): attempt.answer(.completed(stored))
@@ -153,5 +195,12 @@ extension EmbeddedUpload {
             case .failure(let error): attempt.answer(.failed(error))
             }
         }
+    }
+}
+
+extension StorageError {
+    fileprivate static func lostStaging(_ reference: Reference) -> StorageError {
+        StorageError(
+            .unknown, "What was stored of the upload of \(reference.url) is not there any more, or is damaged.")
     }
 }

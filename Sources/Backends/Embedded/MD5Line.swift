@@ -41,7 +41,13 @@ final class MD5Line: Sendable {
     /// Touched on the queue alone.
     private nonisolated(unsafe) var checksum = Checksum()
 
-    init(on threads: WorkerThreads) { queue = SerialQueue(on: threads) }
+    init(on threads: WorkerThreads, after checksum: Checksum = Checksum()) {
+        queue = SerialQueue(on: threads)
+        self.checksum = checksum
+    }
+
+    /// Tells the state after all blocks so far, when they are hashed.
+    func state(_ tell: @escaping @Sendable ([UInt8]) -> Void) { queue.submit { [self] in tell(checksum.md5State) } }
 
     /// Takes the block over, and gives it back to its ring when it is hashed.
     func update(_ block: Block, count: Int) {

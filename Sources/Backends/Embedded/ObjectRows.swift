@@ -15,6 +15,8 @@ struct NewObject: Sendable {
     var md5: [UInt8]
     var crc32c: UInt32
     var body: Body
+    /// Of the task that makes it, to be kept as ended.
+    var record: TaskRecord?
 }
 
 // Objects as rows. Everything here runs within a transaction.
@@ -36,6 +38,9 @@ extension Database {
             try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.stored.value, file)
         }
         try insert(stored, bucket, file)
+        if let record = object.record {
+            try keep(record.ended(.succeeded(stored), at: now), place: EmbeddedBackend.place)
+        }
         return (stored, garbage)
     }
 

@@ -20,7 +20,11 @@ final class ObjectStore: Sendable {
     /// Touched on the reading thread alone.
     private nonisolated(unsafe) var readingDatabase: Database?
 
+    /// Touched on the thread alone: commits do not wait for the disk.
+    private nonisolated(unsafe) var isRelaxed = false
+
     private struct PendingWrite {
+        var isUrgent: Bool
         var apply: (Database) throws -> Void
         var finish: (StorageError?) -> Void
     }
@@ -44,14 +48,31 @@ final class ObjectStore: Sendable {
         do {
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
             try database.migrate(Schema.migrations)
-            var leftovers: [Int64] = []
-            try database.rows("SELECT id FROM files WHERE state <> 1") { leftovers.append(try $0.integer(0)) }
-            guard !leftovers.isEmpty else { return database }
-            for file in leftovers { unlink(root.object(file)) }
-            try database.run("DELETE FROM files WHERE state <> 1")
+            try sweep(database)
             return database
         } catch {
             throw .database(error)
+        }
+    }
+
+    /// What an upload had written is still wanted while its task has not ended.
+    private func sweep(_ database: Database) throws {
+        var leftovers: [Int64] = []
+        try database.rows(
+            """
+            SELECT id FROM files WHERE state <> 1
+            AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
+            """
+        ) { leftovers.append(try $0.integer(0)) }
+        for file in leftovers { unlink(root.object(file)) }
+        if !leftovers.isEmpty {
+            try database.transaction {
+                for file in leftovers { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+            }
+        }
+        for task in root.spooledTasks {
+            let sql = "SELECT 1 FROM tasks WHERE id = ? AND ended IS NULL"
+            if try database.first(sql, .text(task), map: { try $0.integer(0) }) == nil { unlink(root.spooled(task)) }
         }
     }
 
@@ -83,32 +104,34 @@ final class ObjectStore: Sendable {
 
     // MARK: - Writing
 
-    /// Returns when the change is on the disk.
+    /// Returns when the change is on the disk; one that is not urgent when it outlives the process.
     func write<Answer: Sendable>(
-        _ change: @escaping @Sendable (Database) throws -> Answer
+        isUrgent: Bool = true, _ change: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
-        let answer = await withCheckedContinuation { waiter in write(change) { waiter.resume(returning: $0) } }
+        let answer = await withCheckedContinuation { waiter in
+            write(isUrgent: isUrgent, change) { waiter.resume(returning: $0) }
+        }
         return try answer.get()
     }
 
     /// Tells, on the store's thread, when the change is on the disk.
     func write<Answer: Sendable>(
-        _ change: @escaping @Sendable (Database) throws -> Answer,
+        isUrgent: Bool = true, _ change: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) {
         let isFirst = pending.withLock { pending in
-            pending.append(Self.pendingWrite(change, finish))
+            pending.append(Self.pendingWrite(isUrgent, change, finish))
             return pending.count == 1
         }
         if isFirst { thread.submit { [self] in commit() } }
     }
 
     private static func pendingWrite<Answer>(
-        _ change: @escaping @Sendable (Database) throws -> Answer,
+        _ isUrgent: Bool, _ change: @escaping @Sendable (Database) throws -> Answer,
         _ finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) -> PendingWrite {
         var answer: Answer?
-        return PendingWrite { database in
+        return PendingWrite(isUrgent: isUrgent) { database in
             answer = try change(database)
         } finish: { error in
             let missing = StorageError(.internalError, "A write ended without a result.")
@@ -130,11 +153,18 @@ final class ObjectStore: Sendable {
     private func failure(of writes: [PendingWrite]) -> StorageError? {
         do {
             let database = try opened()
+            try relax(database, !writes.contains { $0.isUrgent })
             try database.transaction { for write in writes { try write.apply(database) } }
             return nil
         } catch {
             return .database(error)
         }
+    }
+
+    private func relax(_ database: Database, _ wanted: Bool) throws {
+        guard wanted != isRelaxed else { return }
+        try database.execute("PRAGMA synchronous = \(wanted ? "NORMAL" : "FULL")")
+        isRelaxed = wanted
     }
 
     private func opened() throws(StorageError) -> Database {

@@ -6,12 +6,16 @@ import Storage
 ///     lock              who holds it
 ///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects
 ///     objects/ID        the bytes of larger objects, one file each
+///     spool/TASK        the bytes of uploads that came in a message, until those have ended
 public final class Root: Sendable {
     public let path: String
     private let lock: OpenFile
 
     /// Why a root cannot be used, in a sentence that names it.
-    public struct Unusable: Error { public var message: String }
+    public struct Unusable: Error {
+        public var message: String
+        public var isInUse = false
+    }
 
     public init(_ path: String) throws(Unusable) {
         self.path = path
@@ -23,7 +27,8 @@ public final class Root: Sendable {
         }
         guard flock(lock.raw, LOCK_EX | LOCK_NB) == 0 else {
             throw Unusable(
-                message: "The root \(path) is in use by \(Self.holder(lock)); one process may have it at a time.")
+                message: "The root \(path) is in use by \(Self.holder(lock)); one process may have it at a time.",
+                isInUse: true)
         }
         ftruncate(lock.raw, 0)
         // Only for people to read: what counts is the lock, which no crash leaves behind.
@@ -33,7 +38,22 @@ public final class Root: Sendable {
 
     var database: String { path + "/storage.sqlite3" }
     var objects: String { path + "/objects" }
+    var spool: String { path + "/spool" }
+    func spooled(_ task: String) -> String { "\(spool)/\(task)" }
     func object(_ file: Int64) -> String { "\(objects)/\(file)" }
+
+    var spooledTasks: [String] {
+        guard let directory = opendir(spool) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
 
     private static func holder(_ lock: OpenFile) -> String {
         let text = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in

@@ -29,7 +29,21 @@ enum Schema {
                     generation INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
                     PRIMARY KEY (generation, key)) WITHOUT ROWID;
                 CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
-                """)
+                """),
+        Migration(
+            version: 2,
+            sql: """
+                CREATE TABLE tasks (
+                    id TEXT PRIMARY KEY, place TEXT NOT NULL, kind TEXT NOT NULL, number INTEGER NOT NULL,
+                    bucket TEXT NOT NULL, name BLOB NOT NULL, completed INTEGER NOT NULL, total INTEGER,
+                    request TEXT, bookmark TEXT,
+                    cacheControl TEXT, contentDisposition TEXT, contentEncoding TEXT, contentLanguage TEXT,
+                    contentType TEXT, customMetadata TEXT, md5Hash TEXT,
+                    ended INTEGER, outcome TEXT, error TEXT, generation INTEGER, metageneration INTEGER,
+                    timeCreated INTEGER, updated INTEGER, md5 BLOB, crc32c INTEGER) WITHOUT ROWID;
+                CREATE INDEX unfinished ON tasks (id) WHERE ended IS NULL;
+                ALTER TABLE files ADD COLUMN task TEXT;
+                """),
     ]
 
     /// What a file in `objects` is to the database.

@@ -1,12 +1,22 @@
 import EventLoop
 import Glibc
 import Storage
+import Synchronization
+
+/// Where an upload's file was, once: a later process goes on from there.
+struct StagingMark: Codable, Equatable {
+    var file: Int64
+    /// In bytes, like the two below of all before it.
+    var offset: Int64
+    var crc32c: UInt32
+    var md5: [UInt8]
+}
 
 /// The file that an upload is written to before it is an object, and the checksums of what is in it so far.
 ///
 /// One thread reads, writes and computes the CRC; another computes the MD5, the slowest of them, a few blocks
 /// behind. The system is told early to write back, so that the sync at the end finds little to do.
-final class Staging {
+final class Staging: @unchecked Sendable {
     private static let blockSize = 512 << 10
 
     let file: Int64
@@ -17,7 +27,8 @@ final class Staging {
     private let path: String
     private let source: UploadSource
     private let md5: MD5Line
-    private var checksum = Checksum()
+    private var checksum: Checksum
+    private let mark = Mutex<StagingMark?>(nil)
     private var writeback = Writeback()
     private var target: OpenFile?
     private var input: SourceFile?
@@ -27,7 +38,40 @@ final class Staging {
         self.file = file
         self.path = path
         self.source = source
+        checksum = Checksum()
         md5 = MD5Line(on: hashing)
+    }
+
+    /// Goes on where an earlier process was. Nil where the file does not have the bytes that it had then, or where
+    /// it may not go on any more.
+    init?(
+        _ mark: StagingMark, path: String, _ source: UploadSource, hashing: WorkerThreads, while mayGoOn: () -> Bool
+    ) throws(StorageError) {
+        guard let checksum = Checksum(md5State: mark.md5, crc32c: mark.crc32c, after: mark.offset),
+            let target = OpenFile(existing: path),
+            try Self.crc32c(of: target, mark.offset, path, mayGoOn) == mark.crc32c
+        else { return nil }
+        file = mark.file
+        offset = mark.offset
+        self.path = path
+        self.source = source
+        self.checksum = checksum
+        md5 = MD5Line(on: hashing, after: checksum)
+        self.mark.withLock { $0 = mark }
+    }
+
+    /// Where a later process may go on, as soon as it is known.
+    func placeMark() {
+        let (file, offset, crc32c) = (file, offset, crc32c)
+        md5.state { [self] state in
+            mark.withLock { $0 = StagingMark(file: file, offset: offset, crc32c: crc32c, md5: state) }
+        }
+    }
+
+    /// The last one that was placed; waits for it, on no thread.
+    func lastMark() async -> StagingMark? {
+        await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
+        return mark.withLock { $0 }
     }
 
     /// Goes on to the end of the range, or until it may not any more: `offset` tells.
@@ -40,7 +84,9 @@ final class Staging {
                 rebasing: block.bytes[..<min(Self.blockSize, Int(range.upperBound - offset))])
             do throws(StorageError) {
                 try read(into: bytes)
-                try storing { () throws(SystemError) in try target.write(UnsafeRawBufferPointer(bytes), at: offset) }
+                try storing(path) { () throws(SystemError) in
+                    try target.write(UnsafeRawBufferPointer(bytes), at: offset)
+                }
             } catch {
                 blocks.give(back: block)
                 throw error
@@ -55,7 +101,7 @@ final class Staging {
     /// Returns the MD5 once every byte is on the disk and the source is known to have stayed as it was.
     func finish(in directory: String) throws(StorageError) -> [UInt8] {
         let target = try openTarget()
-        try storing { () throws(SystemError) in
+        try storing(path) { () throws(SystemError) in
             try target.sync()
             let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
             guard fsync(directory.raw) == 0 else { throw .last }
@@ -77,7 +123,7 @@ final class Staging {
         if let target { return target }
         if case .file(let path, let identity) = source { input = try SourceFile(path, identity) }
         let flags = O_RDWR | (offset == 0 ? O_CREAT : 0)
-        let opened = try storing { () throws(SystemError) in try OpenFile(path, flags) }
+        let opened = try storing(path) { () throws(SystemError) in try OpenFile(path, flags) }
         target = opened
         return opened
     }
@@ -90,13 +136,23 @@ final class Staging {
         }
     }
 
-    private func storing<Result>(_ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
-        do throws(SystemError) {
-            return try body()
-        } catch  where error.code == ENOSPC || error.code == EDQUOT {
-            throw StorageError(.quotaExceeded, "There is no room left to store the upload: \(path): \(error.reason).")
-        } catch {
-            throw StorageError(.unknown, "The upload cannot be stored: \(path): \(error.reason).")
+    /// Nil where the file is shorter.
+    private static func crc32c(
+        of file: OpenFile, _ count: Int64, _ path: String, _ mayGoOn: () -> Bool
+    ) throws(StorageError) -> UInt32? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var checksum = Checksum()
+        var offset: Int64 = 0
+        while offset < count {
+            guard mayGoOn() else { return nil }
+            let piece = UnsafeMutableRawBufferPointer(
+                rebasing: buffer[..<Int(min(Int64(blockSize), count - offset))])
+            let read = try storing(path) { () throws(SystemError) in try file.read(into: piece, at: offset) }
+            guard read == piece.count else { return nil }
+            checksum.updateCRC(UnsafeRawBufferPointer(piece))
+            offset += Int64(read)
         }
+        return checksum.crc32c
     }
 }

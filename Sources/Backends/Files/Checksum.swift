@@ -9,6 +9,23 @@ struct Checksum: Sendable {
 
     init() { checksums_md5_init(&md5Context) }
 
+    /// Goes on where another one was. Nil for a state that no such number of bytes can give.
+    init?(md5State: [UInt8], crc32c: UInt32, after count: Int64) {
+        guard md5State.count == MemoryLayout<checksums_md5>.size else { return nil }
+        withUnsafeMutableBytes(of: &md5Context) { $0.copyBytes(from: md5State) }
+        guard md5Context.length == UInt64(clamping: count) else { return nil }
+        self.crc32c = crc32c
+    }
+
+    /// What the MD5 of more bytes needs to know of those before; good for this machine's kind alone.
+    var md5State: [UInt8] { withUnsafeBytes(of: md5Context) { Array($0) } }
+
+    /// For a CRC alone.
+    init(crc32c: UInt32) {
+        self.init()
+        self.crc32c = crc32c
+    }
+
     init(of bytes: [UInt8]) {
         self.init()
         bytes.withUnsafeBytes {

@@ -1,5 +1,17 @@
 import Glibc
 import Storage
+import Synchronization
+
+/// How far a download's file was, once: a later process goes on from there.
+struct LandingMark: Codable {
+    var generation: Int64
+    /// Of the name.
+    var number: Int
+    var inode: UInt64
+    /// In bytes, like the one below of all before it.
+    var offset: Int64
+    var crc32c: UInt32
+}
 
 /// The file that a download arrives in, beside the one that it becomes: that one is replaced in one moment, when
 /// all bytes are on the disk and have the checksum that they should have.
@@ -14,18 +26,36 @@ final class LandingFile {
     private(set) var offset: Int64 = 0
     private let target: LandingPlace
     private var generation: Int64?
+    private let task: String
     private var temporary: Temporary?
+    /// What an earlier process has left, until that has been looked at.
+    private var restored: LandingMark?
+    private let mark = Mutex<LandingMark?>(nil)
     private var file: OpenFile?
     private var checksum = Checksum()
     private var writeback = Writeback()
 
     private struct Temporary {
         let path: String
-        let inode: ino_t
-        let device: dev_t
+        let number: Int
+        let inode: UInt64
     }
 
-    init(for path: String) { target = LandingPlace(path: path) }
+    init(_ download: Download) {
+        target = LandingPlace(path: download.file)
+        task = download.task
+        guard download.isRestored else { return }
+        restored = download.bookmark.flatMap { try? LandingMark(text: $0.text) }
+        let number = restored?.number ?? 0
+        temporary = Temporary(
+            path: target.temporaryPath(for: task, number: number), number: number, inode: restored?.inode ?? 0)
+        generation = restored?.generation
+        offset = max(0, restored?.offset ?? 0)
+        mark.withLock { $0 = restored }
+    }
+
+    /// Where a later process may go on. From any thread.
+    var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
 
     /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
     /// it may not go on any more. Throws `unknown` that names path and reason.
@@ -44,6 +74,7 @@ final class LandingFile {
         checksum.updateCRC(bytes)
         offset += Int64(bytes.count)
         writeback.wrote(file, upTo: offset)
+        placeMark()
     }
 
     /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
@@ -79,8 +110,20 @@ final class LandingFile {
         park()
         if let temporary { unlink(temporary.path) }
         temporary = nil
+        restored = nil
         generation = nil
         offset = 0
+        placeMark()
+    }
+
+    private func placeMark() {
+        let now = generation.flatMap { generation in
+            temporary.map {
+                LandingMark(
+                    generation: generation, number: $0.number, inode: $0.inode, offset: offset, crc32c: checksum.crc32c)
+            }
+        }
+        mark.withLock { $0 = now }
     }
 
     private func opened() throws(StorageError) -> OpenFile {
@@ -112,24 +155,44 @@ final class LandingFile {
 
 extension LandingFile {
     private func create() throws(StorageError) {
-        let path = target.newTemporaryPath
-        let opened = try target.writing { () throws(SystemError) in
-            try OpenFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
-        }
+        let (number, opened) = try newFile(after: temporary.map(\.number))
         let status = try target.writing { () throws(SystemError) in try opened.status() }
-        temporary = Temporary(path: path, inode: status.st_ino, device: status.st_dev)
+        temporary = Temporary(
+            path: target.temporaryPath(for: task, number: number), number: number, inode: UInt64(status.st_ino))
+        restored = nil
         checksum = Checksum()
         (file, offset, writeback) = (opened, 0, Writeback())
+    }
+
+    /// Somebody may have put something else in the place of an earlier one.
+    private func newFile(after last: Int?) throws(StorageError) -> (number: Int, OpenFile) {
+        let first = last.map { $0 + 1 } ?? 0
+        for number in first..<first + 16 {
+            do throws(SystemError) {
+                let path = target.temporaryPath(for: task, number: number)
+                return (number, try OpenFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW))
+            } catch  where error.code == EEXIST {
+                continue
+            } catch {
+                throw target.unwritable(error)
+            }
+        }
+        throw target.unwritable(SystemError(code: EEXIST))
     }
 
     /// False where what was parked is not there any more.
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
         guard let temporary, let opened = try openAgain(temporary.path) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_ino == temporary.inode, status.st_dev == temporary.device
-        else { return false }
+        guard status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_ino) == temporary.inode else { return false }
         if status.st_size < offset { (offset, writeback) = (Int64(status.st_size), Writeback()) }
-        if try reread(opened, while: mayGoOn) { file = opened }
+        guard try reread(opened, while: mayGoOn) else { return true }
+        if let restored, restored.offset != offset || restored.crc32c != checksum.crc32c {
+            unlink(temporary.path)
+            return false
+        }
+        restored = nil
+        file = opened
         return true
     }
 

@@ -24,9 +24,9 @@ struct LandingPlace {
         }
     }
 
-    /// A new name in the same directory, hidden, and unknown to others.
-    var newTemporaryPath: String {
-        let end = "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".part"
+    /// A name in the same directory, hidden, and as unknown to others as the task is. There is another one for each number.
+    func temporaryPath(for task: String, number: Int) -> String {
+        let end = number == 0 ? ".\(task).part" : ".\(task).\(number).part"
         let room = max(0, longestName - end.utf8.count - 1)
         let start = (0..<4).lazy.compactMap { String(validating: name.utf8.prefix(room - $0), as: UTF8.self) }.first
         return "\(directory == "/" ? "" : directory)/.\(start ?? "")\(end)"

@@ -21,6 +21,16 @@ final class OpenFile: Sendable {
         raw = opened
     }
 
+    /// A regular file that is there already, and no link; nil otherwise.
+    convenience init?(existing path: String) {
+        do throws(SystemError) {
+            try self.init(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+            guard try status().st_mode & S_IFMT == S_IFREG else { return nil }
+        } catch {
+            return nil
+        }
+    }
+
     deinit { close(raw) }
 
     /// Reads until the buffer is full or the file ends; returns the number of bytes.

@@ -14,11 +14,17 @@ struct SourceFile {
         file = try Self.open(path)
         posix_fadvise(file.raw, 0, 0, POSIX_FADV_SEQUENTIAL)
         try checkUnchanged()
+        guard try Self.ends(of: file, identity.size, path) == identity.ends else {
+            throw changed("its first or its last bytes are others")
+        }
     }
 
     /// What the file is now. Throws like `init`.
     static func inspect(_ path: String) throws(StorageError) -> FileIdentity {
-        try identity(of: open(path), path)
+        let file = try open(path)
+        var identity = FileIdentity(try status(of: file, path))
+        identity.ends = try ends(of: file, identity.size, path)
+        return identity
     }
 
     /// Fills the buffer. A file that ends early has changed.
@@ -44,7 +50,7 @@ struct SourceFile {
 
     /// Looks at what was opened, and at what the path leads to now.
     func checkUnchanged() throws(StorageError) {
-        try compare(Self.identity(of: file, path))
+        try compare(FileIdentity(Self.status(of: file, path)))
         try checkEnd()
         var status = stat()
         guard stat(path, &status) == 0 else { throw changed("it was removed") }
@@ -66,13 +72,14 @@ struct SourceFile {
     }
 
     private func compare(_ now: FileIdentity) throws(StorageError) {
-        guard now.inode == identity.inode, now.device == identity.device else {
+        guard now.inode == identity.inode else {
             throw changed("another file took its place")
         }
         guard now.size == identity.size else {
             throw changed("its size went from \(identity.size) to \(now.size) bytes")
         }
-        guard now == identity else { throw changed("it was written to") }
+        guard now.modifiedSeconds == identity.modifiedSeconds, now.modifiedNanoseconds == identity.modifiedNanoseconds
+        else { throw changed("it was written to") }
     }
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
@@ -86,7 +93,7 @@ struct SourceFile {
         }
     }
 
-    private static func identity(of file: OpenFile, _ path: String) throws(StorageError) -> FileIdentity {
+    private static func status(of file: OpenFile, _ path: String) throws(StorageError) -> stat {
         let status: stat
         do throws(SystemError) {
             status = try file.status()
@@ -96,7 +103,24 @@ struct SourceFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .file(path, "is not a regular file but \(kind(of: status.st_mode))")
         }
-        return FileIdentity(status)
+        return status
+    }
+
+    /// Of a file that became shorter it is the CRC32C of what is left.
+    private static func ends(of file: OpenFile, _ size: Int64, _ path: String) throws(StorageError) -> UInt32 {
+        let block: Int64 = 4096
+        var checksum = Checksum()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(block), alignment: 1)
+        defer { buffer.deallocate() }
+        for offset in size > block ? [0, size - block] : [0] {
+            do throws(SystemError) {
+                let count = try file.read(into: buffer, at: offset)
+                checksum.updateCRC(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            } catch {
+                throw .file(path, "cannot be read: \(error.reason)")
+            }
+        }
+        return checksum.crc32c
     }
 
     /// What is not a regular file, for people.
@@ -115,7 +139,6 @@ extension FileIdentity {
     fileprivate init(_ status: stat) {
         self.init(
             size: Int64(status.st_size), modifiedSeconds: Int64(status.st_mtim.tv_sec),
-            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino),
-            device: UInt64(status.st_dev))
+            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino), ends: 0)
     }
 }

@@ -26,7 +26,7 @@ final class RemoteDownload: DownloadSession {
         self.download = download
         self.backend = backend
         queue = SerialQueue(on: backend.downloading)
-        landing = LandingFile(for: download.file)
+        landing = LandingFile(download)
     }
 
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {
@@ -48,6 +48,9 @@ final class RemoteDownload: DownloadSession {
         latest.attempt.abort()
         if latest.attempt.isAborted { latest.task.cancel() }
     }
+
+    /// Its mark may be asked for on any thread.
+    func bookmark() async -> Bookmark? { landing.bookmark }
 
     func discard() {
         abort()

@@ -31,6 +31,13 @@ final class RemoteSource: Sendable {
         self.threads = threads
     }
 
+    /// The CRC of so many first bytes, which an earlier process has read.
+    func know(_ crc32c: UInt32, upTo end: Int64) {
+        passed.withLock { $0 = Passed(checksum: Checksum(crc32c: crc32c), end: end) }
+    }
+
+    var known: (crc32c: UInt32, end: Int64) { passed.withLock { ($0.checksum.crc32c, $0.end) } }
+
     /// Why a body that was read ended early.
     var failure: StorageError? { fault.withLock { $0 } }
 

@@ -3,6 +3,16 @@ import HTTP
 import Storage
 import Synchronization
 
+/// The server's session of an upload, once: a later process goes on with it.
+private struct SessionMark: Codable {
+    /// A bearer secret.
+    var url: String
+    var granularity: Int64
+    /// Of all bytes before `end`.
+    var crc32c: UInt32
+    var end: Int64
+}
+
 /// One upload to a remote engine. What the server says of where it is counts, never what was sent.
 ///
 /// A step that is told to stop ends at once, but for one that may have completed the upload: then the server is
@@ -24,6 +34,22 @@ final class RemoteUpload: UploadSession {
         self.upload = upload
         self.backend = backend
         source = RemoteSource(upload.source, on: backend.files)
+        guard upload.isRestored else { return }
+        // Nobody knows what the earlier process had sent.
+        mayBeStored = true
+        guard let mark = upload.bookmark.flatMap({ try? SessionMark(text: $0.text) }),
+            backend.endpoint.allows(mark.url), (0...upload.source.size).contains(mark.end)
+        else { return }
+        session = ResumableSession(url: mark.url, granularity: mark.granularity)
+        source.know(mark.crc32c, upTo: mark.end)
+    }
+
+    func bookmark() async -> Bookmark? {
+        guard let session = await session else { return nil }
+        let known = source.known
+        let mark = SessionMark(
+            url: session.url, granularity: session.granularity, crc32c: known.crc32c, end: known.end)
+        return (try? mark.text).map(Bookmark.init)
     }
 
     func perform(_ step: UploadMachine.Step) async -> Answer {

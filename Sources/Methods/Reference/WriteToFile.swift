@@ -18,7 +18,7 @@ struct WriteToFile: RPCMethod {
 
     func run(in request: Request<Session>) async throws -> Started<DownloadCourse> {
         let session = request.context
-        let task = try session.transfers.download(reference, to: file, tokens: session.tokens)
+        let task = try await session.transfers.download(reference, to: file, tokens: session.tokens)
         return try await start.start(task, in: request)
     }
 

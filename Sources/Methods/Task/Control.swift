@@ -31,7 +31,7 @@ struct Resume<Course: TransferCourse>: TaskMethod, PromptMethod {
 
     func run(in request: Request<Session>) throws -> JSON {
         let task = try Course.tasks(of: request.context.transfers).task(task)
-        return accepted(task.resume(), task)
+        return accepted(task.resume(tokens: request.context.tokens), task)
     }
 }
 
@@ -42,7 +42,19 @@ struct Cancel<Course: TransferCourse>: TaskMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let task = try Course.tasks(of: request.context.transfers).task(task)
-        return accepted(try await task.cancel(), task)
+        return accepted(try await task.cancel(tokens: request.context.tokens), task)
+    }
+}
+
+/// `…Task/forget`: a task that has ended is not listed any more.
+struct Forget<Course: TransferCourse>: TaskMethod {
+    static var name: String { "\(Course.kind)Task/forget" }
+    let task: String
+
+    func run(in request: Request<Session>) async throws -> JSON {
+        let tasks = Course.tasks(of: request.context.transfers)
+        let task = try tasks.task(task)
+        return accepted(await tasks.forget(task), task)
     }
 }
 

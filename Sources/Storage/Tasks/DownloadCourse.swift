@@ -11,10 +11,14 @@ public struct DownloadCourse: TaskCourse {
     public typealias Answer = DownloadAnswer
 
     public static let kind = TaskKind.download
+    public static let stepWorthKeeping: Int64 = 8 << 20
+
+    public static func isOpening(_ step: Step) -> Bool { false }
 
     public private(set) var progress = Progress.unknown
 
-    public init() {}
+    /// Begins with what arrived in an earlier process.
+    public init(_ progress: Progress = .unknown) { self.progress = progress }
 
     public var nextStep: Step { .fetch }
 

@@ -6,6 +6,10 @@ public protocol TaskCourse: Equatable, Sendable {
     associatedtype Answer: Equatable, Sendable
 
     static var kind: TaskKind { get }
+    /// After so many bytes of progress it is worth keeping where the task is.
+    static var stepWorthKeeping: Int64 { get }
+    /// What it leaves with the engine has to be known before anything else is done.
+    static func isOpening(_ step: Step) -> Bool
 
     var nextStep: Step { get }
     /// Its completedUnitCount never goes back, unless there is less in all.

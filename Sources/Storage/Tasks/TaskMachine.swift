@@ -30,11 +30,7 @@ public struct TaskMachine<Course: TaskCourse>: Equatable, Sendable {
 
     public enum Intent: Equatable, Sendable { case pause, goOn, cancel }
 
-    public enum Outcome: Equatable, Sendable {
-        case succeeded(ObjectMetadata)
-        case cancelled
-        case failed(StorageError)
-    }
+    public typealias Outcome = TaskOutcome
 
     public private(set) var state = State.ready
     private(set) var course: Course
@@ -46,6 +42,18 @@ public struct TaskMachine<Course: TaskCourse>: Equatable, Sendable {
     public init(_ course: Course, patience: Duration = .seconds(600), seed: UInt64 = 0) {
         self.course = course
         self.patience = Patience(limit: patience, seed: seed)
+    }
+
+    /// One that was under way in an earlier process, and waits to be resumed.
+    public init(restored course: Course, patience: Duration = .seconds(600), seed: UInt64 = 0) {
+        self.init(course, patience: patience, seed: seed)
+        state = .paused
+    }
+
+    /// One that ended in an earlier process.
+    public init(_ course: Course, ended outcome: Outcome) {
+        self.init(course)
+        state = .ended(outcome)
     }
 
     public mutating func handle(_ event: Event) -> [Effect] {

@@ -35,7 +35,7 @@ public enum TaskState: String, CaseIterable, Sendable {
 public struct Progress: Equatable, Sendable {
     public var completedUnitCount: Int64
     public var totalUnitCount: Int64
-    private var totalIsKnown = true
+    public private(set) var totalIsKnown = true
 
     public init(completedUnitCount: Int64, totalUnitCount: Int64) {
         self.completedUnitCount = completedUnitCount

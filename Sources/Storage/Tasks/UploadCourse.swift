@@ -28,13 +28,18 @@ public struct UploadCourse: TaskCourse {
     }
 
     public static let kind = TaskKind.upload
+    /// Every acknowledgement.
+    public static let stepWorthKeeping: Int64 = 1
+
+    public static func isOpening(_ step: Step) -> Bool { step == .open }
 
     /// In bytes.
     public let size: Int64
     /// Bytes that the engine has acknowledged; never goes back, even when the engine forgets some.
     public private(set) var acknowledged: Int64 = 0
 
-    private let oneRequest: Bool
+    /// Everything goes in one request.
+    public let isWhole: Bool
     private var chunk: NextChunk
     private var offset: Int64 = 0
     private var isOpen = false
@@ -44,14 +49,23 @@ public struct UploadCourse: TaskCourse {
 
     public init(size: Int64, oneRequest: Bool = false, chunks: ChunkSizes) {
         self.size = size
-        self.oneRequest = oneRequest
+        isWhole = oneRequest
         self.chunk = NextChunk(chunks)
+    }
+
+    /// As an earlier process left it: with so many bytes acknowledged, and perhaps opened.
+    public func restored(acknowledged: Int64, isOpen: Bool) -> UploadCourse {
+        var course = self
+        course.acknowledged = min(max(acknowledged, 0), max(size, 0))
+        course.isOpen = isOpen
+        course.offsetIsCertain = !isOpen
+        return course
     }
 
     public var progress: Progress { Progress(completedUnitCount: acknowledged, totalUnitCount: size) }
 
     public var nextStep: Step {
-        if oneRequest { return .sendWhole }
+        if isWhole { return .sendWhole }
         if !isOpen { return .open }
         if !offsetIsCertain { return .query }
         return .send(offset..<(size - offset > chunk.size ? offset + chunk.size : size))

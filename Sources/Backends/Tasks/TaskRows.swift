@@ -1,0 +1,132 @@
+import Database
+import FoundationEssentials
+import Storage
+
+// Tasks as rows. Everything here runs within a transaction.
+extension Database {
+    /// A task that has ended stays as it is.
+    func keep(_ record: TaskRecord, place: String) throws {
+        var ending = Ending()
+        var request: String?, bookmark: String?
+        switch record.stage {
+        case .unfinished(let asked, let mark): (request, bookmark) = (try asked.text, mark?.text)
+        case .ended(let outcome, let time): ending = try Ending(outcome, time)
+        }
+        let stored = ending.stored
+        let settable = stored?.settable ?? record.metadata
+        let content = ContentProperty.allCases.map { Value.text(settable.content[$0]) }
+        try run(
+            """
+            INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET completed = excluded.completed, total = excluded.total,
+            request = excluded.request, bookmark = excluded.bookmark, cacheControl = excluded.cacheControl,
+            contentDisposition = excluded.contentDisposition, contentEncoding = excluded.contentEncoding,
+            contentLanguage = excluded.contentLanguage, contentType = excluded.contentType,
+            customMetadata = excluded.customMetadata, ended = excluded.ended, outcome = excluded.outcome,
+            error = excluded.error, generation = excluded.generation, metageneration = excluded.metageneration,
+            timeCreated = excluded.timeCreated, updated = excluded.updated, md5 = excluded.md5,
+            crc32c = excluded.crc32c WHERE tasks.ended IS NULL
+            """,
+            .text(record.id), .text(place), .text(record.kind.rawValue), .integer(record.number),
+            .text(record.reference.bucket), .name(record.reference), .integer(record.progress.completedUnitCount),
+            .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil), .text(request),
+            .text(bookmark), content[0], content[1], content[2], content[3], content[4],
+            .text(try settable.custom.text), .text(record.md5Hash), .integer(ending.time), .text(ending.outcome),
+            .text(ending.error), .integer(stored?.generation), .integer(stored?.metageneration),
+            .integer(stored?.timeCreated.microseconds), .integer(stored?.updated.microseconds), .blob(stored?.md5),
+            .integer(stored?.crc32c.map(Int64.init)))
+    }
+
+    /// Throws at the first row that is none of these.
+    func tasks(place: String) throws -> [TaskRecord] {
+        var records: [TaskRecord] = []
+        try rows("SELECT * FROM tasks WHERE place = ?", .text(place)) { records.append(try TaskRecord($0)) }
+        return records
+    }
+
+    func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = ?", .text(id)) }
+}
+
+/// How a task ended, in columns.
+private struct Ending {
+    var time: Int64?
+    var outcome: String?
+    var error: String?
+    var stored: ObjectMetadata?
+
+    init() {}
+
+    init(_ outcome: TaskOutcome, _ time: Timestamp) throws {
+        self.time = time.microseconds
+        switch outcome {
+        case .succeeded(let metadata): (self.outcome, stored) = ("success", metadata)
+        case .cancelled: self.outcome = "cancelled"
+        case .failed(let failure): (self.outcome, error) = ("failed", try failure.text)
+        }
+    }
+}
+
+// MARK: - Reading
+
+/// A row that does not say what it should.
+private struct Unreadable: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension TaskRecord {
+    fileprivate init(_ row: borrowing Row) throws {
+        let id = try row.text(0)
+        guard let kind = TaskKind(rawValue: try row.text(2)),
+            let name = String(validating: try row.blob(5), as: UTF8.self)
+        else { throw Unreadable(description: "the row of task \(id) cannot be read") }
+        let reference = try Reference(bucket: try row.text(4), path: name)
+        let completed = try row.integer(6)
+        let progress = try row.integerOrNil(7).map {
+            Progress(completedUnitCount: min(max(completed, 0), $0), totalUnitCount: max($0, 0))
+        }
+        var settable = SettableMetadata()
+        for (index, property) in ContentProperty.allCases.enumerated() {
+            settable.content[property] = try row.textOrNil(10 + index)
+        }
+        settable.custom = try row.textOrNil(15).map { try .init(text: $0) } ?? [:]
+        self.init(
+            id: id, kind: kind, number: try row.integer(3), reference: reference, progress: progress ?? .unknown,
+            metadata: settable, md5Hash: try row.textOrNil(16), stage: .ended(.cancelled, at: .now))
+        stage = try stage(row)
+    }
+
+    private func stage(_ row: borrowing Row) throws -> Stage {
+        guard let time = try row.integerOrNil(17).map(Timestamp.init(microseconds:)) else {
+            return .unfinished(try TaskRequest(text: row.text(8)), try row.textOrNil(9).map(Bookmark.init))
+        }
+        switch try row.text(18) {
+        case "success": return .ended(.succeeded(try stored(row)), at: time)
+        case "failed": return .ended(.failed(try StorageError(text: row.text(19))), at: time)
+        default: return .ended(.cancelled, at: time)
+        }
+    }
+
+    private func stored(_ row: borrowing Row) throws -> ObjectMetadata {
+        ObjectMetadata(
+            reference: reference, generation: try row.integer(20), metageneration: try row.integer(21),
+            size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer(22)),
+            updated: Timestamp(microseconds: try row.integer(23)), md5: try row.blobOrNil(24),
+            crc32c: try row.integerOrNil(25).map { UInt32(truncatingIfNeeded: $0) }, settable: metadata)
+    }
+}
+
+// MARK: - As JSON
+
+extension Encodable {
+    /// As JSON.
+    var text: String { get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } }
+}
+
+extension Decodable {
+    init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+}
+
+extension [String: String] {
+    /// Nil where there is nothing.
+    fileprivate var text: String? { get throws { isEmpty ? nil : try (self as any Encodable).text } }
+}

@@ -1,0 +1,80 @@
+import Database
+import EventLoop
+import Glibc
+import Storage
+
+/// The service's own tasks, kept in a root beside the objects, if there are any.
+public struct TaskTable: TaskArchive {
+    private let root: Root
+    private let store: ObjectStore
+    /// Which engine's they are: tasks of another one are left alone.
+    private let place: String
+    private let files: WorkerThreads
+
+    init(_ root: Root, _ store: ObjectStore, place: String, files: WorkerThreads) {
+        self.root = root
+        self.store = store
+        self.place = place
+        self.files = files
+    }
+
+    /// For an engine that keeps its objects elsewhere.
+    public init(_ root: Root, place: String) {
+        self.init(root, ObjectStore(root), place: place, files: WorkerThreads("spool", limit: 2))
+    }
+
+    public func records() async throws(StorageError) -> [TaskRecord] {
+        try await store.write { [place] in try $0.tasks(place: place) }
+    }
+
+    public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
+        try await store.write(isUrgent: isUrgent) { [place] in try $0.keep(record, place: place) }
+    }
+
+    public func forget(_ tasks: [String]) async throws(StorageError) {
+        try await store.write(isUrgent: false) { for task in tasks { try $0.forgetTask(task) } }
+    }
+
+    public func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {
+        let path = root.spooled(task)
+        let result = await files.run { [root] in
+            Result { () throws(StorageError) in
+                try Self.write(bytes, to: path, in: root.spool)
+                return try SourceFile.inspect(path)
+            }
+        }
+        return (path, try result.get())
+    }
+
+    public func unspool(_ task: String) {
+        files.submit { [root] in unlink(root.spooled(task)) }
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String, in directory: String) throws(StorageError) {
+        try storing(path) { () throws(SystemError) in
+            guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw .last }
+            let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+            let outcome = bytes.withUnsafeBytes { bytes in
+                Result { () throws(SystemError) in
+                    try file.write(bytes, at: 0)
+                    try file.sync()
+                    let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
+                    guard fsync(directory.raw) == 0 else { throw .last }
+                }
+            }
+            if case .failure = outcome { unlink(path) }
+            try outcome.get()
+        }
+    }
+}
+
+/// Runs what writes to a file of the root; what fails is told as the upload's failure.
+func storing<Result>(_ path: String, _ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
+    do throws(SystemError) {
+        return try body()
+    } catch  where error.code == ENOSPC || error.code == EDQUOT {
+        throw StorageError(.quotaExceeded, "There is no room left to store the upload: \(path): \(error.reason).")
+    } catch {
+        throw StorageError(.unknown, "The upload cannot be stored: \(path): \(error.reason).")
+    }
+}

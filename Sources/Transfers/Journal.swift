@@ -1,0 +1,124 @@
+import EventLoop
+import Storage
+
+/// Where the service keeps its tasks, so that they outlive the process.
+public struct Journal: Sendable {
+    let archive: any TaskArchive
+    /// The archive is the engine's own: what an upload ends with is kept together with its object.
+    let isEngines: Bool
+    /// Told in a sentence what could not be kept. The tasks go on.
+    let complain: @Sendable (String) -> Void
+
+    public init(_ archive: any TaskArchive, isEngines: Bool, complain: @escaping @Sendable (String) -> Void = { _ in })
+    {
+        self.archive = archive
+        self.isEngines = isEngines
+        self.complain = complain
+    }
+}
+
+/// One task's page in the journal: the newest state counts, and one record is on its way at a time.
+@Loop
+final class JournalPage {
+    private struct Entry {
+        var progress: Progress
+        var bookmark: @Loop () async -> Bookmark?
+    }
+
+    private(set) var record: TaskRecord
+    private let journal: Journal
+    private var request: TaskRequest
+    /// What there is only in memory.
+    private var bytes: [UInt8]?
+    /// One that is not yet gets its record only when it has to wait.
+    private(set) var isKept: Bool
+    private var waiting: Entry?
+    private var isWriting = false
+    private let idle = Waiters()
+
+    /// `bytes` are those of an upload that came with a message.
+    init(_ journal: Journal, _ record: TaskRecord, _ request: TaskRequest, bytes: [UInt8]? = nil, isKept: Bool = false)
+    {
+        self.journal = journal
+        self.record = record
+        self.request = request
+        self.bytes = bytes
+        self.isKept = isKept
+    }
+
+    /// Nothing that relies on it happens before it returns. Throws where the task cannot be kept.
+    func begin() async throws(StorageError) {
+        try await spool()
+        try await journal.archive.keep(record, isUrgent: true)
+        isKept = true
+    }
+
+    /// What an upload goes on from: the file that its bytes are in now.
+    var source: (path: String, FileIdentity)? { request.identity.map { (request.file, $0) } }
+
+    /// Soon on its way, unless something newer is by then.
+    func keep(_ progress: Progress, _ bookmark: @escaping @Loop () async -> Bookmark?) {
+        waiting = Entry(progress: progress, bookmark: bookmark)
+        guard !isWriting else { return }
+        isWriting = true
+        Task {
+            while let entry = waiting {
+                waiting = nil
+                await write(entry)
+            }
+            isWriting = false
+            idle.wakeAll()
+        }
+    }
+
+    /// Returns when all that was to be kept is.
+    func settled() async {
+        while isWriting { do { try await idle.wait() } catch { return } }
+    }
+
+    /// Returns when it is kept how the task ended.
+    func end(_ outcome: TaskOutcome, _ progress: Progress, at time: Timestamp) async {
+        waiting = nil
+        await settled()
+        record.progress = progress
+        if !isKeptByEngine(outcome) { await keep(record.ended(outcome, at: time), isUrgent: true) }
+        if request.isSpooled { journal.archive.unspool(record.id) }
+    }
+
+    /// Whether nothing is left to do but to tell.
+    func isDone(after outcome: TaskOutcome) -> Bool { isKeptByEngine(outcome) && !isKept }
+
+    private func isKeptByEngine(_ outcome: TaskOutcome) -> Bool {
+        if case .succeeded = outcome { journal.isEngines && record.kind == .upload } else { false }
+    }
+
+    private func write(_ entry: Entry) async {
+        let bookmark = await entry.bookmark()
+        let isFirst = !isKept
+        record.progress = entry.progress
+        do throws(StorageError) {
+            if isFirst { try await spool() }
+            record.stage = .unfinished(request, bookmark)
+            try await journal.archive.keep(record, isUrgent: isFirst)
+            isKept = true
+        } catch {
+            journal.complain("Task \(record.id) would not survive a restart now: \(error.message)")
+        }
+    }
+
+    private func keep(_ record: TaskRecord, isUrgent: Bool) async {
+        do throws(StorageError) {
+            try await journal.archive.keep(record, isUrgent: isUrgent)
+        } catch {
+            journal.complain("It could not be kept how task \(record.id) ended: \(error.message)")
+        }
+    }
+
+    private func spool() async throws(StorageError) {
+        guard let bytes else { return }
+        let (path, identity) = try await journal.archive.spool(bytes, for: record.id)
+        (request.file, request.identity, request.isSpooled) = (path, identity, true)
+        self.bytes = nil
+        record.stage = .unfinished(request, nil)
+    }
+}

@@ -1,0 +1,48 @@
+import EventLoop
+import Storage
+
+extension Transfers {
+    /// A task that downloads to a local file; it waits for `start`.
+    public func download(
+        _ reference: Reference, to file: String, tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) -> DownloadTask {
+        let reference = try reference.checkedAsObject("has no bytes")
+        let patience = settings.maxDownloadRetryTime
+        let request = TaskRequest(
+            file: file, patience: patience, hasOwnTokens: await tokens?.isPersonal() ?? false)
+        let record = TaskRecord(
+            id: .newTask, kind: .download, number: downloads.newNumber(), reference: reference, progress: .unknown,
+            stage: .unfinished(request, nil))
+        let page = journal.map { JournalPage($0, record, request) }
+        let session: Session<DownloadCourse>
+        do throws(StorageError) {
+            try await page?.begin()
+            let caller = caller(tokens, patience)
+            session = Session(
+                backend.beginDownload(Download(reference: reference, file: file, task: record.id, caller: caller)))
+        } catch {
+            session = Session(failing: error)
+        }
+        let machine = DownloadMachine(patience: .seconds(patience), seed: .random(in: .min ... .max))
+        return downloads.make(TransferPlan(record, machine, .open(session), arriving, page))
+    }
+
+    /// From an earlier process.
+    func restore(
+        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in journal: Journal
+    ) -> DownloadTask {
+        var download = Download(
+            reference: record.reference, file: request.file, task: record.id, caller: caller(nil, request.patience))
+        download.isRestored = true
+        download.bookmark = bookmark
+        let machine = DownloadMachine(
+            restored: DownloadCourse(record.progress), patience: .seconds(request.patience),
+            seed: .random(in: .min ... .max))
+        let line = Line<DownloadCourse>.known { [backend] tokens in
+            download.caller.tokens = tokens
+            return Session(backend.beginDownload(download))
+        }
+        let page = JournalPage(journal, record, request, isKept: true)
+        return downloads.make(TransferPlan(record, machine, line, arriving, page))
+    }
+}

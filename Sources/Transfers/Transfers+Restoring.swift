@@ -1,0 +1,61 @@
+import EventLoop
+import Storage
+
+/// What becomes of the tasks of an earlier process that had not ended.
+public enum UnfinishedTasks: String, CaseIterable, Sendable {
+    /// They go on, but for those that need a client's own tokens.
+    case resume
+    /// They wait to be resumed.
+    case pause
+    /// They are cancelled, and nobody hears of them any more.
+    case forget
+}
+
+extension Transfers {
+    /// Makes the tasks that the journal knows, once, before any others. `tokens` are for those that go on by themselves.
+    public func restore(_ wish: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
+        guard let journal else { return }
+        var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
+        for record in try await journal.archive.records().sorted(by: { $0.number < $1.number }) {
+            switch record.stage {
+            case .ended(let outcome, let time): ended.append((record, outcome, time))
+            case .unfinished(let request, let bookmark):
+                switch record.kind {
+                case .upload:
+                    let task: UploadTask? = restore(record, request, bookmark, in: journal)
+                    if let task { try await settle(task, wish, request, tokens, in: uploads) }
+                case .download:
+                    let task: DownloadTask = restore(record, request, bookmark, in: journal)
+                    try await settle(task, wish, request, tokens, in: downloads)
+                }
+            }
+        }
+        for (record, outcome, _) in ended.sorted(by: { $0.at < $1.at }) { remember(record, outcome) }
+    }
+
+    private func settle<Course>(
+        _ task: TransferTask<Course>, _ wish: UnfinishedTasks, _ request: TaskRequest, _ tokens: (any TokenSource)?,
+        in list: TaskList<Course>
+    ) async throws {
+        switch wish {
+        case .pause: return
+        case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens) }
+        case .forget:
+            _ = try await task.cancel(tokens: tokens)
+            _ = await list.forget(task)
+        }
+    }
+
+    private func remember(_ record: TaskRecord, _ outcome: TaskOutcome) {
+        switch record.kind {
+        case .upload:
+            let size = record.progress.totalUnitCount
+            let course = UploadCourse(size: size, chunks: backend.chunkSizes)
+                .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
+            uploads.make(TransferPlan(record, UploadMachine(course, ended: outcome), .over, large))
+        case .download:
+            let course = DownloadCourse(record.progress)
+            downloads.make(TransferPlan(record, DownloadMachine(course, ended: outcome), .over, arriving))
+        }
+    }
+}

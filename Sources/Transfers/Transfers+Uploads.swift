@@ -1,0 +1,142 @@
+import EventLoop
+import FoundationEssentials
+import Storage
+
+extension Transfers {
+    /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
+    public func upload(
+        _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+    ) async throws -> UploadTask {
+        let settings = settings
+        while bytesInMemory > Self.memoryLimit { try await room.wait() }
+        return try await create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
+    }
+
+    /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
+    public func upload(
+        file path: String, to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+    ) async throws -> UploadTask {
+        let settings = settings
+        let source: UploadSource, failure: StorageError?
+        do throws(StorageError) {
+            (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)
+        } catch {
+            (source, failure) = (.data([]), error)
+        }
+        try Task.checkCancellation()
+        return try await create(
+            source, reference, change, settings, tokens, contentTypeFrom: [path, reference.name], failing: failure)
+    }
+
+    private func create(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
+        _ tokens: (any TokenSource)?, contentTypeFrom names: [String], failing error: StorageError? = nil
+    ) async throws(StorageError) -> UploadTask {
+        let reference = try reference.checkedAsObject("cannot be written")
+        var metadata = SettableMetadata()
+        metadata.content[.contentType] =
+            names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
+        try metadata.apply(change.withoutRemovals)
+        var upload = Upload(
+            reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
+            caller: caller(tokens, settings.maxUploadRetryTime))
+        let course = course(of: upload, chunkSize: settings.uploadChunkSizeBytes)
+        let request = TaskRequest(source, settings, hasOwnTokens: await tokens?.isPersonal() ?? false)
+        let record = TaskRecord(
+            id: .newTask, kind: .upload, number: uploads.newNumber(), reference: reference, progress: course.progress,
+            metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
+        var failure = error
+        let page = journal.map { JournalPage($0, record, request, bytes: source.bytes) }
+        if let page {
+            upload.record = record
+            if failure == nil { failure = await keep(&upload, page, isWhole: course.isWhole) }
+        }
+        let machine = UploadMachine(
+            course, patience: .seconds(settings.maxUploadRetryTime), seed: .random(in: .min ... .max))
+        let session = failure.map { Session(failing: $0) } ?? Session(backend.beginUpload(upload))
+        return uploads.make(
+            TransferPlan(
+                record, bytesInMemory: upload.source.bytes?.count ?? 0, machine, .open(session), places(of: course),
+                page))
+    }
+
+    /// Bytes that one request takes are kept only when they have to wait. Others go on from the disk.
+    private func keep(_ upload: inout Upload, _ page: JournalPage, isWhole: Bool) async -> StorageError? {
+        if isWhole, upload.source.bytes != nil { return nil }
+        do throws(StorageError) {
+            try await page.begin()
+        } catch {
+            return error
+        }
+        if let (path, identity) = page.source { upload.source = .file(path: path, identity) }
+        return nil
+    }
+
+    private func course(of upload: Upload, chunkSize: Int64?) -> UploadCourse {
+        let size = upload.source.size
+        return UploadCourse(
+            size: size, oneRequest: size <= backend.oneRequestLimit && size <= chunkSize ?? .max,
+            chunks: chunkSize.map(ChunkSizes.fixed) ?? backend.chunkSizes)
+    }
+
+    private func places(of course: UploadCourse) -> Places { course.isWhole ? small : large }
+}
+
+// MARK: - From an earlier process
+
+extension Transfers {
+    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in journal: Journal)
+        -> UploadTask?
+    {
+        guard let identity = request.identity else { return nil }
+        var upload = Upload(
+            reference: record.reference, source: .file(path: request.file, identity), metadata: record.metadata,
+            expectedMD5: record.md5Hash, caller: caller(nil, request.patience))
+        upload.record = record
+        upload.isRestored = true
+        upload.bookmark = bookmark
+        let course = course(of: upload, chunkSize: request.chunkSize)
+            .restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
+        let machine = UploadMachine(
+            restored: course, patience: .seconds(request.patience), seed: .random(in: .min ... .max))
+        let line = Line<UploadCourse>.known { [backend] tokens in
+            upload.caller.tokens = tokens
+            return Session(backend.beginUpload(upload))
+        }
+        let page = JournalPage(journal, record, request, isKept: true)
+        return uploads.make(TransferPlan(record, machine, line, places(of: course), page))
+    }
+}
+
+extension TaskRequest {
+    fileprivate init(_ source: UploadSource, _ settings: Settings, hasOwnTokens: Bool) {
+        self.init(
+            file: "", patience: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
+            hasOwnTokens: hasOwnTokens)
+        if case .file(let path, let identity) = source { (file, self.identity) = (path, identity) }
+    }
+}
+
+extension UploadSource {
+    /// What is held in memory; nil for a file.
+    fileprivate var bytes: [UInt8]? {
+        switch self {
+        case .data(let bytes): bytes
+        case .file: nil
+        }
+    }
+}
+
+extension String {
+    /// 122 random bits.
+    static var newTask: String { UUID().uuidString.lowercased() }
+}
+
+extension MetadataChange {
+    /// An upload begins with nothing: there a nil is the same as nothing said.
+    fileprivate var withoutRemovals: MetadataChange {
+        var change = self
+        change.content = content.filter { $0.value != nil }
+        return change
+    }
+}
