@@ -5,8 +5,9 @@ extension Transfers {
     /// A task that downloads to a local file; it waits for `start`.
     public func download(
         _ reference: Reference, to file: String, tokens: (any TokenSource)? = nil
-    ) async throws(StorageError) -> DownloadTask {
+    ) async throws -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
+        try await ready()
         let patience = settings.maxDownloadRetryTime
         let request = TaskRequest(
             file: file, patience: patience, hasOwnTokens: await tokens?.isPersonal() ?? false)

@@ -12,7 +12,12 @@ public enum UnfinishedTasks: String, CaseIterable, Sendable {
 }
 
 extension Transfers {
-    /// Makes the tasks that the journal knows, once, before any others. `tokens` are for those that go on by themselves.
+    /// Returns when the tasks of earlier processes are there.
+    public func ready() async throws {
+        while !isReady { try await readiness.wait() }
+    }
+
+    /// Makes the tasks that the journal knows, once; all others are made after that. `tokens` are for those that go on by themselves.
     public func restore(_ wish: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
         guard let journal else { return }
         var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
@@ -31,6 +36,8 @@ extension Transfers {
             }
         }
         for (record, outcome, _) in ended.sorted(by: { $0.at < $1.at }) { remember(record, outcome) }
+        isReady = true
+        readiness.wakeAll()
     }
 
     private func settle<Course>(

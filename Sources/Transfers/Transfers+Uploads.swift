@@ -8,6 +8,7 @@ extension Transfers {
         _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
     ) async throws -> UploadTask {
         let settings = settings
+        try await ready()
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
         return try await create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
     }
@@ -17,6 +18,7 @@ extension Transfers {
         file path: String, to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
     ) async throws -> UploadTask {
         let settings = settings
+        try await ready()
         let source: UploadSource, failure: StorageError?
         do throws(StorageError) {
             (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)

@@ -18,6 +18,9 @@ public final class Transfers {
     private let time: TimeKeeping
     let room = Waiters()
     private let rest = Waiters()
+    /// The tasks of earlier processes are there.
+    var isReady: Bool
+    let readiness = Waiters()
     lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
     lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
     lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
@@ -33,6 +36,7 @@ public final class Transfers {
         self.backend = backend
         self.journal = journal
         time = TimeKeeping(clock: clock, now: now)
+        isReady = journal == nil
     }
 
     public func newHandle() -> String {
@@ -47,6 +51,7 @@ public final class Transfers {
 
     /// Returns when no task runs or waits for a place: what is left is paused or has ended.
     public func restsOnly() async throws {
+        try await ready()
         while !uploads.areAtRest || !downloads.areAtRest { try await rest.wait() }
     }
 

@@ -44,7 +44,7 @@ struct Errand {
             throw Client.Failure(message: "no socket pair can be made: \(String(cString: strerror(errno)))")
         }
         let far = Descriptor(owning: ends[1])
-        if let engine { Task { @Loop in await Server(options, engine).serveAlone(far) } }
+        if let engine { Task { @Loop in Server(options, engine).serveAlone(far) } }
         return ends[0]
     }
 

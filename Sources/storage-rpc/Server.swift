@@ -41,7 +41,7 @@ final class Server {
         Task { @Loop in
             let server = Server(options, engine)
             server.watch(signals)
-            await server.open()
+            Task { await server.open() }
             if let path = options.socket { server.listen(path) }
             if let stdio { server.serve(stdio) }
         }
@@ -49,8 +49,8 @@ final class Server {
     }
 
     /// The only peer of an errand.
-    func serveAlone(_ socket: Descriptor) async {
-        await open()
+    func serveAlone(_ socket: Descriptor) {
+        Task { await open() }
         serve(socket)
     }
 

@@ -4,11 +4,12 @@ import Storage
 import Transfers
 
 /// `service/status`: how the process is doing.
-struct ServiceStatus: ParameterlessMethod, PromptMethod {
+struct ServiceStatus: ParameterlessMethod {
     static let name = "service/status"
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<Session>) async throws -> JSON {
         let service = request.context.service
+        try await service.transfers.ready()
         let uptime = service.started.duration(to: .now)
         return [
             "version": .string(Service.version),

@@ -4,6 +4,14 @@ import JSONRPC
 import Storage
 import Transfers
 
+extension Request<Session> {
+    /// Throws `invalidArgument` where there is no such task; those of earlier processes are waited for.
+    @Loop func task<Course: TransferCourse>(_ id: String) async throws -> TransferTask<Course> {
+        try await context.transfers.ready()
+        return try Course.tasks(of: context.transfers).task(id)
+    }
+}
+
 /// A method whose only param is a task.
 protocol TaskMethod: RPCMethod where Context == Session {
     init(task: String)
@@ -19,18 +27,18 @@ struct Pause<Course: TransferCourse>: TaskMethod {
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task = try Course.tasks(of: request.context.transfers).task(task)
+        let task: TransferTask<Course> = try await request.task(task)
         return accepted(try await task.pause(), task)
     }
 }
 
 /// `…Task/resume`: goes on from the last acknowledged byte.
-struct Resume<Course: TransferCourse>: TaskMethod, PromptMethod {
+struct Resume<Course: TransferCourse>: TaskMethod {
     static var name: String { "\(Course.kind)Task/resume" }
     let task: String
 
-    func run(in request: Request<Session>) throws -> JSON {
-        let task = try Course.tasks(of: request.context.transfers).task(task)
+    func run(in request: Request<Session>) async throws -> JSON {
+        let task: TransferTask<Course> = try await request.task(task)
         return accepted(task.resume(tokens: request.context.tokens), task)
     }
 }
@@ -41,7 +49,7 @@ struct Cancel<Course: TransferCourse>: TaskMethod {
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task = try Course.tasks(of: request.context.transfers).task(task)
+        let task: TransferTask<Course> = try await request.task(task)
         return accepted(try await task.cancel(tokens: request.context.tokens), task)
     }
 }
@@ -52,9 +60,8 @@ struct Forget<Course: TransferCourse>: TaskMethod {
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let tasks = Course.tasks(of: request.context.transfers)
-        let task = try tasks.task(task)
-        return accepted(await tasks.forget(task), task)
+        let task: TransferTask<Course> = try await request.task(task)
+        return accepted(await Course.tasks(of: request.context.transfers).forget(task), task)
     }
 }
 

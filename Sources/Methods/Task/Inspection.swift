@@ -4,12 +4,13 @@ import Storage
 import Transfers
 
 /// `…Task/snapshot`: the task as it is now.
-struct TakeSnapshot<Course: TransferCourse>: TaskMethod, PromptMethod {
+struct TakeSnapshot<Course: TransferCourse>: TaskMethod {
     static var name: String { "\(Course.kind)Task/snapshot" }
     let task: String
 
-    func run(in request: Request<Session>) throws -> JSON {
-        try Course.tasks(of: request.context.transfers).task(task).snapshot().json
+    func run(in request: Request<Session>) async throws -> JSON {
+        let task: TransferTask<Course> = try await request.task(task)
+        return task.snapshot().json
     }
 }
 
@@ -19,17 +20,19 @@ struct WaitForEnd<Course: TransferCourse>: TaskMethod {
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task = try Course.tasks(of: request.context.transfers).task(task)
+        let task: TransferTask<Course> = try await request.task(task)
         request.stepAside()
         return try await task.result().json
     }
 }
 
 /// `…Task/list`: all tasks that have not ended, and the newest of those that have.
-struct ListTasks<Course: TransferCourse>: ParameterlessMethod, PromptMethod {
+struct ListTasks<Course: TransferCourse>: ParameterlessMethod {
     static var name: String { "\(Course.kind)Task/list" }
 
-    func run(in request: Request<Session>) throws -> JSON {
-        ["tasks": .array(Course.tasks(of: request.context.transfers).all.map { $0.snapshot().json })]
+    func run(in request: Request<Session>) async throws -> JSON {
+        let transfers = request.context.transfers
+        try await transfers.ready()
+        return ["tasks": .array(Course.tasks(of: transfers).all.map { $0.snapshot().json })]
     }
 }

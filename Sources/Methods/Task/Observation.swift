@@ -22,8 +22,7 @@ struct Observe<Course: TransferCourse>: RPCMethod {
     }
 
     func run(in request: Request<Session>) async throws -> Registered {
-        let transfers = request.context.transfers
-        return Registered(task: try Course.tasks(of: transfers).task(task), handle: transfers.newHandle())
+        Registered(task: try await request.task(task), handle: request.context.transfers.newHandle())
     }
 
     func didReply(_ registered: Registered, in session: Session) {
@@ -45,7 +44,7 @@ struct RemoveObserver<Course: TransferCourse>: PromptMethod {
 }
 
 /// `…Task/removeAllObservers`: this connection's observers of a task, or those of one status.
-struct RemoveAllObservers<Course: TransferCourse>: PromptMethod {
+struct RemoveAllObservers<Course: TransferCourse>: RPCMethod {
     static var name: String { "\(Course.kind)Task/removeAllObservers" }
 
     let task: String
@@ -56,8 +55,8 @@ struct RemoveAllObservers<Course: TransferCourse>: PromptMethod {
         status = try params.take("status").map { value throws(RPCError) in try params.status("status", in: value) }
     }
 
-    func run(in request: Request<Session>) throws -> JSON {
-        let task = try Course.tasks(of: request.context.transfers).task(task)
+    func run(in request: Request<Session>) async throws -> JSON {
+        let task: TransferTask<Course> = try await request.task(task)
         return ["removed": JSON(Int64(request.context.listener.removeAllObservers(of: task, for: status)))]
     }
 }
