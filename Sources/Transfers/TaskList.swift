@@ -60,7 +60,8 @@ public final class TaskList<Course: TaskCourse> {
 
     /// Pauses all that run, as far as they still can be paused; those in line first, so that none of them gets a place.
     func suspend() async throws {
-        for task in all.reversed() { _ = try await task.pause() }
+        let pausing = all.reversed().filter { $0.beginPause() }
+        for task in pausing { try await task.settle() }
     }
 
     /// What has arrived for tasks that have not ended is not wanted any more.

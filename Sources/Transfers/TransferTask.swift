@@ -20,7 +20,8 @@ public final class TransferTask<Course: TaskCourse> {
     private var machine: Machine
     private var line: Line<Course>
     private let places: Places
-    private let page: JournalPage?
+    /// Nil where nobody keeps tasks, and once it has ended.
+    private var page: JournalPage?
     /// What of it was handed to the journal.
     private var noted: Noted
     /// Everybody has heard how it ended.
@@ -92,10 +93,16 @@ extension TransferTask {
 
     /// Returns once it has stopped moving; false where the state does not allow it, or it ended first.
     public func pause() async throws -> Bool {
-        guard machine.allows(.pause) else { return false }
-        post(.asked(.pause))
+        guard beginPause() else { return false }
         try await settle()
         return !state.isFinished
+    }
+
+    /// False where the state does not allow it; else `settle` returns once it has stopped moving.
+    func beginPause() -> Bool {
+        guard machine.allows(.pause) else { return false }
+        post(.asked(.pause))
+        return true
     }
 
     /// Goes on from the last acknowledged byte; false where the state does not allow it. One from an earlier process
@@ -142,7 +149,7 @@ extension TransferTask {
         return gone.count
     }
 
-    private func settle() async throws {
+    func settle() async throws {
         while !machine.isSettled || state.isFinished && !isTold { try await settled.wait() }
         await page?.settled()
     }
@@ -233,6 +240,7 @@ extension TransferTask {
 
     private func tellEnd(_ status: Status) {
         isTold = true
+        page = nil
         publish(status)
         forget { _ in true }
         ended(self)
