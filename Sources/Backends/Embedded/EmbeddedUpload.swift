@@ -61,7 +61,7 @@ extension EmbeddedUpload {
         case .file(let path, let identity):
             queue.submit { [self] in
                 do throws(StorageError) {
-                    commit(whole: try Self.read(path, identity), attempt)
+                    commit(whole: try read(path, identity), attempt)
                 } catch {
                     attempt.answer(.failed(error))
                 }
@@ -74,8 +74,8 @@ extension EmbeddedUpload {
         commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
     }
 
-    private static func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
-        let source = try SourceFile(path, identity)
+    private func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
+        let source = try SourceFile(path, identity, in: backend.allowed.reading)
         let bytes = try source.readWhole()
         try source.checkUnchanged()
         return bytes
@@ -102,7 +102,9 @@ extension EmbeddedUpload {
     /// One that was aborted may have been opened all the same; then the second file is not needed.
     private func stage(_ file: Int64) {
         guard staging == nil, !isDiscarded else { return backend.remove(file) }
-        staging = Staging(file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
+        staging = Staging(
+            file: file, path: backend.root.object(file), upload.source, in: backend.allowed.reading,
+            hashing: backend.hashing)
     }
 
     private func send(_ range: Range<Int64>, _ attempt: Attempt) {

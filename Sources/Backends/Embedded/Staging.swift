@@ -16,6 +16,7 @@ final class Staging {
 
     private let path: String
     private let source: UploadSource
+    private let allowed: AllowedDirectories?
     private let md5: MD5Line
     private var checksum = Checksum()
     private var writeback = Writeback()
@@ -23,8 +24,11 @@ final class Staging {
     private var input: SourceFile?
     private var blocks: BlockRing?
 
-    init(file: Int64, path: String, _ source: UploadSource, hashing: WorkerThreads) {
+    init(
+        file: Int64, path: String, _ source: UploadSource, in allowed: AllowedDirectories?, hashing: WorkerThreads
+    ) {
         self.file = file
+        self.allowed = allowed
         self.path = path
         self.source = source
         md5 = MD5Line(on: hashing)
@@ -75,7 +79,7 @@ final class Staging {
 
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }
-        if case .file(let path, let identity) = source { input = try SourceFile(path, identity) }
+        if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
         let flags = O_RDWR | (offset == 0 ? O_CREAT : 0)
         let opened = try storing { () throws(SystemError) in try OpenFile(path, flags) }
         target = opened

@@ -12,7 +12,7 @@ final class LandingFile {
 
     /// All bytes before it have arrived.
     private(set) var offset: Int64 = 0
-    private let target: LandingPlace
+    private var target: LandingPlace
     private var generation: Int64?
     private var temporary: Temporary?
     private var file: OpenFile?
@@ -20,19 +20,20 @@ final class LandingFile {
     private var writeback = Writeback()
 
     private struct Temporary {
-        let path: String
+        let name: String
         let inode: ino_t
         let device: dev_t
     }
 
-    init(for path: String) { target = LandingPlace(path: path) }
+    init(for path: String, in allowed: AllowedDirectories? = nil) { target = LandingPlace(path: path, in: allowed) }
 
     /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
-    /// it may not go on any more. Throws `unknown` that names path and reason.
+    /// it may not go on any more. Throws what `LandingPlace` throws.
     func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
         if generation != self.generation { discard() }
         self.generation = generation
         guard file == nil else { return }
+        try target.open()
         try target.check()
         if try !reopen(while: mayGoOn) { try create() }
     }
@@ -62,22 +63,32 @@ final class LandingFile {
             guard ftruncate(file.raw, off_t(size)) == 0 else { throw .last }
             try file.sync()
         }
+        do throws(StorageError) {
+            try target.open()
+        } catch {
+            // The way to what has arrived is lost with the directory.
+            discard()
+            throw error
+        }
         try target.check()
         guard let temporary, mayCommit() else { return false }
-        try target.take(temporary.path, file)
+        try target.take(temporary.name, file)
         self.temporary = nil
-        discard()
+        defer { discard() }
         try target.syncDirectory()
         return true
     }
 
     /// Holds no descriptor while it does not move.
-    func park() { file = nil }
+    func park() {
+        file = nil
+        target.close()
+    }
 
     /// Leaves nothing behind but what is in its place already.
     func discard() {
+        if let temporary { target.remove(temporary.name) }
         park()
-        if let temporary { unlink(temporary.path) }
         temporary = nil
         generation = nil
         offset = 0
@@ -112,19 +123,19 @@ final class LandingFile {
 
 extension LandingFile {
     private func create() throws(StorageError) {
-        let path = target.newTemporaryPath
+        let name = target.newTemporaryName
         let opened = try target.writing { () throws(SystemError) in
-            try OpenFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+            try target.openTemporary(name, O_RDWR | O_CREAT | O_EXCL)
         }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
-        temporary = Temporary(path: path, inode: status.st_ino, device: status.st_dev)
+        temporary = Temporary(name: name, inode: status.st_ino, device: status.st_dev)
         checksum = Checksum()
         (file, offset, writeback) = (opened, 0, Writeback())
     }
 
     /// False where what was parked is not there any more.
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
-        guard let temporary, let opened = try openAgain(temporary.path) else { return false }
+        guard let temporary, let opened = try openAgain(temporary.name) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_ino == temporary.inode, status.st_dev == temporary.device
         else { return false }
@@ -133,9 +144,9 @@ extension LandingFile {
         return true
     }
 
-    private func openAgain(_ path: String) throws(StorageError) -> OpenFile? {
+    private func openAgain(_ name: String) throws(StorageError) -> OpenFile? {
         do throws(SystemError) {
-            return try OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+            return try target.openTemporary(name, O_RDWR | O_NONBLOCK)
         } catch {
             // Gone, or another one in its place.
             if error.code == ENOENT || error.code == ELOOP { return nil }

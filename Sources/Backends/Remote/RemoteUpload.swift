@@ -23,7 +23,7 @@ final class RemoteUpload: UploadSession {
     init(_ upload: Upload, _ backend: RemoteBackend) {
         self.upload = upload
         self.backend = backend
-        source = RemoteSource(upload.source, on: backend.files)
+        source = RemoteSource(upload.source, in: backend.allowed.reading, on: backend.files)
     }
 
     func perform(_ step: UploadMachine.Step) async -> Answer {
