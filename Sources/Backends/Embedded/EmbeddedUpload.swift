@@ -103,7 +103,7 @@ extension EmbeddedUpload {
     private func stage(_ file: Int64) {
         guard staging == nil, !isDiscarded else { return backend.remove(file) }
         staging = Staging(
-            file: file, path: backend.root.object(file), upload.source, in: backend.allowed.reading,
+            file: file, in: backend.root, upload.source, from: backend.allowed.reading,
             hashing: backend.hashing)
     }
 
@@ -117,7 +117,7 @@ extension EmbeddedUpload {
         work(attempt) { [self] staging throws(StorageError) in
             try staging.copy(range, while: { !attempt.isAborted })
             if attempt.isAborted { return .aborted }
-            let md5 = try staging.finish(in: backend.root.objects)
+            let md5 = try staging.finish()
             let (file, crc32c) = (staging.file, staging.crc32c)
             commit(.file(file), size: range.upperBound, md5: md5, crc32c: crc32c, attempt)
             return nil

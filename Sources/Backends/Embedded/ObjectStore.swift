@@ -42,12 +42,13 @@ final class ObjectStore: Sendable {
 
     private func openAndSweep() throws(StorageError) -> Database {
         do {
+            try root.checkDatabase()
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
             try database.migrate(Schema.migrations)
             var leftovers: [Int64] = []
             try database.rows("SELECT id FROM files WHERE state <> 1") { leftovers.append(try $0.integer(0)) }
             guard !leftovers.isEmpty else { return database }
-            for file in leftovers { unlink(root.object(file)) }
+            for file in leftovers { _ = root.removeObject(file) }
             try database.run("DELETE FROM files WHERE state <> 1")
             return database
         } catch {
@@ -63,6 +64,7 @@ final class ObjectStore: Sendable {
     ) async throws(StorageError) -> Answer {
         let answer = await readingThread.run { [self] in
             Result {
+                try root.checkDatabase()
                 let database = try openedForReading()
                 return try database.snapshot { try query(database) }
             }.mapError { StorageError.database($0) }
@@ -130,6 +132,7 @@ final class ObjectStore: Sendable {
     private func failure(of writes: [PendingWrite]) -> StorageError? {
         do {
             let database = try opened()
+            try root.checkDatabase()
             try database.transaction { for write in writes { try write.apply(database) } }
             return nil
         } catch {

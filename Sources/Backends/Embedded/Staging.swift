@@ -14,7 +14,7 @@ final class Staging {
     private(set) var offset: Int64 = 0
     var crc32c: UInt32 { checksum.crc32c }
 
-    private let path: String
+    private let root: Root
     private let source: UploadSource
     private let allowed: AllowedDirectories?
     private let md5: MD5Line
@@ -25,11 +25,11 @@ final class Staging {
     private var blocks: BlockRing?
 
     init(
-        file: Int64, path: String, _ source: UploadSource, in allowed: AllowedDirectories?, hashing: WorkerThreads
+        file: Int64, in root: Root, _ source: UploadSource, from allowed: AllowedDirectories?, hashing: WorkerThreads
     ) {
         self.file = file
         self.allowed = allowed
-        self.path = path
+        self.root = root
         self.source = source
         md5 = MD5Line(on: hashing)
     }
@@ -57,12 +57,11 @@ final class Staging {
     }
 
     /// Returns the MD5 once every byte is on the disk and the source is known to have stayed as it was.
-    func finish(in directory: String) throws(StorageError) -> [UInt8] {
+    func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()
         try storing { () throws(SystemError) in
             try target.sync()
-            let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
-            guard fsync(directory.raw) == 0 else { throw .last }
+            try root.syncObjects()
         }
         let digest = md5.digest()
         try input?.checkUnchanged()
@@ -81,7 +80,7 @@ final class Staging {
         if let target { return target }
         if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
         let flags = O_RDWR | (offset == 0 ? O_CREAT : 0)
-        let opened = try storing { () throws(SystemError) in try OpenFile(path, flags) }
+        let opened = try storing { () throws(SystemError) in try root.openObject(file, flags) }
         target = opened
         return opened
     }
@@ -95,6 +94,7 @@ final class Staging {
     }
 
     private func storing<Result>(_ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
+        let path = root.object(file)
         do throws(SystemError) {
             return try body()
         } catch  where error.code == ENOSPC || error.code == EDQUOT {

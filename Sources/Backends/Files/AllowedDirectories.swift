@@ -55,8 +55,8 @@ struct AllowedDirectories: Sendable {
                 return holds(try Self.location(ofDirectory: path))
             } catch {
                 let parent = Self.parent(of: path)
-                let link = Self.destination(of: path).map { String(decoding: $0, as: UTF8.self) }
-                path = link.map { $0.hasPrefix("/") ? $0 : "\(parent)/\($0)" } ?? parent
+                let link = destination(ofLink: path).map { String(decoding: $0, as: UTF8.self) }
+                path = link.map { $0.utf8.first == UInt8(ascii: "/") ? $0 : "\(parent)/\($0)" } ?? parent
             }
         }
         return false
@@ -68,21 +68,9 @@ struct AllowedDirectories: Sendable {
 
     /// That of a directory ends with a slash.
     private static func location(of file: OpenFile, isDirectory: Bool) throws(SystemError) -> [UInt8] {
-        guard let location = destination(of: file.pathInProc) else { throw .last }
+        guard let location = destination(ofLink: file.pathInProc) else { throw .last }
         let slash = UInt8(ascii: "/")
         return isDirectory && location.last != slash ? location + [slash] : location
-    }
-
-    /// Nil where there is no link.
-    private static func destination(of path: String) -> [UInt8]? {
-        var count = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
-            count = buffer.withMemoryRebound(to: CChar.self) { bytes in
-                bytes.baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
-            }
-            filled = max(0, count)
-        }
-        return count < 0 ? nil : bytes
     }
 
     private static func parent(of path: String) -> String {

@@ -66,6 +66,9 @@ final class OpenFile: Sendable {
     /// Leads to this file, wherever that is by now, as long as it is open.
     var pathInProc: String { "/proc/self/fd/\(raw)" }
 
+    /// Where that is, for people, and for those who need a path without links; nil where it cannot be said.
+    var location: String? { destination(ofLink: pathInProc).map { String(decoding: $0, as: UTF8.self) } }
+
     func status() throws(SystemError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else { throw .last }
@@ -78,4 +81,16 @@ final class OpenFile: Sendable {
         guard fstatat(raw, name, &status, flags) == 0 else { throw .last }
         return status
     }
+}
+
+/// Nil where there is no link.
+func destination(ofLink path: String) -> [UInt8]? {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
+        count = buffer.withMemoryRebound(to: CChar.self) { bytes in
+            bytes.baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
+        }
+        filled = max(0, count)
+    }
+    return count < 0 ? nil : bytes
 }
