@@ -17,9 +17,10 @@ struct Engine: Sendable {
 
     /// Throws a line about the flag, the variable or the directory that cannot be used.
     init(_ options: ServiceOptions) throws {
+        let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot))
+            let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot), allowed: allowed)
             let server = ObjectServer(embedded, address: options.http)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             self.init(backend: embedded, tokens: nil) { () async throws(StorageError) in
@@ -30,7 +31,7 @@ struct Engine: Sendable {
             let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
             let http = HTTPClient()
             self.init(
-                backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http),
+                backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
                 tokens: Self.tokens(options, endpoint, http)
             ) {}
         case .gcs:
@@ -38,7 +39,8 @@ struct Engine: Sendable {
             let http = HTTPClient()
             self.init(
                 backend: RemoteBackend.gcs(
-                    at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials)),
+                    at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials),
+                    allowed: allowed),
                 tokens: Self.tokens(options, endpoint, http)
             ) {}
         }
@@ -92,6 +94,7 @@ struct Engine: Sendable {
 }
 
 extension Root.Unusable: Complaint {}
+extension AllowedPlaces.Unusable: Complaint {}
 
 private struct AccountSigner: URLSigner {
     let key: ServiceAccount
