@@ -165,7 +165,14 @@ extension RemoteBackend {
         whole.isSentOnce = true
         for token in tokens { dialect.sign(&whole.headers, with: token) }
         do throws(HTTPError) {
-            return try await http.perform(whole)
+            var response = try await http.perform(whole)
+            if !response.isSuccess {
+                // Some servers repeat what they refuse.
+                let text = String(decoding: response.body, as: UTF8.self)
+                    .hiding(tokens.map(\.secret)).hidingQueryValues(of: ["upload_id", "token"])
+                response.body = Array(text.utf8)
+            }
+            return response
         } catch {
             onLost?(error)
             throw .noAnswer(error, from: endpoint, reference)
