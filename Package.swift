@@ -73,7 +73,7 @@ let package = Package(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
-        .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "TestSupport"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "JSONText", "EventLoop", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x

@@ -71,12 +71,12 @@ const char *csqlite_load(void) {
     return failure;
 }
 
-enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, PREPARE_PERSISTENT = 1, UTF8 = 1 };
+enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1 };
 #define STATIC ((void (*)(void *))0)
 #define TRANSIENT ((void (*)(void *))-1)
 
 int csqlite_open(const char *path, connection **out) {
-    const int code = sqlite.open_v2(path, out, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX, NULL);
+    const int code = sqlite.open_v2(path, out, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX | OPEN_NOFOLLOW, NULL);
     return code != CSQLITE_OK ? code : sqlite.extended_result_codes(*out, 1);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -94,6 +95,15 @@ bool csystem_peer_is_same_user(int socket) {
     struct ucred peer;
     socklen_t length = sizeof peer;
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+int csystem_open_path(const char *path, int flags, bool no_magic_links) {
+    flags |= O_PATH | O_CLOEXEC;
+    if (!no_magic_links) return open(path, flags);
+    struct {
+        uint64_t flags, mode, resolve;
+    } how = {.flags = (uint64_t)flags, .resolve = 2 /* RESOLVE_NO_MAGICLINKS */};
+    return (int)syscall(437 /* openat2 */, AT_FDCWD, path, &how, sizeof how);
 }
 
 int csystem_start_writeback(int fd, int64_t offset, int64_t length) {

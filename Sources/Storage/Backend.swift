@@ -71,6 +71,8 @@ public struct Upload: Sendable {
     /// Of the task that it belongs to, where that is kept. An engine that is its own archive keeps it, as ended,
     /// in the same moment as the object.
     public var record: TaskRecord?
+    /// The source is a file that the service has made for it.
+    public var isSpooled = false
     /// It was begun by an earlier process.
     public var isRestored = false
     /// Where that was with it.

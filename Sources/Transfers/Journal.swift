@@ -56,6 +56,9 @@ final class JournalPage {
     /// What an upload goes on from: the file that its bytes are in now.
     var source: (path: String, FileIdentity)? { request.identity.map { (request.file, $0) } }
 
+    /// That file was made for it.
+    var isSpooled: Bool { request.isSpooled }
+
     /// Soon on its way, unless something newer is by then.
     func keep(_ progress: Progress, _ bookmark: @escaping @Loop () async -> Bookmark?) {
         waiting = Entry(progress: progress, bookmark: bookmark)

@@ -71,6 +71,7 @@ extension Transfers {
             return error
         }
         if let (path, identity) = page.source { upload.source = .file(path: path, identity) }
+        upload.isSpooled = page.isSpooled
         return nil
     }
 
@@ -96,6 +97,7 @@ extension Transfers {
             expectedMD5: record.md5Hash, caller: caller(nil, request.patience))
         upload.record = record
         upload.isRestored = true
+        upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark
         let course = course(of: upload, chunkSize: request.chunkSize)
             .restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)

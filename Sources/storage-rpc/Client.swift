@@ -2,6 +2,7 @@ import JSONText
 import CSystem
 import Glibc
 import JSONRPC
+import Storage
 
 /// A client of the service in its shortest form: one blocking thread that says requests and hears lines.
 struct Client {
@@ -44,7 +45,7 @@ struct Client {
         let id = JSON(lastID)
         let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
         let line = message.text
-        if trace { Program.write(">> \(line)\n", to: STDERR_FILENO) }
+        show(">>", line)
         guard Program.write(line + "\n", to: socket) else { throw Failure(message: "the service is gone") }
         return id
     }
@@ -56,7 +57,7 @@ struct Client {
                 guard case .message((let line, let message?)) = frame else {
                     throw Failure(message: "the service said what cannot be read")
                 }
-                if trace { Program.write("<< \(line)\n", to: STDERR_FILENO) }
+                show("<<", line)
                 return .message(message)
             }
             guard try read() else { return .interrupted }
@@ -75,6 +76,13 @@ struct Client {
             case .message: continue
             }
         }
+    }
+
+    /// But for what makes a URL good for anybody.
+    private func show(_ mark: String, _ line: String) {
+        guard trace else { return }
+        let line = line.hidingQueryValues(of: ["token", "X-Goog-Signature"])
+        Program.write("\(mark) \(line)\n", to: STDERR_FILENO)
     }
 
     /// False when a signal came instead of bytes.

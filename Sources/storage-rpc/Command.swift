@@ -52,6 +52,9 @@ enum Command {
         guard let kind = ErrandKind(name, words) else {
             throw UsageError(message: "\(name) takes \(ErrandKind.usages[name] ?? ""); try --help")
         }
+        if options.service.socket != nil, !(options.service.readable + options.service.writable).isEmpty {
+            throw UsageError(message: "--allow-read and --allow-write are for the service that listens; try --help")
+        }
         try options.service.check()
         return .errand(kind, options)
     }
@@ -97,6 +100,9 @@ struct ServiceOptions {
     var endpoint: String?
     /// Plain http to other machines.
     var allowInsecure = false
+    /// Directories that files of clients must be in; anywhere where there are none.
+    var readable: [String] = []
+    var writable: [String] = []
     var credentials = CredentialOptions()
     /// In bytes.
     var maxMessageBytes = 64 << 20
@@ -110,6 +116,8 @@ struct ServiceOptions {
         case "--engine": engine = try line.choice()
         case "--endpoint": endpoint = try line.value("a URL")
         case "--allow-insecure": allowInsecure = true
+        case "--allow-read": readable.append(try line.value("a directory"))
+        case "--allow-write": writable.append(try line.value("a directory"))
         case "--service-account": credentials.serviceAccount = try line.value("a key file")
         case "--application-default": credentials.useApplicationDefault = true
         case "--max-message-bytes": maxMessageBytes = try line.number(in: 1024...(1 << 40))

@@ -21,9 +21,10 @@ struct Engine: Sendable {
     /// Throws a line about the flag, the variable or the directory that cannot be used.
     init(_ options: ServiceOptions, keepsTasks: Bool = false) throws {
         let log = Log(level: options.logLevel)
+        let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot))
+            let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot), allowed: allowed)
             let server = ObjectServer(embedded, address: options.http)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }
@@ -35,7 +36,7 @@ struct Engine: Sendable {
             let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
             let http = HTTPClient()
             self.init(
-                backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http),
+                backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
                 tokens: Self.tokens(options, endpoint, http),
                 keepsTasks ? try Self.journal(options, endpoint, log) : nil
             ) {}
@@ -44,7 +45,8 @@ struct Engine: Sendable {
             let http = HTTPClient()
             self.init(
                 backend: RemoteBackend.gcs(
-                    at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials)),
+                    at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials),
+                    allowed: allowed),
                 tokens: Self.tokens(options, endpoint, http),
                 keepsTasks ? try Self.journal(options, endpoint, log) : nil
             ) {}
@@ -118,6 +120,7 @@ struct Engine: Sendable {
 }
 
 extension Root.Unusable: Complaint {}
+extension AllowedPlaces.Unusable: Complaint {}
 
 extension Log {
     fileprivate func journal(_ archive: any TaskArchive, isEngines: Bool) -> Journal {

@@ -40,6 +40,7 @@ enum Help {
           --trace                show the JSON-RPC conversation on stderr
 
         anywhere
+          --allow-read DIR, --allow-write DIR   clients may have only files below these read, or written; repeatable
           --max-message-bytes N  the longest message taken, default 67108864
           --log-level LEVEL      debug, info, warning (the default), error or off; logs go to stderr
           --help, --version

@@ -266,7 +266,8 @@ private final class SmallDisk {
 }
 
 extension LandingFile {
-    fileprivate convenience init(for path: String) throws {
-        self.init(Download(reference: try ref("a"), file: path, task: "task", caller: Caller(patience: .zero)))
+    convenience init(for path: String, in allowed: AllowedDirectories? = nil) throws {
+        self.init(
+            Download(reference: try ref("a"), file: path, task: "task", caller: Caller(patience: .zero)), in: allowed)
     }
 }

@@ -13,7 +13,8 @@ public final class ServiceProcess {
     private static let oneAtATime = Mutex(())
     private let log: Int32
     private let id: pid_t
-    private var logged = ""
+    /// What it has written to stderr, as far as somebody waited for it.
+    public private(set) var logged = ""
     private var status: Int32?
 
     /// The executable that lies beside the tests.

@@ -13,6 +13,7 @@ public final class EmbeddedBackend: Backend {
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
 
     let root: Root
+    let allowed: AllowedPlaces
     let store: ObjectStore
     /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
     let files = WorkerThreads("files", limit: 16)
@@ -37,8 +38,9 @@ public final class EmbeddedBackend: Backend {
         set { servedAt.withLock { $0 = newValue } }
     }
 
-    public init(_ root: Root) {
+    public init(_ root: Root, allowed: AllowedPlaces = .everywhere) {
         self.root = root
+        self.allowed = allowed
         store = ObjectStore(root)
     }
 
@@ -46,7 +48,9 @@ public final class EmbeddedBackend: Backend {
     public func open() async throws(StorageError) { try await store.open() }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
-        try await files.run { Result { () throws(StorageError) in try SourceFile.inspect(path) } }.get()
+        try await files.run { [allowed] in
+            Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
+        }.get()
     }
 
     public func beginUpload(_ upload: Upload) -> any UploadSession { EmbeddedUpload(upload, self) }
@@ -112,7 +116,7 @@ public final class EmbeddedBackend: Backend {
     /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.
     func remove(_ file: Int64) {
         files.submit { [root, store] in
-            guard unlink(root.object(file)) == 0 || errno == ENOENT else { return }
+            guard root.removeObject(file) else { return }
             Task {
                 do {
                     try await store.write { _ = try $0.run("DELETE FROM files WHERE id = ?", .integer(file)) }

@@ -25,7 +25,7 @@ final class EmbeddedDownload: DownloadSession {
         self.download = download
         self.backend = backend
         queue = SerialQueue(on: backend.downloading)
-        landing = LandingFile(download)
+        landing = LandingFile(download, in: backend.allowed.writing)
     }
 
     func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {

@@ -63,6 +63,9 @@ final class EmbeddedUpload: UploadSession {
 // MARK: - In one request
 
 extension EmbeddedUpload {
+    /// Where its source must be; nil for a file of the service's own.
+    private var allowed: AllowedDirectories? { upload.isSpooled ? nil : backend.allowed.reading }
+
     private func sendWhole(_ attempt: Attempt) {
         switch upload.source {
         case .data(let bytes):
@@ -70,7 +73,7 @@ extension EmbeddedUpload {
         case .file(let path, let identity):
             queue.submit { [self] in
                 do throws(StorageError) {
-                    commit(whole: try Self.read(path, identity), attempt)
+                    commit(whole: try read(path, identity), attempt)
                 } catch {
                     attempt.answer(.failed(error))
                 }
@@ -83,8 +86,8 @@ extension EmbeddedUpload {
         commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
     }
 
-    private static func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
-        let source = try SourceFile(path, identity)
+    private func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
+        let source = try SourceFile(path, identity, in: allowed)
         let bytes = try source.readWhole()
         try source.checkUnchanged()
         return bytes
@@ -111,7 +114,8 @@ extension EmbeddedUpload {
     /// One that was aborted may have been opened all the same; then the second file is not needed.
     private func stage(_ file: Int64) {
         guard staging == nil, !isDiscarded else { return backend.remove(file) }
-        let staging = Staging(file: file, path: backend.root.object(file), upload.source, hashing: backend.hashing)
+        let staging = Staging(
+            file: file, in: backend.root, upload.source, from: allowed, hashing: backend.hashing)
         staging.placeMark()
         known = nil
         hold(staging)
@@ -140,7 +144,7 @@ extension EmbeddedUpload {
     }
 
     private func restored(_ mark: StagingMark, _ attempt: Attempt) throws(StorageError) -> Staging? {
-        try Staging(mark, path: backend.root.object(mark.file), upload.source, hashing: backend.hashing) {
+        try Staging(mark, in: backend.root, upload.source, from: allowed, hashing: backend.hashing) {
             !attempt.isAborted
         }
     }
@@ -156,7 +160,7 @@ extension EmbeddedUpload {
         work(attempt) { [self] staging throws(StorageError) in
             try staging.copy(range, while: { !attempt.isAborted })
             if attempt.isAborted { return .aborted }
-            let md5 = try staging.finish(in: backend.root.objects)
+            let md5 = try staging.finish()
             let (file, crc32c) = (staging.file, staging.crc32c)
             commit(.file(file), size: range.upperBound, md5: md5, crc32c: crc32c, attempt)
             return nil

@@ -46,6 +46,7 @@ final class ObjectStore: Sendable {
 
     private func openAndSweep() throws(StorageError) -> Database {
         do {
+            try root.checkDatabase()
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
             try database.migrate(Schema.migrations)
             try sweep(database)
@@ -64,7 +65,7 @@ final class ObjectStore: Sendable {
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             """
         ) { leftovers.append(try $0.integer(0)) }
-        for file in leftovers { unlink(root.object(file)) }
+        for file in leftovers { _ = root.removeObject(file) }
         if !leftovers.isEmpty {
             try database.transaction {
                 for file in leftovers { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
@@ -72,7 +73,7 @@ final class ObjectStore: Sendable {
         }
         for task in root.spooledTasks {
             let sql = "SELECT 1 FROM tasks WHERE id = ? AND ended IS NULL"
-            if try database.first(sql, .text(task), map: { try $0.integer(0) }) == nil { unlink(root.spooled(task)) }
+            if try database.first(sql, .text(task), map: { try $0.integer(0) }) == nil { root.removeSpooled(task) }
         }
     }
 
@@ -84,6 +85,7 @@ final class ObjectStore: Sendable {
     ) async throws(StorageError) -> Answer {
         let answer = await readingThread.run { [self] in
             Result {
+                try root.checkDatabase()
                 let database = try openedForReading()
                 return try database.snapshot { try query(database) }
             }.mapError { StorageError.database($0) }
@@ -154,6 +156,7 @@ final class ObjectStore: Sendable {
         do {
             let database = try opened()
             try relax(database, !writes.contains { $0.isUrgent })
+            try root.checkDatabase()
             try database.transaction { for write in writes { try write.apply(database) } }
             return nil
         } catch {

@@ -108,7 +108,7 @@ extension EmbeddedBackend {
 
     private func open(file: Int64) async -> Result<OpenFile, SystemError> {
         await files.run { [root] in
-            Result { () throws(SystemError) in try OpenFile(root.object(file), O_RDONLY) }
+            Result { () throws(SystemError) in try root.openObject(file, O_RDONLY) }
         }
     }
 

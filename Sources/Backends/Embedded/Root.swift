@@ -7,9 +7,14 @@ import Storage
 ///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects
 ///     objects/ID        the bytes of larger objects, one file each
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
+///
+/// What is in it is private from birth, and reached through its descriptor: no link in it is ever followed.
 public final class Root: Sendable {
     public let path: String
+    private let directory: OpenFile
+    private let objectFiles: OpenFile
     private let lock: OpenFile
+    private let databaseInode: ino_t
 
     /// Why a root cannot be used, in a sentence that names it.
     public struct Unusable: Error {
@@ -20,39 +25,126 @@ public final class Root: Sendable {
     public init(_ path: String) throws(Unusable) {
         self.path = path
         do throws(SystemError) {
-            try Self.makeDirectories(path + "/objects")
-            lock = try OpenFile(path + "/lock", O_RDWR | O_CREAT)
+            try Self.makeDirectories(path)
+            directory = try OpenFile(path, O_RDONLY | O_DIRECTORY)
         } catch {
-            throw Unusable(message: "The root \(path) cannot be used: \(error.reason).")
+            throw Unusable(path, error.reason)
         }
+        try Self.check(directory, path)
+        do throws(SystemError) {
+            guard mkdirat(directory.raw, "objects", 0o700) == 0 || errno == EEXIST else { throw .last }
+            objectFiles = try OpenFile("objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
+            lock = try OpenFile("lock", O_RDWR | O_CREAT | O_NOFOLLOW, in: directory)
+        } catch {
+            throw Unusable(path, error.reason)
+        }
+        try Self.take(lock, path)
+        do throws(SystemError) {
+            databaseInode = try Self.makeDatabase(in: directory)
+        } catch {
+            throw Unusable(path, error.reason)
+        }
+    }
+
+    /// Without links on the way to it, as SQLite follows none.
+    var database: String { (directory.location ?? path) + "/" + Self.database }
+    var objects: String { path + "/objects" }
+    func object(_ file: Int64) -> String { "\(objects)/\(file)" }
+
+    /// Throws where the database that is open is not the one that the next start would find.
+    func checkDatabase() throws(StorageError) {
+        do throws(SystemError) {
+            if try directory.status(of: Self.database, AT_SYMLINK_NOFOLLOW).st_ino == databaseInode { return }
+        } catch {
+            throw StorageError(.unknown, "The database \(path)/\(Self.database) is gone: \(error.reason).")
+        }
+        throw StorageError(.unknown, "The database \(path)/\(Self.database) was replaced while it was in use.")
+    }
+
+    func openObject(_ file: Int64, _ flags: Int32) throws(SystemError) -> OpenFile {
+        try OpenFile("\(file)", flags | O_NOFOLLOW | O_NONBLOCK, in: objectFiles)
+    }
+
+    /// Nil where there is no such file.
+    func existingObject(_ file: Int64) -> OpenFile? {
+        do throws(SystemError) {
+            let opened = try openObject(file, O_RDWR)
+            return try opened.status().st_mode & S_IFMT == S_IFREG ? opened : nil
+        } catch {
+            return nil
+        }
+    }
+
+    /// False where it is still there.
+    func removeObject(_ file: Int64) -> Bool { unlinkat(objectFiles.raw, "\(file)", 0) == 0 || errno == ENOENT }
+
+    func spooled(_ task: String) -> String { "\(path)/spool/\(task)" }
+
+    /// What uploads from messages are kept in; made when it is needed first.
+    func openSpool() throws(SystemError) -> OpenFile {
+        guard mkdirat(directory.raw, "spool", 0o700) == 0 || errno == EEXIST else { throw .last }
+        return try OpenFile("spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
+    }
+
+    func removeSpooled(_ task: String) { unlinkat(directory.raw, "spool/\(task)", 0) }
+
+    var spooledTasks: [String] {
+        let opened = openat(directory.raw, "spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0, let spool = fdopendir(opened) else {
+            close(opened)
+            return []
+        }
+        defer { closedir(spool) }
+        var names: [String] = []
+        while let entry = readdir(spool) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    /// Returns when the names of objects' files are on the disk.
+    func syncObjects() throws(SystemError) {
+        guard fsync(objectFiles.raw) == 0 else { throw .last }
+    }
+}
+
+// MARK: - Making it
+
+extension Root {
+    private static let database = "storage.sqlite3"
+    private static let names = ["lock", "objects", "spool"] + ["", "-wal", "-shm", "-journal"].map { database + $0 }
+
+    /// Others could change what belongs to them, and a link could lead anywhere.
+    private static func check(_ directory: OpenFile, _ path: String) throws(Unusable) {
+        for name in ["."] + names {
+            let status: stat
+            do throws(SystemError) {
+                status = try directory.status(of: name, AT_SYMLINK_NOFOLLOW)
+            } catch {
+                guard error.code == ENOENT else { throw Unusable(path, error.reason) }
+                continue
+            }
+            let what = name == "." ? "it" : name
+            if status.st_mode & S_IFMT == S_IFLNK { throw Unusable(path, "\(what) is a symbolic link") }
+            guard [0, geteuid()].contains(status.st_uid) else {
+                throw Unusable(path, "\(what) belongs to another user (\(status.st_uid))")
+            }
+        }
+    }
+
+    private static func take(_ lock: OpenFile, _ path: String) throws(Unusable) {
         guard flock(lock.raw, LOCK_EX | LOCK_NB) == 0 else {
             throw Unusable(
-                message: "The root \(path) is in use by \(Self.holder(lock)); one process may have it at a time.",
+                message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time.",
                 isInUse: true)
         }
         ftruncate(lock.raw, 0)
         // Only for people to read: what counts is the lock, which no crash leaves behind.
         let holder = "\(getpid())\n"
         _ = pwrite(lock.raw, holder, holder.utf8.count, 0)
-    }
-
-    var database: String { path + "/storage.sqlite3" }
-    var objects: String { path + "/objects" }
-    var spool: String { path + "/spool" }
-    func spooled(_ task: String) -> String { "\(spool)/\(task)" }
-    func object(_ file: Int64) -> String { "\(objects)/\(file)" }
-
-    var spooledTasks: [String] {
-        guard let directory = opendir(spool) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
     }
 
     private static func holder(_ lock: OpenFile) -> String {
@@ -63,6 +155,15 @@ public final class Root: Sendable {
         return digits.isEmpty ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
     }
 
+    /// Empty: SQLite gives the files beside it the same permissions.
+    private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> ino_t {
+        do throws(SystemError) {
+            return try OpenFile(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: directory).status().st_ino
+        } catch  where error.code == EEXIST {
+            return try directory.status(of: database, AT_SYMLINK_NOFOLLOW).st_ino
+        }
+    }
+
     /// Readable by its owner alone, as far as it has to be made.
     private static func makeDirectories(_ path: String) throws(SystemError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
@@ -70,4 +171,8 @@ public final class Root: Sendable {
         try makeDirectories(String(path[..<slash]))
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last }
     }
+}
+
+extension Root.Unusable {
+    fileprivate init(_ path: String, _ why: String) { message = "The root \(path) cannot be used: \(why)." }
 }

@@ -24,8 +24,10 @@ final class Staging: @unchecked Sendable {
     private(set) var offset: Int64 = 0
     var crc32c: UInt32 { checksum.crc32c }
 
-    private let path: String
+    private var path: String { root.object(file) }
+    private let root: Root
     private let source: UploadSource
+    private let allowed: AllowedDirectories?
     private let md5: MD5Line
     private var checksum: Checksum
     private let mark = Mutex<StagingMark?>(nil)
@@ -34,9 +36,12 @@ final class Staging: @unchecked Sendable {
     private var input: SourceFile?
     private var blocks: BlockRing?
 
-    init(file: Int64, path: String, _ source: UploadSource, hashing: WorkerThreads) {
+    init(
+        file: Int64, in root: Root, _ source: UploadSource, from allowed: AllowedDirectories?, hashing: WorkerThreads
+    ) {
         self.file = file
-        self.path = path
+        self.allowed = allowed
+        self.root = root
         self.source = source
         checksum = Checksum()
         md5 = MD5Line(on: hashing)
@@ -45,16 +50,18 @@ final class Staging: @unchecked Sendable {
     /// Goes on where an earlier process was. Nil where the file does not have the bytes that it had then, or where
     /// it may not go on any more.
     init?(
-        _ mark: StagingMark, path: String, _ source: UploadSource, hashing: WorkerThreads, while mayGoOn: () -> Bool
+        _ mark: StagingMark, in root: Root, _ source: UploadSource, from allowed: AllowedDirectories?,
+        hashing: WorkerThreads, while mayGoOn: () -> Bool
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: mark.md5, crc32c: mark.crc32c, after: mark.offset),
-            let target = OpenFile(existing: path),
-            try Self.crc32c(of: target, mark.offset, path, mayGoOn) == mark.crc32c
+            let target = root.existingObject(mark.file),
+            try Self.crc32c(of: target, mark.offset, root.object(mark.file), mayGoOn) == mark.crc32c
         else { return nil }
         file = mark.file
         offset = mark.offset
-        self.path = path
+        self.root = root
         self.source = source
+        self.allowed = allowed
         self.checksum = checksum
         md5 = MD5Line(on: hashing, after: checksum)
         self.mark.withLock { $0 = mark }
@@ -99,12 +106,11 @@ final class Staging: @unchecked Sendable {
     }
 
     /// Returns the MD5 once every byte is on the disk and the source is known to have stayed as it was.
-    func finish(in directory: String) throws(StorageError) -> [UInt8] {
+    func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()
         try storing(path) { () throws(SystemError) in
             try target.sync()
-            let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
-            guard fsync(directory.raw) == 0 else { throw .last }
+            try root.syncObjects()
         }
         let digest = md5.digest()
         try input?.checkUnchanged()
@@ -121,9 +127,9 @@ final class Staging: @unchecked Sendable {
 
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }
-        if case .file(let path, let identity) = source { input = try SourceFile(path, identity) }
+        if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
         let flags = O_RDWR | (offset == 0 ? O_CREAT : 0)
-        let opened = try storing(path) { () throws(SystemError) in try OpenFile(path, flags) }
+        let opened = try storing(path) { () throws(SystemError) in try root.openObject(file, flags) }
         target = opened
         return opened
     }

@@ -24,7 +24,7 @@ final class LandingFile {
 
     /// All bytes before it have arrived.
     private(set) var offset: Int64 = 0
-    private let target: LandingPlace
+    private var target: LandingPlace
     private var generation: Int64?
     private let task: String
     private var temporary: Temporary?
@@ -36,19 +36,19 @@ final class LandingFile {
     private var writeback = Writeback()
 
     private struct Temporary {
-        let path: String
+        let name: String
         let number: Int
         let inode: UInt64
     }
 
-    init(_ download: Download) {
-        target = LandingPlace(path: download.file)
+    init(_ download: Download, in allowed: AllowedDirectories?) {
+        target = LandingPlace(path: download.file, in: allowed)
         task = download.task
         guard download.isRestored else { return }
         restored = download.bookmark.flatMap { try? LandingMark(text: $0.text) }
         let number = restored?.number ?? 0
         temporary = Temporary(
-            path: target.temporaryPath(for: task, number: number), number: number, inode: restored?.inode ?? 0)
+            name: target.temporaryName(for: task, number: number), number: number, inode: restored?.inode ?? 0)
         generation = restored?.generation
         offset = max(0, restored?.offset ?? 0)
         mark.withLock { $0 = restored }
@@ -58,11 +58,12 @@ final class LandingFile {
     var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
 
     /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
-    /// it may not go on any more. Throws `unknown` that names path and reason.
+    /// it may not go on any more. Throws what `LandingPlace` throws.
     func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
         if generation != self.generation { discard() }
         self.generation = generation
         guard file == nil else { return }
+        try target.open()
         try target.check()
         if try !reopen(while: mayGoOn) { try create() }
     }
@@ -93,22 +94,32 @@ final class LandingFile {
             guard ftruncate(file.raw, off_t(size)) == 0 else { throw .last }
             try file.sync()
         }
+        do throws(StorageError) {
+            try target.open()
+        } catch {
+            // The way to what has arrived is lost with the directory.
+            discard()
+            throw error
+        }
         try target.check()
         guard let temporary, mayCommit() else { return false }
-        try target.take(temporary.path, file)
+        try target.take(temporary.name, file)
         self.temporary = nil
-        discard()
+        defer { discard() }
         try target.syncDirectory()
         return true
     }
 
     /// Holds no descriptor while it does not move.
-    func park() { file = nil }
+    func park() {
+        file = nil
+        target.close()
+    }
 
     /// Leaves nothing behind but what is in its place already.
     func discard() {
+        if let temporary { target.remove(temporary.name) }
         park()
-        if let temporary { unlink(temporary.path) }
         temporary = nil
         restored = nil
         generation = nil
@@ -158,7 +169,7 @@ extension LandingFile {
         let (number, opened) = try newFile(after: temporary.map(\.number))
         let status = try target.writing { () throws(SystemError) in try opened.status() }
         temporary = Temporary(
-            path: target.temporaryPath(for: task, number: number), number: number, inode: UInt64(status.st_ino))
+            name: target.temporaryName(for: task, number: number), number: number, inode: UInt64(status.st_ino))
         restored = nil
         checksum = Checksum()
         (file, offset, writeback) = (opened, 0, Writeback())
@@ -169,8 +180,8 @@ extension LandingFile {
         let first = last.map { $0 + 1 } ?? 0
         for number in first..<first + 16 {
             do throws(SystemError) {
-                let path = target.temporaryPath(for: task, number: number)
-                return (number, try OpenFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW))
+                let name = target.temporaryName(for: task, number: number)
+                return (number, try target.openTemporary(name, O_RDWR | O_CREAT | O_EXCL))
             } catch  where error.code == EEXIST {
                 continue
             } catch {
@@ -182,13 +193,13 @@ extension LandingFile {
 
     /// False where what was parked is not there any more.
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
-        guard let temporary, let opened = try openAgain(temporary.path) else { return false }
+        guard let temporary, let opened = try openAgain(temporary.name) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
         guard status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_ino) == temporary.inode else { return false }
         if status.st_size < offset { (offset, writeback) = (Int64(status.st_size), Writeback()) }
         guard try reread(opened, while: mayGoOn) else { return true }
         if let restored, restored.offset != offset || restored.crc32c != checksum.crc32c {
-            unlink(temporary.path)
+            target.remove(temporary.name)
             return false
         }
         restored = nil
@@ -196,9 +207,9 @@ extension LandingFile {
         return true
     }
 
-    private func openAgain(_ path: String) throws(StorageError) -> OpenFile? {
+    private func openAgain(_ name: String) throws(StorageError) -> OpenFile? {
         do throws(SystemError) {
-            return try OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+            return try target.openTemporary(name, O_RDWR | O_NONBLOCK)
         } catch {
             // Gone, or another one in its place.
             if error.code == ENOENT || error.code == ELOOP { return nil }

@@ -2,58 +2,125 @@ import Glibc
 import Storage
 import Synchronization
 
-/// The path of a file that is to be written, and the directory that it is in.
+/// The path of a file that is to be written, and the directory that it is in, which everything goes through while it
+/// is open.
 struct LandingPlace {
     let path: String
+    private let allowed: AllowedDirectories?
+    private var directory: OpenFile?
 
-    /// Throws `unknown` that names path and reason unless there is a regular file, or room for a new one.
-    func check() throws(StorageError) {
+    init(path: String, in allowed: AllowedDirectories?) {
+        self.path = path
+        self.allowed = allowed
+    }
+
+    /// Opens the directory; one that is open already must still be where the path leads. Throws `unauthorized` where it
+    /// is not in one of those that are allowed, and `unknown` that names path and reason where it is no directory.
+    mutating func open() throws(StorageError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw .file(path, "cannot be written: it needs an absolute path")
         }
         guard !["", ".", ".."].contains(name) else { throw .file(path, "is not a regular file but a directory") }
-        var status = stat()
-        if stat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw .file(path, "is not a regular file but \(SourceFile.kind(of: status.st_mode))")
-            }
-        } else if errno != ENOENT {
-            throw unwritable(.last)
-        } else if stat(directory, &status) != 0 {
-            throw .file(path, "cannot be written: the directory \(directory) does not exist")
+        let found = try findDirectory()
+        if let directory, try !isSame(found, directory) {
+            throw .file(path, "cannot be written: its directory was moved")
+        }
+        directory = found
+    }
+
+    mutating func close() { directory = nil }
+
+    /// Throws `unknown` that names path and reason unless there is a regular file, or room for a new one.
+    func check() throws(StorageError) {
+        // Nobody learns what a link leads to where that may be anywhere.
+        let flags = allowed == nil ? 0 : AT_SYMLINK_NOFOLLOW
+        let status: stat
+        do throws(SystemError) {
+            status = try opened().status(of: name, flags)
+        } catch {
+            guard error.code == ENOENT else { throw unwritable(error) }
+            return
+        }
+        guard [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT) else {
+            throw .file(path, "is not a regular file but \(SourceFile.kind(of: status.st_mode))")
         }
     }
 
     /// A name in the same directory, hidden, and as unknown to others as the task is. There is another one for each number.
-    func temporaryPath(for task: String, number: Int) -> String {
+    func temporaryName(for task: String, number: Int) -> String {
         let end = number == 0 ? ".\(task).part" : ".\(task).\(number).part"
         let room = max(0, longestName - end.utf8.count - 1)
         let start = (0..<4).lazy.compactMap { String(validating: name.utf8.prefix(room - $0), as: UTF8.self) }.first
-        return "\(directory == "/" ? "" : directory)/.\(start ?? "")\(end)"
+        return ".\(start ?? "")\(end)"
+    }
+
+    func openTemporary(_ temporary: String, _ flags: Int32) throws(SystemError) -> OpenFile {
+        try OpenFile(temporary, flags | O_NOFOLLOW, in: opened())
     }
 
     /// Replaces what is there, with its permissions, or those that every new file of this user gets.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
         try writing { () throws(SystemError) in
-            guard fchmod(file.raw, permissions) == 0, rename(temporary, path) == 0 else { throw .last }
+            let directory = try opened().raw
+            guard fchmod(file.raw, permissions) == 0, renameat(directory, temporary, directory, name) == 0 else {
+                throw .last
+            }
         }
     }
 
     private var permissions: mode_t {
-        var status = stat()
-        let isReplaced = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-        return isReplaced ? status.st_mode & 0o777 : 0o666 & ~mode_t(NewFiles.mask.load(ordering: .relaxed))
+        do throws(SystemError) {
+            let status = try opened().status(of: name, AT_SYMLINK_NOFOLLOW)
+            if status.st_mode & S_IFMT == S_IFREG { return status.st_mode & 0o777 }
+        } catch {
+            // There is nothing yet.
+        }
+        return 0o666 & ~mode_t(NewFiles.mask.load(ordering: .relaxed))
+    }
+
+    /// Where nobody may get there any more, it stays.
+    func remove(_ temporary: String) {
+        do throws(StorageError) {
+            let found: OpenFile
+            if let directory { found = directory } else { found = try findDirectory() }
+            unlinkat(found.raw, temporary, 0)
+        } catch {}
     }
 
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
             do throws(SystemError) {
-                let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
+                let directory = try OpenFile(".", O_RDONLY | O_DIRECTORY, in: opened())
                 guard fsync(directory.raw) == 0 else { throw .last }
             } catch  where error.code == EACCES || error.code == EINVAL {
                 // It may be written but not read, or cannot be synced at all: then nobody could do more.
             }
         }
+    }
+
+    private func findDirectory() throws(StorageError) -> OpenFile {
+        func reason(_ error: SystemError) -> StorageError {
+            guard error.code == ENOENT else { return unwritable(error) }
+            return .file(path, "cannot be written: the directory \(directoryPath) does not exist")
+        }
+        if let allowed { return try allowed.find(directoryPath, directoryOf: path, reason: reason) }
+        do throws(SystemError) {
+            return try OpenFile(placeAt: directoryPath, O_DIRECTORY, noMagicLinks: false)
+        } catch {
+            throw reason(error)
+        }
+    }
+
+    private func isSame(_ one: OpenFile, _ other: OpenFile) throws(StorageError) -> Bool {
+        try writing { () throws(SystemError) in
+            let (one, other) = (try one.status(), try other.status())
+            return one.st_ino == other.st_ino && one.st_dev == other.st_dev
+        }
+    }
+
+    private func opened() throws(SystemError) -> OpenFile {
+        guard let directory else { throw SystemError(code: EBADF) }
+        return directory
     }
 
     func writing<Result>(_ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
@@ -65,12 +132,12 @@ struct LandingPlace {
     private var slash: String.Index { path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex }
     private var name: String { String(decoding: path.utf8[slash...].dropFirst(), as: UTF8.self) }
 
-    private var directory: String {
+    private var directoryPath: String {
         slash == path.startIndex ? "/" : String(decoding: path.utf8[..<slash], as: UTF8.self)
     }
 
     private var longestName: Int {
-        let longest = pathconf(directory, Int32(_PC_NAME_MAX))
+        let longest = directory.map { fpathconf($0.raw, Int32(_PC_NAME_MAX)) } ?? -1
         return longest > 0 ? longest : 255
     }
 }

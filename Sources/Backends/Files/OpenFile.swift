@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 import Storage
 
@@ -14,21 +15,19 @@ struct SystemError: Error, Equatable {
 final class OpenFile: Sendable {
     let raw: Int32
 
-    init(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws(SystemError) {
-        var opened = open(path, flags | O_CLOEXEC, mode)
-        while opened < 0, errno == EINTR { opened = open(path, flags | O_CLOEXEC, mode) }
+    /// A file that is made may be read and written by its owner alone.
+    init(_ path: String, _ flags: Int32, in directory: OpenFile? = nil) throws(SystemError) {
+        let start = directory?.raw ?? AT_FDCWD
+        var opened = openat(start, path, flags | O_CLOEXEC, 0o600)
+        while opened < 0, errno == EINTR { opened = openat(start, path, flags | O_CLOEXEC, 0o600) }
         guard opened >= 0 else { throw .last }
         raw = opened
     }
 
-    /// A regular file that is there already, and no link; nil otherwise.
-    convenience init?(existing path: String) {
-        do throws(SystemError) {
-            try self.init(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
-            guard try status().st_mode & S_IFMT == S_IFREG else { return nil }
-        } catch {
-            return nil
-        }
+    /// A place in the file system, for whoever wants to look at it before it is read or written.
+    init(placeAt path: String, _ flags: Int32, noMagicLinks: Bool) throws(SystemError) {
+        raw = csystem_open_path(path, flags, noMagicLinks)
+        guard raw >= 0 else { throw .last }
     }
 
     deinit { close(raw) }
@@ -64,9 +63,34 @@ final class OpenFile: Sendable {
         guard fdatasync(raw) == 0 else { throw .last }
     }
 
+    /// Leads to this file, wherever that is by now, as long as it is open.
+    var pathInProc: String { "/proc/self/fd/\(raw)" }
+
+    /// Where that is, for people, and for those who need a path without links; nil where it cannot be said.
+    var location: String? { destination(ofLink: pathInProc).map { String(decoding: $0, as: UTF8.self) } }
+
     func status() throws(SystemError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else { throw .last }
         return status
     }
+
+    /// What has this name in a directory.
+    func status(of name: String, _ flags: Int32) throws(SystemError) -> stat {
+        var status = stat()
+        guard fstatat(raw, name, &status, flags) == 0 else { throw .last }
+        return status
+    }
+}
+
+/// Nil where there is no link.
+func destination(ofLink path: String) -> [UInt8]? {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
+        count = buffer.withMemoryRebound(to: CChar.self) { bytes in
+            bytes.baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
+        }
+        filled = max(0, count)
+    }
+    return count < 0 ? nil : bytes
 }

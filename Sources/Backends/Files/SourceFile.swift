@@ -5,13 +5,16 @@ import Storage
 struct SourceFile {
     private let path: String
     private let identity: FileIdentity
+    private let allowed: AllowedDirectories?
     private let file: OpenFile
 
-    /// Throws `unknown` that names path and reason where the file cannot be read, or is not the one it was.
-    init(_ path: String, _ identity: FileIdentity) throws(StorageError) {
+    /// Throws `unauthorized` where the file is not in one of the directories, if there are any, and `unknown` that
+    /// names path and reason where it cannot be read, or is not the one it was.
+    init(_ path: String, _ identity: FileIdentity, in allowed: AllowedDirectories?) throws(StorageError) {
         self.path = path
         self.identity = identity
-        file = try Self.open(path)
+        self.allowed = allowed
+        file = try Self.open(path, in: allowed)
         posix_fadvise(file.raw, 0, 0, POSIX_FADV_SEQUENTIAL)
         try checkUnchanged()
         guard try Self.ends(of: file, identity.size, path) == identity.ends else {
@@ -20,8 +23,8 @@ struct SourceFile {
     }
 
     /// What the file is now. Throws like `init`.
-    static func inspect(_ path: String) throws(StorageError) -> FileIdentity {
-        let file = try open(path)
+    static func inspect(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> FileIdentity {
+        let file = try open(path, in: allowed)
         var identity = FileIdentity(try status(of: file, path))
         identity.ends = try ends(of: file, identity.size, path)
         return identity
@@ -52,9 +55,17 @@ struct SourceFile {
     func checkUnchanged() throws(StorageError) {
         try compare(FileIdentity(Self.status(of: file, path)))
         try checkEnd()
+        try compare(currentIdentity())
+    }
+
+    private func currentIdentity() throws(StorageError) -> FileIdentity {
+        if let allowed {
+            let found = try allowed.find(path) { _ in changed("it was removed") }
+            return FileIdentity(try Self.status(of: found, path))
+        }
         var status = stat()
         guard stat(path, &status) == 0 else { throw changed("it was removed") }
-        try compare(FileIdentity(status))
+        return FileIdentity(status)
     }
 
     /// Some files, such as those of /proc, have more bytes than their size says.
@@ -85,12 +96,18 @@ struct SourceFile {
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
 
     /// Not even a pipe without a writer holds this up.
-    private static func open(_ path: String) throws(StorageError) -> OpenFile {
+    private static func open(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
+        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
+        let found = try allowed?.find(path) { unopenable(path, $0) }
         do throws(SystemError) {
-            return try OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            return try OpenFile(found?.pathInProc ?? path, flags)
         } catch {
-            throw .file(path, error.code == ENOENT ? "does not exist" : "cannot be opened: \(error.reason)")
+            throw unopenable(path, error)
         }
+    }
+
+    private static func unopenable(_ path: String, _ error: SystemError) -> StorageError {
+        .file(path, error.code == ENOENT ? "does not exist" : "cannot be opened: \(error.reason)")
     }
 
     private static func status(of file: OpenFile, _ path: String) throws(StorageError) -> stat {

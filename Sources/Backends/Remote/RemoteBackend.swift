@@ -13,6 +13,7 @@ public final class RemoteBackend: Backend {
     let dialect: any Dialect
     let endpoint: Endpoint
     let http: HTTPClient
+    let allowed: AllowedPlaces
     /// Read and hash local files.
     let files = WorkerThreads("files", limit: 16)
     /// Write and sync files that are downloaded.
@@ -28,24 +29,27 @@ public final class RemoteBackend: Backend {
     /// Firebase Storage, or its emulator.
     public static func firebase(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        clock: any Clock<Duration> = ContinuousClock()
+        clock: any Clock<Duration> = ContinuousClock(), allowed: AllowedPlaces = .everywhere
     ) -> RemoteBackend {
-        RemoteBackend(FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil)
+        RemoteBackend(
+            FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil, allowed)
     }
 
     /// Google Cloud Storage, or what speaks its JSON API.
     public static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        clock: any Clock<Duration> = ContinuousClock(), signer: URLSignerSource? = nil
+        clock: any Clock<Duration> = ContinuousClock(), signer: URLSignerSource? = nil,
+        allowed: AllowedPlaces = .everywhere
     ) -> RemoteBackend {
-        RemoteBackend(GCSDialect(), endpoint, version, http, limits, clock, signer)
+        RemoteBackend(GCSDialect(), endpoint, version, http, limits, clock, signer, allowed)
     }
 
     private init(
         _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient, _ limits: HTTPLimits,
-        _ clock: any Clock<Duration>, _ signer: URLSignerSource?
+        _ clock: any Clock<Duration>, _ signer: URLSignerSource?, _ allowed: AllowedPlaces
     ) {
         self.signer = signer
+        self.allowed = allowed
         self.limits = limits
         self.dialect = dialect
         self.endpoint = endpoint
@@ -55,7 +59,9 @@ public final class RemoteBackend: Backend {
     }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
-        try await files.run { Result { () throws(StorageError) in try SourceFile.inspect(path) } }.get()
+        try await files.run { [allowed] in
+            Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }
+        }.get()
     }
 
     public func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
@@ -159,7 +165,14 @@ extension RemoteBackend {
         whole.isSentOnce = true
         for token in tokens { dialect.sign(&whole.headers, with: token) }
         do throws(HTTPError) {
-            return try await http.perform(whole)
+            var response = try await http.perform(whole)
+            if !response.isSuccess {
+                // Some servers repeat what they refuse.
+                let text = String(decoding: response.body, as: UTF8.self)
+                    .hiding(tokens.map(\.secret)).hidingQueryValues(of: ["upload_id", "token"])
+                response.body = Array(text.utf8)
+            }
+            return response
         } catch {
             onLost?(error)
             throw .noAnswer(error, from: endpoint, reference)

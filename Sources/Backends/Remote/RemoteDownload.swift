@@ -26,7 +26,7 @@ final class RemoteDownload: DownloadSession {
         self.download = download
         self.backend = backend
         queue = SerialQueue(on: backend.downloading)
-        landing = LandingFile(download)
+        landing = LandingFile(download, in: backend.allowed.writing)
     }
 
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {

@@ -21,13 +21,15 @@ final class RemoteSource: Sendable {
     }
 
     private let source: UploadSource
+    private let allowed: AllowedDirectories?
     private let threads: WorkerThreads
     private let passed = Mutex(Passed())
     private let fault = Mutex<StorageError?>(nil)
 
     /// `threads` may block.
-    init(_ source: UploadSource, on threads: WorkerThreads) {
+    init(_ source: UploadSource, in allowed: AllowedDirectories?, on threads: WorkerThreads) {
         self.source = source
+        self.allowed = allowed
         self.threads = threads
     }
 
@@ -46,8 +48,8 @@ final class RemoteSource: Sendable {
         switch source {
         case .data(let bytes): return bytes
         case .file(let path, let identity):
-            return try await onThread { () throws(StorageError) in
-                let file = try SourceFile(path, identity)
+            return try await onThread { [allowed] () throws(StorageError) in
+                let file = try SourceFile(path, identity, in: allowed)
                 let bytes = try file.readWhole()
                 try file.checkUnchanged()
                 return bytes
@@ -61,7 +63,9 @@ final class RemoteSource: Sendable {
         case .data(let bytes):
             return range.isEmpty ? .none : .source(PartOfData(bytes: bytes, range: range))
         case .file(let path, let identity):
-            let file = try await onThread { () throws(StorageError) in try SourceFile(path, identity) }
+            let file = try await onThread { [allowed] () throws(StorageError) in
+                try SourceFile(path, identity, in: allowed)
+            }
             return range.isEmpty ? .none : .source(reader(of: file, range))
         }
     }
@@ -74,9 +78,9 @@ final class RemoteSource: Sendable {
 
     /// Reads everything.
     func md5() async throws(StorageError) -> [UInt8] {
-        try await onThread { [source] () throws(StorageError) in
+        try await onThread { [source, allowed] () throws(StorageError) in
             var checksum = Checksum()
-            try source.read(from: 0) { bytes, _ in checksum.updateMD5(bytes) }
+            try source.read(from: 0, in: allowed) { bytes, _ in checksum.updateMD5(bytes) }
             return checksum.md5
         }
     }
@@ -85,7 +89,8 @@ final class RemoteSource: Sendable {
         let start = passed.withLock { $0.end }
         guard start < source.size else { return }
         try await onThread { [self] () throws(StorageError) in
-            try source.read(from: start) { bytes, offset in passed.withLock { $0.take(bytes, at: offset) } }
+            try source.read(from: start, in: allowed) { bytes, offset in passed.withLock { $0.take(bytes, at: offset) }
+            }
         }
     }
 
@@ -130,13 +135,13 @@ private struct PartOfData: HTTPBodySource {
 extension UploadSource {
     /// Hands on everything from an offset on, in pieces, on a thread that may block.
     fileprivate func read(
-        from start: Int64, _ take: (UnsafeRawBufferPointer, _ offset: Int64) -> Void
+        from start: Int64, in allowed: AllowedDirectories?, _ take: (UnsafeRawBufferPointer, _ offset: Int64) -> Void
     ) throws(StorageError) {
         switch self {
         case .data(let bytes):
             bytes.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[Int(start)...]), start) }
         case .file(let path, let identity):
-            let file = try SourceFile(path, identity)
+            let file = try SourceFile(path, identity, in: allowed)
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
             defer { buffer.deallocate() }
             var offset = start

@@ -33,7 +33,8 @@ final class RemoteUpload: UploadSession {
     init(_ upload: Upload, _ backend: RemoteBackend) {
         self.upload = upload
         self.backend = backend
-        source = RemoteSource(upload.source, on: backend.files)
+        source = RemoteSource(
+            upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
         guard upload.isRestored else { return }
         // Nobody knows what the earlier process had sent.
         mayBeStored = true

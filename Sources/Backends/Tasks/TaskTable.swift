@@ -39,32 +39,29 @@ public struct TaskTable: TaskArchive {
         let path = root.spooled(task)
         let result = await files.run { [root] in
             Result { () throws(StorageError) in
-                try Self.write(bytes, to: path, in: root.spool)
-                return try SourceFile.inspect(path)
+                try storing(path) { () throws(SystemError) in try Self.write(bytes, task, in: root) }
+                return try SourceFile.inspect(path, in: nil)
             }
         }
         return (path, try result.get())
     }
 
     public func unspool(_ task: String) {
-        files.submit { [root] in unlink(root.spooled(task)) }
+        files.submit { [root] in root.removeSpooled(task) }
     }
 
-    private static func write(_ bytes: [UInt8], to path: String, in directory: String) throws(StorageError) {
-        try storing(path) { () throws(SystemError) in
-            guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw .last }
-            let file = try OpenFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-            let outcome = bytes.withUnsafeBytes { bytes in
-                Result { () throws(SystemError) in
-                    try file.write(bytes, at: 0)
-                    try file.sync()
-                    let directory = try OpenFile(directory, O_RDONLY | O_DIRECTORY)
-                    guard fsync(directory.raw) == 0 else { throw .last }
-                }
+    private static func write(_ bytes: [UInt8], _ task: String, in root: Root) throws(SystemError) {
+        let spool = try root.openSpool()
+        let file = try OpenFile(task, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, in: spool)
+        let outcome = bytes.withUnsafeBytes { bytes in
+            Result { () throws(SystemError) in
+                try file.write(bytes, at: 0)
+                try file.sync()
+                guard fsync(spool.raw) == 0 else { throw .last }
             }
-            if case .failure = outcome { unlink(path) }
-            try outcome.get()
         }
+        if case .failure = outcome { root.removeSpooled(task) }
+        try outcome.get()
     }
 }
 

@@ -1,0 +1,151 @@
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Which files may be uploaded where `--allow-read` names directories.
+@Suite(.timeLimit(.minutes(5))) struct AllowedReadingTests {
+    private let scene: AllowedScene
+    private var path: String { scene.path }
+
+    init() throws { scene = try AllowedScene() }
+
+    private func inspect(_ path: String, in directories: [String]? = nil) throws {
+        let places = try AllowedPlaces(reading: directories ?? [self.path + "/in"], writing: [])
+        _ = try SourceFile.inspect(path, in: places.reading)
+    }
+
+    private func refusal(_ path: String) -> StorageError { scene.refusal(path, "read", "--allow-read") }
+
+    @Test func `What is inside may be read, whatever leads there`() throws {
+        try scene.link("in/absolute", to: path + "/in/file")
+        try scene.link("in/relative", to: "sub/../file")
+        try scene.link("out/back", to: path + "/in/sub")
+        for name in [
+            "in/file", "in/sub/deep", "in//sub/./../file", "out/../in/file", "in/absolute", "in/relative",
+            "out/back/deep", "out/back/../file",
+        ] {
+            #expect(throws: Never.self, "\(name)") { try inspect("\(path)/\(name)") }
+        }
+    }
+
+    @Test func `What is outside is refused, there or not`() throws {
+        try scene.link("in/file-link", to: path + "/out/secret")
+        try scene.link("in/none-link", to: path + "/out/none")
+        try scene.link("in/directory-link", to: "../out")
+        try scene.link("in/none-directory", to: "../out/none")
+        try scene.link("in/loop-out", to: path + "/out/loop")
+        try scene.link("out/loop", to: "loop")
+        // A circle leads nowhere, so it is nowhere inside.
+        try scene.link("in/loop", to: "loop")
+        #expect(mkfifo(path + "/out/fifo", 0o600) == 0)
+        for name in [
+            "out/secret", "out/none", "out/none/none", "out/secret/below", "out", "out/fifo", "in/../out/secret",
+            "in/../out/none", "in/sub/../../out/secret", "in/file-link", "in/none-link", "in/directory-link/secret",
+            "in/directory-link/none", "in/directory-link/sub/../secret", "in/none-directory/none", "in/loop-out",
+            "in/loop",
+            "inside/secret", "inside/none", "in ", ".", "..", "../../../../../../etc/passwd",
+        ] {
+            let path = "\(path)/\(name)"
+            #expect(try storageError { try inspect(path) } == refusal(path))
+        }
+        for path in ["/etc/passwd", "/etc/none", "/", "", "/dev/null", "/none/none", "/root/none"] {
+            #expect(try storageError { try inspect(path) } == refusal(path))
+        }
+    }
+
+    @Test func `Roots and descriptors of processes lead nowhere`() throws {
+        let secret = open(path + "/out/secret", O_RDONLY | O_CLOEXEC)
+        defer { close(secret) }
+        for path in ["/proc/self/fd/\(secret)", "/proc/self/root\(path)/in/file", "/proc/self/cwd\(path)/in/file"] {
+            #expect(try storageError { try inspect(path) } == refusal(path))
+        }
+    }
+
+    @Test func `What is wrong inside is told`() throws {
+        try scene.link("in/dangling", to: path + "/in/none")
+        #expect(mkfifo(path + "/in/fifo", 0o600) == 0)
+        let table = [
+            ("none", "does not exist"), ("none/below", "does not exist"), ("dangling", "does not exist"),
+            ("file/below", "cannot be opened: Not a directory"), ("sub", "is not a regular file but a directory"),
+            ("fifo", "is not a regular file but a pipe"),
+        ]
+        for (name, why) in table {
+            let path = "\(path)/in/\(name)"
+            #expect(try storageError { try inspect(path) } == .file(path, why))
+        }
+    }
+
+    @Test func `Directories may be named in any way, and be nested`() throws {
+        try scene.link("named", to: "in")
+        let up = String(repeating: "../", count: 40)
+        for directories in [
+            [path + "/in/"], [path + "/in//."], [path + "/out/../in"], [path + "/named"], [path + "/named/"],
+            [up + path.dropFirst() + "/in"], [path + "/in/sub", path + "/in"], [path + "/out", path + "/in"], ["/"],
+            [path + "/in", "/"],
+        ] {
+            #expect(throws: Never.self, "\(directories)") { try inspect(path + "/in/file", in: directories) }
+        }
+        let deep = [path + "/in/sub"]
+        #expect(throws: Never.self) { try inspect(path + "/in/sub/deep", in: deep) }
+        #expect(try storageError { try inspect(path + "/in/file", in: deep) } == refusal(path + "/in/file"))
+        #expect(throws: Never.self) { try inspect("/etc/passwd", in: ["/"]) }
+        #expect(try storageError { try inspect("/etc/none", in: ["/"]) } == .file("/etc/none", "does not exist"))
+    }
+
+    @Test func `Names that look alike are not alike`() throws {
+        let (composed, decomposed) = (path + "/\u{E9}", path + "/e\u{301}")
+        for directory in [composed, decomposed] {
+            #expect(mkdir(directory, 0o700) == 0)
+            _ = try scene.scratch.file(String(directory.dropFirst(path.count + 1)) + "/file", [1])
+        }
+        #expect(throws: Never.self) { try inspect(composed + "/file", in: [composed]) }
+        let error = try storageError { try inspect(decomposed + "/file", in: [composed]) }
+        #expect(error == refusal(decomposed + "/file"))
+    }
+
+    @Test func `A directory that cannot be is named`() throws {
+        for (directory, why) in [
+            (path + "/none", "No such file or directory"), (path + "/in/file", "Not a directory"),
+            (path + "/none/none", "No such file or directory"),
+        ] {
+            for (reading, writing, flag) in [([directory], [], "read"), (["/"], ["/", directory], "write")] {
+                let error = #expect(throws: AllowedPlaces.Unusable.self) {
+                    _ = try AllowedPlaces(reading: reading, writing: writing)
+                }
+                #expect(error?.message == "--allow-\(flag) \(directory) cannot be used: \(why)")
+            }
+        }
+    }
+
+    @Test(arguments: AllowedScene.Swap.allCases, [2000, 1_500_000])
+    func `What is swapped after the task was made is refused`(swap: AllowedScene.Swap, size: Int) async throws {
+        let file = try scene.scratch.file("in/sub/swapped", noise(size))
+        for backend in try scene.backends(AllowedPlaces(reading: [path + "/in"], writing: [])) {
+            let upload = try await backend.upload(file: file, to: "a")
+            try swap.swap(scene)
+            let error = try await failure { _ = try await backend.run(upload) }
+            try swap.undo(scene)
+            #expect(error == refusal(file))
+            await #expect(throws: StorageError.self) { try await backend.metadata(of: ref("a")) }
+        }
+    }
+
+    @Test(arguments: AllowedScene.Swap.allCases)
+    func `What is swapped while it is read is refused, too`(swap: AllowedScene.Swap) throws {
+        let file = try scene.scratch.file("in/sub/swapped", noise(10))
+        let places = try AllowedPlaces(reading: [path + "/in"], writing: [])
+        let source = try SourceFile(file, SourceFile.inspect(file, in: places.reading), in: places.reading)
+        try source.checkUnchanged()
+        try swap.swap(scene)
+        #expect(try storageError { try source.checkUnchanged() } == refusal(file))
+    }
+}
+
+func storageError(_ body: () throws -> Void) throws -> StorageError {
+    var found: StorageError?
+    do { try body() } catch { found = error as? StorageError }
+    return try #require(found, "no storage error was thrown")
+}

@@ -1,0 +1,68 @@
+import Glibc
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// A directory that is allowed, `in`, beside others that are not.
+struct AllowedScene {
+    let scratch: Scratch
+    private let fixture: StorageFixture
+    var path: String { scratch.path }
+
+    init() throws {
+        scratch = try Scratch()
+        fixture = try StorageFixture()
+        for name in ["in", "in/sub", "out", "inside", "out/sub"] {
+            #expect(mkdir(scratch.path + "/" + name, 0o700) == 0)
+        }
+        for name in ["in/file", "in/sub/deep", "out/secret", "inside/secret"] { _ = try scratch.file(name, [1]) }
+    }
+
+    func link(_ name: String, to target: String) throws { try #require(symlink(target, path + "/" + name) == 0) }
+
+    func refusal(_ path: String, _ participle: String, _ flag: String) -> StorageError {
+        var error = StorageError(
+            .unauthorized, "File \(path) may not be \(participle): it is in no directory that \(flag) names.")
+        error.file = path
+        return error
+    }
+
+    /// One of each kind.
+    func backends(_ allowed: AllowedPlaces) throws -> [any Backend] {
+        let endpoint = try Endpoint(fixture.url, from: "--endpoint", allowInsecure: false)
+        return [
+            EmbeddedBackend(try Root(path + "/root"), allowed: allowed),
+            RemoteBackend.gcs(
+                at: endpoint, version: "test", http: HTTPClient(environment: HTTPEnvironment { _ in nil }),
+                allowed: allowed),
+        ]
+    }
+
+    /// How what is at `in/sub/swapped` comes to be outside, while the path still leads to it, or to nothing.
+    enum Swap: CaseIterable {
+        case file, directory, fileToNothing, directoryToNothing
+
+        func swap(_ scene: AllowedScene) throws {
+            let (file, sub, out) = (scene.path + "/in/sub/swapped", scene.path + "/in/sub", scene.path + "/out/moved")
+            switch self {
+            case .file: try #require(rename(file, out) == 0 && symlink(out, file) == 0)
+            case .directory: try #require(rename(sub, out) == 0 && symlink(out, sub) == 0)
+            case .fileToNothing: try #require(rename(file, out + "s") == 0 && symlink(out, file) == 0)
+            case .directoryToNothing: try #require(rename(sub, out + "s") == 0 && symlink(out, sub) == 0)
+            }
+        }
+
+        func undo(_ scene: AllowedScene) throws {
+            let (file, sub, out) = (scene.path + "/in/sub/swapped", scene.path + "/in/sub", scene.path + "/out/moved")
+            switch self {
+            case .file: try #require(rename(out, file) == 0)
+            case .directory: try #require(unlink(sub) == 0 && rename(out, sub) == 0)
+            case .fileToNothing: try #require(rename(out + "s", file) == 0)
+            case .directoryToNothing: try #require(unlink(sub) == 0 && rename(out + "s", sub) == 0)
+            }
+        }
+    }
+}

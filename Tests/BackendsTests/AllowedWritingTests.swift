@@ -1,0 +1,153 @@
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Which files may be written by downloads where `--allow-write` names directories.
+@Suite(.timeLimit(.minutes(5))) struct AllowedWritingTests {
+    private let scene: AllowedScene
+    private let allowed: AllowedPlaces
+    private var path: String { scene.path }
+    private let bytes = noise(100_000)
+
+    init() throws {
+        scene = try AllowedScene()
+        allowed = try AllowedPlaces(reading: [], writing: [scene.path + "/in"])
+    }
+
+    private func landing(_ path: String) throws -> LandingFile { try LandingFile(for: path, in: allowed.writing) }
+    private func refusal(_ path: String) -> StorageError { scene.refusal(path, "written", "--allow-write") }
+
+    private func begin(_ landing: LandingFile) throws {
+        try landing.open(for: 1) { true }
+        let start = Int(landing.offset)
+        try bytes.withUnsafeBytes { try landing.append(.init(rebasing: $0[start...])) }
+    }
+
+    private func finish(_ landing: LandingFile) throws {
+        #expect(try landing.finish(size: Int64(bytes.count), crc32c: Checksum(of: bytes).crc32c) { true })
+    }
+
+    @Test func `What is inside may be written, whatever leads there`() throws {
+        try scene.link("out/back", to: path + "/in/sub")
+        try scene.link("in/around", to: "../in")
+        for name in ["in/new", "in/file", "in/sub/../new", "out/../in/new", "out/back/new", "in/around/new"] {
+            let landing = try landing("\(path)/\(name)")
+            try begin(landing)
+            try finish(landing)
+            #expect(try contentsOf("\(path)/\(name)") == bytes)
+        }
+        #expect(try names(in: path + "/out") == ["back", "secret", "sub"])
+    }
+
+    @Test func `What is outside is refused, there or not, and nothing is made`() throws {
+        try scene.link("in/directory-link", to: "../out")
+        try scene.link("in/none-link", to: "../out/none")
+        for name in [
+            "out/secret", "out/new", "out/none/new", "out/sub/new", "out/secret/below", "in/../out/new",
+            "in/../out/none/new", "in/directory-link/new", "in/directory-link/secret", "in/none-link/new", "inside/new",
+            "new", "../new", "in",
+        ] {
+            let path = "\(path)/\(name)"
+            #expect(try storageError { try begin(landing(path)) } == refusal(path))
+        }
+        #expect(try names(in: path + "/out") == ["secret", "sub"] && names(in: path + "/inside") == ["secret"])
+        #expect(try names(in: path) == ["in", "inside", "out"])
+    }
+
+    @Test func `What is wrong inside is told`() throws {
+        for (name, why) in [
+            ("sub", "is not a regular file but a directory"), ("file/new", "cannot be written: Not a directory"),
+            ("none/new", "cannot be written: the directory \(path)/in/none does not exist"),
+        ] {
+            #expect(try storageError { try begin(landing("\(path)/in/\(name)")) } == .file("\(path)/in/\(name)", why))
+        }
+    }
+
+    @Test(arguments: ["out/secret", "out/none", "out/sub", "out", "/etc/passwd"])
+    func `A link is replaced, and nobody learns what it leads to`(target: String) throws {
+        try scene.link("in/link", to: target.hasPrefix("/") ? target : "\(path)/\(target)")
+        let landing = try landing(path + "/in/link")
+        try begin(landing)
+        try finish(landing)
+        var status = stat()
+        #expect(lstat(path + "/in/link", &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
+        #expect(try contentsOf(path + "/in/link") == bytes && contentsOf(path + "/out/secret") == [1])
+        #expect(try names(in: path + "/out") == ["secret", "sub"])
+    }
+
+    @Test(arguments: [AllowedScene.Swap.directory, .directoryToNothing], [false, true])
+    func `A directory that is swapped meanwhile gets nothing`(swap: AllowedScene.Swap, isParked: Bool) throws {
+        let file = path + "/in/sub/new"
+        let landing = try landing(file)
+        try begin(landing)
+        if isParked { landing.park() }
+        try swap.swap(scene)
+        let error = try storageError {
+            try landing.open(for: 1) { true }
+            try finish(landing)
+        }
+        #expect(error == refusal(file))
+        landing.discard()
+        try swap.undo(scene)
+        let left = try names(in: path + "/in/sub")
+        #expect(left.contains("deep") && !left.contains("new"))
+        // Nobody may go after what was moved away while it was parked.
+        #expect(isParked || left == ["deep"])
+        #expect(try names(in: path + "/out") == ["secret", "sub"])
+    }
+
+    @Test func `What was parked goes on only where it still may be`() throws {
+        let file = path + "/in/sub/new"
+        let landing = try landing(file)
+        try begin(landing)
+        landing.park()
+        try AllowedScene.Swap.directory.swap(scene)
+        #expect(try storageError { try begin(landing) } == refusal(file))
+        try AllowedScene.Swap.directory.undo(scene)
+        try begin(landing)
+        try finish(landing)
+        #expect(try contentsOf(file) == bytes && names(in: path + "/in/sub") == ["deep", "new"])
+    }
+
+    @Test func `Both kinds of engines refuse`() async throws {
+        for backend in try scene.backends(allowed) {
+            try await backend.put(bytes, at: "a")
+            let patience = Caller(patience: .seconds(10))
+            func answer(_ name: String) async throws -> DownloadAnswer {
+                let session = backend.beginDownload(
+                    Download(reference: try ref("a"), file: "\(path)/\(name)", task: "task", caller: patience))
+                return await session.fetch { _ in }
+            }
+            for name in ["out/new", "out/none/new"] {
+                let refusal = try refusal("\(path)/\(name)").about(ref("a"))
+                #expect(try await answer(name) == .failed(refusal))
+            }
+            guard case .completed = try await answer("in/new") else {
+                Issue.record("it was not written")
+                continue
+            }
+            #expect(try contentsOf(path + "/in/new") == bytes)
+        }
+        #expect(try names(in: path + "/out") == ["secret", "sub"])
+    }
+}
+
+/// Where nothing is restricted.
+@Suite struct MovedDirectoryTests {
+    @Test(arguments: [false, true])
+    func `A directory that was moved meanwhile gets nothing`(isReplaced: Bool) throws {
+        let scene = try AllowedScene()
+        let (sub, file) = (scene.path + "/in/sub", scene.path + "/in/sub/new")
+        let landing = try LandingFile(for: file)
+        try landing.open(for: 1) { true }
+        #expect(rename(sub, scene.path + "/moved") == 0)
+        if isReplaced { #expect(mkdir(sub, 0o700) == 0) }
+        let error = try storageError { _ = try landing.finish(size: 0, crc32c: 0) { true } }
+        let why = isReplaced ? "its directory was moved" : "the directory \(sub) does not exist"
+        #expect(error == .file(file, "cannot be written: \(why)"))
+        #expect(try names(in: scene.path + "/moved") == ["deep"])
+    }
+}

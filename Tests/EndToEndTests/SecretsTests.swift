@@ -1,0 +1,130 @@
+import Foundation
+import EventLoop
+import JSONText
+import TestSupport
+import Testing
+
+/// Whatever happens, nobody reads a secret on stderr, nor on stdout but who asked for it.
+@Suite(.timeLimit(.minutes(5))) struct SecretsTests {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)").path
+    private let stale = "stale-Ks8vQ2", fresh = "fresh-Zt4mW9", app = "app-Xb7nR3"
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try Data(count: 1_000_000).write(to: URL(filePath: directory + "/file"))
+    }
+
+    private func cleanUp() { try? FileManager.default.removeItem(atPath: directory) }
+
+    @Test func `A service says nothing of tokens, sessions and download URLs`() async throws {
+        defer { cleanUp() }
+        let fixture = try StorageFixture(credentials: .init(["Firebase \(fresh)"], appCheck: app))
+        let echo =
+            #"{"error":{"code":400,"message":"Firebase \#(fresh), \#(app) is wrong for /o?name=a&amp;upload_id=echoed-Lc5"}}"#
+        let service = try ServiceProcess([
+            "--engine", "firebase", "--endpoint", fixture.url, "--log-level", "debug",
+        ])
+        let talk = Talk(service)
+        let (file, reference) = (directory + "/file", "gs://default-bucket/a")
+        _ = await talk.ask("auth/setToken", ["token": .string(stale)])
+        _ = await talk.ask("auth/setToken", ["token": .string(app), "kind": "appCheckToken"])
+        _ = await talk.ask("auth/setToken", ["token": .string(fresh), "kind": .string(fresh)])
+        _ = await talk.ask("auth/setToken", ["token": .string(fresh + " "), "expiresIn": 5])
+        let put: JSON = ["reference": .string(reference), "file": .string(file), "wait": true]
+        let stored = await talk.ask("reference/putFile", put, refreshed: fresh)
+        #expect(stored["result"]?["state"]?.string == "success")
+        let url = await talk.ask("reference/downloadURL", ["reference": .string(reference)])["result"]?["url"]?.string
+        let token = try #require(url?.split(separator: "token=").last.map(String.init))
+        let wrong = await talk.ask("storage/reference", ["url": .string("http://h/x?token=\(token)")])
+        #expect(wrong["error"]?["code"]?.number?.int64 == -13053)
+        fixture.faults = [
+            .init(.first(.chunk), .answer(400, body: echo)), .init(.first(.query), .answer(400, body: echo)),
+            .init(.first(.getMetadata), .answer(403, body: echo)),
+        ]
+        #expect(await talk.ask("reference/putFile", put)["error"]?["message"]?.string?.contains("(…)") == true)
+        #expect(await talk.ask("reference/getMetadata", ["reference": .string(reference)])["error"] != nil)
+        let sessions = fixture.log.sessions.map(\.id)
+        #expect(sessions.count == 2)
+        close(service.input)
+        #expect(try service.waitForExit() == 0)
+        let heard = talk.heard.filter { !$0.contains(#""url""#) }.joined()
+        for secret in [stale, fresh, app, token, "echoed-Lc5"] + sessions {
+            #expect(!service.logged.contains(secret) && !heard.contains(secret), "\(secret)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `Traces show no download token`(isRemote: Bool) async throws {
+        defer { cleanUp() }
+        let fixture = try StorageFixture(credentials: .init(["Firebase \(fresh)"]))
+        let place =
+            isRemote ? ["--engine", "firebase", "--endpoint", fixture.url] : ["--root", directory + "/root"]
+        func run(_ words: String...) async -> String {
+            await Command(
+                ServiceProcess.program, words + place + ["--trace", "--log-level", "debug"],
+                environment: ["STORAGE_RPC_ID_TOKEN": fresh], in: directory, withErrors: true
+            ).run().text
+        }
+        var traces = [await run("put", "file", "a")]
+        let told = await run("url", "a").split(separator: "\n").map(String.init)
+        let url = try #require(told.last)
+        let token = try #require(url.split(separator: "token=").last.map(String.init))
+        traces += told.dropLast()
+        for words in [["get", url, "got"], ["ls", url], ["rm", "http://h/x?token=\(token)", url]] {
+            traces.append(words.count == 2 ? await run(words[0], words[1]) : await run(words[0], words[1], words[2]))
+        }
+        #expect(FileManager.default.fileExists(atPath: directory + "/got"))
+        #expect(traces.allSatisfy { $0.contains("<<") || $0.contains(">>") })
+        #expect(traces.joined().contains("token=(…)"))
+        for secret in [token, fresh] { #expect(traces.allSatisfy { !$0.contains(secret) }) }
+    }
+}
+
+/// Says requests to a service, one after the other, and keeps what it hears.
+private final class Talk {
+    private let service: ServiceProcess
+    private var lastID: Int64 = 0
+    private var buffer: [UInt8] = []
+    private(set) var heard: [String] = []
+
+    init(_ service: ServiceProcess) { self.service = service }
+
+    /// The answer. A token that is asked for meanwhile is `refreshed`.
+    func ask(_ method: String, _ params: JSON, refreshed: String = "") async -> JSON {
+        lastID += 1
+        say(["jsonrpc": "2.0", "id": JSON(lastID), "method": .string(method), "params": params])
+        while let message = await hear() {
+            if message["method"]?.string == "auth/refreshToken" {
+                say(["jsonrpc": "2.0", "id": message["id"] ?? .null, "result": ["token": .string(refreshed)]])
+            } else if message["id"] == JSON(lastID) {
+                return message
+            }
+        }
+        return .null
+    }
+
+    private func say(_ message: JSON) {
+        let line = Array((message.text + "\n").utf8)
+        #expect(write(service.input, line, line.count) == line.count)
+    }
+
+    private func hear() async -> JSON? {
+        while true {
+            if let end = buffer.firstIndex(of: 0x0A) {
+                let line = Array(buffer[..<end])
+                buffer.removeSubrange(...end)
+                heard.append(String(decoding: line, as: UTF8.self))
+                return line.withUnsafeBytes { bytes in try? JSON(parsing: bytes) }
+            }
+            let output = service.output
+            let chunk = await withCheckedContinuation { waiter in
+                startThread("talk") {
+                    var chunk = [UInt8](repeating: 0, count: 4096)
+                    waiter.resume(returning: Array(chunk[..<max(0, read(output, &chunk, chunk.count))]))
+                }
+            }
+            guard !chunk.isEmpty else { return nil }
+            buffer += chunk
+        }
+    }
+}
