@@ -39,7 +39,10 @@ let package = Package(
 
         .target(
             name: "Contract", path: "protocol",
-            exclude: ["README.md", "CHANGELOG.md", "reference.md", "render.py", "openrpc.json", "transcripts"],
+            exclude: [
+                "README.md", "CHANGELOG.md", "reference.md", "render.py", "rendering", "validate.py", "openrpc.json",
+                "transcripts",
+            ],
             sources: ["contract.c"]),
         .target(name: "CCrypto", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
