@@ -8,11 +8,22 @@
  * The names are the SDK's. What the service keeps of an object, of a task and of its settings comes as in
  * protocol/reference.md.
  */
-import { EventEmitter } from "node:events";
+import type * as said from "./src/methods.js";
+import type { Metadata, Methods, Settings, Status, TokenKind } from "./src/methods.js";
+import { ReferenceMethods, StorageMethods, TaskMethods } from "./src/methods.js";
 
-export type Status = "resume" | "progress" | "pause" | "success" | "failure";
-export type State = "queued" | "running" | "paused" | "success" | "failed" | "cancelled";
-export type TokenKind = "idToken" | "accessToken" | "appCheckToken";
+export type {
+  Attempt,
+  Metadata,
+  Methods,
+  Progress,
+  Retry,
+  ServiceStatus,
+  Settings,
+  State,
+  Status,
+  TokenKind,
+} from "./src/methods.js";
 export type Observer = (snapshot: Snapshot) => void;
 
 /** A fresh token, good for so many seconds; null for "no more". */
@@ -45,7 +56,7 @@ export interface SpawnOptions extends SessionOptions {
  * paused ones included, and not otherwise. A child process ends with this one, however that ends.
  * NODE_DEBUG=storage-rpc shows what the service writes to stderr.
  */
-export class Storage implements AsyncDisposable {
+export class Storage extends StorageMethods implements AsyncDisposable {
   private constructor();
 
   /** A service of its own, as a child process. */
@@ -63,13 +74,8 @@ export class Storage implements AsyncDisposable {
    */
   reference(pathOrURL?: string): Reference;
 
-  getSettings(options?: RequestOptions): Promise<Settings>;
-
   /** Changes what is named, for all clients of the service. */
   updateSettings(settings: Partial<Settings>, options?: RequestOptions): Promise<Settings>;
-
-  /** In whose name the session asks from now on; null takes the token of that kind away. `expiresIn` is in seconds. */
-  setToken(token: string | null, options?: { kind?: TokenKind; expiresIn?: number } & RequestOptions): Promise<void>;
 
   /** The upload of that id; asks nobody whether there is one. */
   uploadTask(id: string): UploadTask;
@@ -80,7 +86,16 @@ export class Storage implements AsyncDisposable {
   downloadTasks(options?: RequestOptions): Promise<Snapshot[]>;
 
   /** Any method of the service, by its own name and with its own params. */
-  request(method: string, params?: object, options?: RequestOptions): Promise<any>;
+  request<M extends keyof Methods>(
+    method: M,
+    params?: Methods[M]["params"],
+    options?: RequestOptions,
+  ): Promise<Methods[M]["result"]>;
+  request<M extends string>(
+    method: M extends keyof Methods ? never : M,
+    params?: object,
+    options?: RequestOptions,
+  ): Promise<any>;
 
   /**
    * Ends the session, and a child process too: once the tasks that run have ended, or with `drain: false` at once.
@@ -104,7 +119,7 @@ export interface UploadOptions extends TaskOptions {
 }
 
 /** A place in a bucket: a value. Nothing need be there. */
-export class Reference {
+export class Reference extends ReferenceMethods {
   private constructor();
   readonly bucket: string;
   readonly fullPath: string;
@@ -127,21 +142,6 @@ export class Reference {
   putFile(file: string | URL, options?: UploadOptions): UploadTask;
   /** Starts to download to a local file, which appears or is replaced when all has arrived. */
   writeToFile(file: string | URL, options?: TaskOptions): DownloadTask;
-
-  getMetadata(options?: RequestOptions): Promise<Metadata>;
-  /** What is absent stays, null removes. The metadata as they are then. */
-  updateMetadata(metadata: MetadataChange, options?: RequestOptions): Promise<Metadata>;
-  delete(options?: RequestOptions): Promise<void>;
-  /** One page of what is directly below, of 1 to 1000 results. */
-  list(options?: { maxResults?: number; pageToken?: string } & RequestOptions): Promise<Listing>;
-  /** All that is directly below; where there may be very much, go from page to page. */
-  listAll(options?: RequestOptions): Promise<Listing>;
-  /** All bytes; rejects with `downloadSizeExceeded` where there are more than `maxSize`. */
-  getData(maxSize: number, options?: RequestOptions): Promise<Buffer>;
-  /** A URL that anybody may fetch the object from, until it is revoked. */
-  downloadURL(options?: RequestOptions): Promise<string>;
-  /** A new URL; those that were given before are worthless from then on. */
-  revokeDownloadURL(options?: RequestOptions): Promise<string>;
 }
 
 /**
@@ -161,7 +161,7 @@ interface Task extends AsyncIterable<Snapshot> {
   removeListener(event: Status, listener: Observer): this;
 }
 
-declare class Task extends EventEmitter {
+declare class Task extends TaskMethods {
   protected constructor();
 
   /** Unique across restarts of the service; undefined until the task has started. */
@@ -198,74 +198,16 @@ export class DownloadTask extends Task {
 }
 
 /** A task as it was in one moment. */
-export interface Snapshot {
+export type Snapshot = Omit<said.Snapshot, "task" | "reference" | "error" | "observers"> & {
   task: UploadTask | DownloadTask;
-  /** The event it was taken for. */
-  status: Status;
-  state: State;
-  progress: Progress;
   reference: Reference;
-  /** What is being uploaded; after success, what is stored. */
-  metadata?: Metadata;
   error?: StorageError;
-  /** The rest after a failure that may pass. */
-  retry?: { attempt: number; of: string; at: string; error: object };
-}
-
-/** In bytes. */
-export interface Progress {
-  completedUnitCount: number;
-  totalUnitCount: number;
-  fractionCompleted: number;
-}
-
-export interface SettableMetadata {
-  cacheControl?: string;
-  contentDisposition?: string;
-  contentEncoding?: string;
-  contentLanguage?: string;
-  contentType?: string;
-  /** On upload, where it is checked. */
-  md5Hash?: string;
-  customMetadata?: { [key: string]: string };
-}
-
-/** What is known of an object; what is not set is absent. Times are RFC 3339, in UTC. */
-export interface Metadata extends SettableMetadata {
-  bucket: string;
-  fullPath: string;
-  name: string;
-  generation: string;
-  metageneration: string;
-  size: number;
-  timeCreated: string;
-  updated: string;
-  crc32c?: string;
-}
+};
 
 /** Metadata that were read, edited; or just what is to change. */
-export type MetadataChange =
-  | Metadata
-  | ({ [property in Exclude<keyof SettableMetadata, "customMetadata">]?: string | null } & {
-      customMetadata?: { [key: string]: string | null } | null;
-    });
+export type MetadataChange = said.MetadataWrite;
 
-export interface Listing {
-  /** The folders: what has names below it. */
-  prefixes: Reference[];
-  items: Reference[];
-  /** What the next page is asked for with; absent on the last one. */
-  pageToken?: string;
-}
-
-/** What holds for the tasks and calls that begin from now on; times in seconds. */
-export interface Settings {
-  maxUploadRetryTime: number;
-  maxDownloadRetryTime: number;
-  maxOperationRetryTime: number;
-  /** Absent where chunks grow with the upload. */
-  uploadChunkSizeBytes?: number;
-}
+export type Listing = Omit<said.Listing, "prefixes" | "items"> & { prefixes: Reference[]; items: Reference[] };
 
 /** Any error of the service; `message` is a sentence for a person. */
 export class StorageError extends Error {

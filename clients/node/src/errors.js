@@ -1,13 +1,6 @@
 /** What can go wrong, with the names and codes of the contract. */
 
-const NAMES = {
-  [-32700]: "parseError",
-  [-32600]: "invalidRequest",
-  [-32601]: "methodNotFound",
-  [-32602]: "invalidParams",
-  [-32603]: "internalError",
-  [-32800]: "requestCancelled",
-};
+import { RPC_NAMES } from "./methods.js";
 
 export class StorageError extends Error {
   static {
@@ -17,7 +10,7 @@ export class StorageError extends Error {
   constructor(message, code = 0, data = {}, options = undefined) {
     super(message, options);
     this.code = code;
-    this.reason = data.name ?? NAMES[code] ?? "unknown";
+    this.reason = data.name ?? RPC_NAMES[code] ?? "unknown";
     this.data = data;
   }
 

@@ -2,12 +2,14 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
+import { ReferenceMethods } from "./methods.js";
 import { DownloadTask, UploadTask } from "./task.js";
 
-export class Reference {
+export class Reference extends ReferenceMethods {
   #session;
 
   constructor(session, bucket, path) {
+    super();
     this.#session = session;
     this.bucket = bucket;
     this.fullPath = segments(path).join("/");
@@ -55,62 +57,30 @@ export class Reference {
 
   putData(data, { metadata, ...options } = {}) {
     const source = typeof data === "string" ? { text: data } : { data: bytes(data).toString("base64") };
-    return this.#begin(UploadTask, "putData", { ...source, metadata }, options);
+    return this.#begin(UploadTask, "reference/putData", { ...source, metadata }, options);
   }
 
   putFile(file, { metadata, ...options } = {}) {
-    return this.#begin(UploadTask, "putFile", { file: path(file), metadata }, options);
+    return this.#begin(UploadTask, "reference/putFile", { file: path(file), metadata }, options);
   }
 
   writeToFile(file, options = {}) {
-    return this.#begin(DownloadTask, "writeToFile", { file: path(file) }, options);
+    return this.#begin(DownloadTask, "reference/writeToFile", { file: path(file) }, options);
   }
 
-  // Calls
+  // What the rendered methods are built on
 
-  getMetadata(options) {
-    return this.#call("getMetadata", {}, options);
+  _ask(method, params, { signal } = {}, then = undefined) {
+    return this.#session.request(method, { reference: this.toJSON(), ...params }, { signal, then });
   }
 
-  updateMetadata(metadata, options) {
-    return this.#call("updateMetadata", { metadata }, options);
-  }
-
-  delete(options) {
-    return this.#call("delete", {}, options, () => undefined);
-  }
-
-  downloadURL(options) {
-    return this.#call("downloadURL", {}, options, ({ url }) => url);
-  }
-
-  revokeDownloadURL(options) {
-    return this.#call("revokeDownloadURL", {}, options, ({ url }) => url);
-  }
-
-  getData(maxSize, options) {
-    return this.#call("getData", { maxSize }, options, ({ data }) => Buffer.from(data, "base64"));
-  }
-
-  list({ maxResults, pageToken, ...options } = {}) {
-    return this.#call("list", { maxResults, pageToken }, options, (result) => this.#listing(result));
-  }
-
-  listAll(options) {
-    return this.#call("listAll", {}, options, (result) => this.#listing(result));
+  _toListing({ prefixes, items, ...rest }) {
+    const [folders, objects] = [prefixes, items].map((all) => all.map((one) => this.#session.reference(one)));
+    return { prefixes: folders, items: objects, ...rest };
   }
 
   #begin(Kind, method, params, options) {
-    return new Kind(this.#session)._begin(this, `reference/${method}`, params, options);
-  }
-
-  #call(method, params, { signal } = {}, then = undefined) {
-    return this.#session.request(`reference/${method}`, { reference: this.toJSON(), ...params }, { signal, then });
-  }
-
-  #listing({ prefixes, items, ...rest }) {
-    const [folders, objects] = [prefixes, items].map((all) => all.map((one) => this.#session.reference(one)));
-    return { prefixes: folders, items: objects, ...rest };
+    return new Kind(this.#session)._begin(this, method, params, options);
   }
 }
 

@@ -1,10 +1,11 @@
 /** The way in: a session with a service. */
+import { StorageMethods } from "./methods.js";
 import { Session } from "./session.js";
 import { DownloadTask, UploadTask } from "./task.js";
 import { Child, Socket } from "./transport.js";
 import { isURL, parseURL } from "./url.js";
 
-export class Storage {
+export class Storage extends StorageMethods {
   #session;
 
   static async spawn({ program, args = [], env = {}, ...options } = {}) {
@@ -41,16 +42,8 @@ export class Storage {
     return this.#session.reference(place);
   }
 
-  getSettings(options) {
-    return this.request("storage/getSettings", {}, options);
-  }
-
   updateSettings(settings, options) {
     return this.request("storage/updateSettings", settings, options);
-  }
-
-  async setToken(token, { kind, expiresIn, signal } = {}) {
-    await this.request("auth/setToken", { token, kind, expiresIn }, { signal });
   }
 
   uploadTask(id) {
@@ -79,6 +72,10 @@ export class Storage {
 
   [Symbol.asyncDispose ?? Symbol.for("nodejs.asyncDispose")]() {
     return this.close();
+  }
+
+  _ask(method, params, { signal } = {}, then = undefined) {
+    return this.#session.request(method, params, { signal, then });
   }
 
   #all(Kind, { signal } = {}) {

@@ -1,15 +1,14 @@
 /** An upload or a download, from its start to its end. */
-import { EventEmitter } from "node:events";
 import { ServiceGoneError, StorageError } from "./errors.js";
+import { STATUSES, TaskMethods } from "./methods.js";
 import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
 
-const STATUSES = ["resume", "progress", "pause", "success", "failure"];
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ignore = () => {};
 
 /** What uploads and downloads have in common. It has no "error" event, so nobody has to listen. */
-class Task extends EventEmitter {
+class Task extends TaskMethods {
   #session;
   #id;
   #started;
@@ -174,8 +173,14 @@ class Task extends EventEmitter {
     return this.#call("observe", then, { status });
   }
 
-  #call(verb, then, params = {}) {
-    return this.#session.request(`${this.constructor.kind}Task/${verb}`, { task: this.#id, ...params }, { then });
+  async _ask(verb, params, { signal } = {}, then = undefined) {
+    await this.#started;
+    return this.#call(verb, then, params, signal);
+  }
+
+  #call(verb, then, params = {}, signal = undefined) {
+    const method = `${this.constructor.kind}Task/${verb}`;
+    return this.#session.request(method, { task: this.#id, ...params }, { signal, then });
   }
 
   async #control(verb) {

@@ -5,55 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import time
 from collections.abc import Sequence
 from typing import NoReturn
 
 from .errors import StorageError
+from .progress import ProgressBar
 from .reference import Reference
 from .storage import Storage
-from .values import Metadata, Snapshot
-
-
-class ProgressLine:
-    """A bar that is drawn over itself on a terminal; a line for each tenth elsewhere."""
-
-    WIDTH = 30
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._start = time.monotonic()
-        self._tenth = 0
-
-    def show(self, snapshot: Snapshot) -> None:
-        progress = snapshot.progress
-        fraction = progress.fraction_completed
-        rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
-        text = f"{self._size(progress.completed_unit_count)} of {self._size(progress.total_unit_count)}"
-        text += f"  {int(fraction * 100)} %  {self._size(rate)}/s"
-        if self._is_terminal:
-            bar = "#" * int(fraction * self.WIDTH)
-            self._write(f"\r[{bar:<{self.WIDTH}}] {text}\x1b[K")
-        elif int(fraction * 10) > self._tenth:
-            self._tenth = int(fraction * 10)
-            self._write(text + "\n")
-
-    def end(self) -> None:
-        if self._is_terminal:
-            self._write("\n")
-
-    @staticmethod
-    def _write(text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-    @staticmethod
-    def _size(count: float) -> str:
-        units = ["B", "KiB", "MiB", "GiB", "TiB"]
-        while count >= 1024 and len(units) > 1:
-            count /= 1024
-            units.pop(0)
-        return f"{count:.0f} {units[0]}" if units[0] == "B" else f"{count:.1f} {units[0]}"
+from .values import Metadata
 
 
 class Parser(argparse.ArgumentParser):
@@ -79,16 +38,13 @@ def parser() -> Parser:
 
 def put(reference: Reference, file: str) -> Metadata:
     """Uploads; Ctrl-C cancels."""
-    line = ProgressLine()
-    try:
-        task = reference.put_file(file, on_progress=line.show)
+    with ProgressBar() as bar:
+        task = reference.put_file(file, on_progress=bar)
         try:
             return task.wait()
         except KeyboardInterrupt:
             task.cancel()
             return task.wait()
-    finally:
-        line.end()
 
 
 def show(metadata: Metadata) -> None:

@@ -3,115 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
+from . import _errors
+from ._error import StorageError
+from ._errors import *
+from ._errors import RPC_NAMES
 
-class StorageError(Exception):
-    """Any error of this package; `message` is a sentence for a person.
+__all__ = ["RPCError", "ServiceGone", "StorageError", "error_from_wire"]
+__all__ += _errors.__all__
 
-    >>> try:
-    ...     storage.reference("images/none.jpg").get_metadata()
-    ... except ObjectNotFound as error:
-    ...     print(error.code, error.name, error.data["object"])
-    -13010 objectNotFound images/none.jpg
-    """
-
-    code: int = 0
-
-    def __init__(self, message: str, code: int | None = None, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = type(self).code if code is None else code
-        self.data: Mapping[str, Any] = dict(data or {})
-
-    @property
-    def name(self) -> str:
-        """The name of the code, as in the contract: `objectNotFound`."""
-        kind = type(self).__name__
-        return str(self.data.get("name", kind[:1].lower() + kind[1:]))
-
-    @property
-    def retryable(self) -> bool:
-        """The same call may succeed later without any change to it."""
-        return bool(self.data.get("retryable", False))
-
-
-class Unknown(StorageError):
-    """What has no code of its own, such as a local file that cannot be read; the message says why."""
-
-    code = -13000
-
-
-class ObjectNotFound(StorageError):
-    code = -13010
-
-
-class BucketNotFound(StorageError):
-    code = -13011
-
-
-class ProjectNotFound(StorageError):
-    code = -13012
-
-
-class QuotaExceeded(StorageError):
-    code = -13013
-
-
-class Unauthenticated(StorageError):
-    code = -13020
-
-
-class Unauthorized(StorageError):
-    code = -13021
-
-
-class RetryLimitExceeded(StorageError):
-    code = -13030
-
-
-class NonMatchingChecksum(StorageError):
-    code = -13031
-
-
-class DownloadSizeExceeded(StorageError):
-    code = -13032
-
-
-class Cancelled(StorageError):
-    code = -13040
-
-
-class InvalidArgument(StorageError):
-    code = -13050
-
-
-class BucketMismatch(StorageError):
-    code = -13051
-
-
-class InternalError(StorageError):
-    code = -13052
-
-
-class PathError(StorageError):
-    code = -13053
-
-
-_STORAGE_ERRORS = {kind.code: kind for kind in StorageError.__subclasses__()}
+_KINDS = {kind.code: kind for kind in StorageError.__subclasses__()}
 
 
 class RPCError(StorageError):
     """The message itself was refused, with one of JSON-RPC's own codes, such as -32602."""
 
-    _NAMES: ClassVar[dict[int, str]] = {
-        -32700: "parseError", -32600: "invalidRequest", -32601: "methodNotFound",
-        -32602: "invalidParams", -32603: "internalError", -32800: "requestCancelled",
-    }  # fmt: skip
-
     @property
     def name(self) -> str:
-        return self._NAMES.get(self.code, "rpcError")
+        return RPC_NAMES.get(self.code, "rpcError")
 
 
 class ServiceGone(StorageError):
@@ -129,4 +39,26 @@ def error_from_wire(wire: Mapping[str, Any]) -> StorageError:
     """The exception for the `error` of an answer or a snapshot."""
     code = int(wire["code"])
     data = wire.get("data")
-    return _STORAGE_ERRORS.get(code, RPCError)(str(wire["message"]), code, data if isinstance(data, dict) else None)
+    return _KINDS.get(code, RPCError)(str(wire["message"]), code, data if isinstance(data, dict) else None)
+
+
+def cannot_start(command: Sequence[str], error: OSError) -> ServiceGone:
+    advice = "set STORAGE_RPC to its path, or pass command=[...]"
+    return ServiceGone(f'The program "{command[0]}" cannot be started: {error.strerror}; {advice}.')
+
+
+def no_service_at(path: str, error: OSError) -> ServiceGone:
+    return ServiceGone(f"No service can be reached at {path}: {error.strerror or error}.")
+
+
+def obituary(status: int | None, last_words: Sequence[str]) -> ServiceGone:
+    """Why a child process has nothing more to say."""
+    if status is None:
+        return ServiceGone("The service has closed its output.", None, last_words)
+    how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+    last = f": {last_words[-1]}" if last_words else "."
+    return ServiceGone(f"The service {how}{last}", status, last_words)
+
+
+def disconnected() -> ServiceGone:
+    return ServiceGone("The service has closed the connection.")

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import base64
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from . import wire
-from .values import Listing
+from ._methods import ReferenceMethods
+from ._types import Listing
+from .task import DownloadTask, Task, UploadTask
+from .wire import decode
 
 if TYPE_CHECKING:
-    from .storage import AnyTask, Storage
-    from .task import DownloadTask, UploadTask
-    from .values import Callback, Metadata, MetadataChange, Status
+    from ._methods import Method
+    from ._types import Status
+    from .storage import Storage
+    from .values import Callback
 
 T = TypeVar("T")
+AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(ReferenceMethods):
     """A place in a bucket: a value, equal to any other of the same place.
 
     >>> space = storage.reference("images/space.jpg")
+    >>> space.put_file("space.jpg", on_progress=print).wait().size
+    1048576
     >>> space.parent().child("moon.jpg").url
     'gs://default-bucket/images/moon.jpg'
+    >>> space.update_metadata({"content_type": "image/jpeg", "custom_metadata": {"seen": "yes", "old": None}})
     """
 
     bucket: str
@@ -46,127 +51,25 @@ class Reference:
     def __str__(self) -> str:
         return self.url
 
-    def child(self, path: str) -> Reference:
-        return self._call("child", lambda result: Reference.from_wire(self._storage, result), path=path)
+    # What the rendered methods are built on
 
-    def parent(self) -> Reference | None:
-        """None at the root."""
-        return self._call("parent", lambda result: Reference.from_wire(self._storage, result) if result else None)
+    def _ask(
+        self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
+    ) -> T:
+        place = {"bucket": self.bucket, "fullPath": self.full_path}
+        return self._storage._ask(method, {"reference": place, **params}, then, timeout)
 
-    def root(self) -> Reference:
-        return self._call("root", lambda result: Reference.from_wire(self._storage, result))
+    def _start_upload_task(self, *start: Any) -> UploadTask:
+        return self._start(UploadTask, *start)
 
-    def get_metadata(self, *, timeout: float | None = None) -> Metadata:
-        return self._call("getMetadata", wire.metadata_from_wire, timeout)
-
-    def update_metadata(self, metadata: MetadataChange, *, timeout: float | None = None) -> Metadata:
-        """The metadata as they are then.
-
-        >>> space.update_metadata({"content_type": "image/jpeg", "custom_metadata": {"seen": "yes", "old": None}})
-        """
-        return self._call("updateMetadata", wire.metadata_from_wire, timeout, metadata=wire.metadata_to_wire(metadata))
-
-    def delete(self, *, timeout: float | None = None) -> None:
-        self._call("delete", lambda result: None, timeout)
-
-    def download_url(self, *, timeout: float | None = None) -> str:
-        """A URL that anybody may fetch the object from, until it is revoked."""
-        return self._call("downloadURL", lambda result: str(result["url"]), timeout)
-
-    def revoke_download_url(self, *, timeout: float | None = None) -> str:
-        """A new URL; those that were given before are worthless from then on."""
-        return self._call("revokeDownloadURL", lambda result: str(result["url"]), timeout)
-
-    def list(
-        self, max_results: int | None = None, page_token: str | None = None, *, timeout: float | None = None
-    ) -> Listing:
-        """One page of what is directly below, of 1 to 1000 results.
-
-        >>> [item.name for item in storage.reference("images").list(max_results=10).items]
-        ['moon.jpg', 'space.jpg']
-        """
-        params = {"maxResults": max_results, "pageToken": page_token}
-        given = {name: value for name, value in params.items() if value is not None}
-        return self._call("list", self._listing, timeout, **given)
-
-    def list_all(self, *, timeout: float | None = None) -> Listing:
-        """All that is directly below; where there may be very much, go from page to page."""
-        return self._call("listAll", self._listing, timeout)
-
-    def get_data(self, max_size: int, *, timeout: float | None = None) -> bytes:
-        """All bytes; raises `DownloadSizeExceeded` where there are more. So much memory is set aside in the service.
-
-        >>> storage.reference("notes/today.txt").get_data(max_size=1 << 20)
-        b'It rained.'
-        """
-        return self._call("getData", lambda result: base64.b64decode(result["data"]), timeout, maxSize=max_size)
-
-    def write_to_file(
-        self,
-        file: str | os.PathLike[str],
-        *,
-        on_progress: Callback | None = None,
-        observe: Mapping[Status, Callback] | None = None,
-        timeout: float | None = None,
-    ) -> DownloadTask:
-        """Starts to download to a local file, which appears or is replaced when all has arrived.
-
-        >>> storage.reference("images/space.jpg").write_to_file("space.jpg", on_progress=print).wait()
-        """
-        params = {"file": os.path.abspath(file)}
-        return self._start("writeToFile", params, self._storage._begin_download, on_progress, observe, timeout)
-
-    def put_data(
-        self,
-        data: bytes | bytearray | memoryview | str,
-        *,
-        metadata: MetadataChange | None = None,
-        on_progress: Callback | None = None,
-        observe: Mapping[Status, Callback] | None = None,
-        timeout: float | None = None,
-    ) -> UploadTask:
-        """Starts to upload bytes, or a text as UTF-8. Returns the task, which is under way.
-
-        >>> storage.reference("notes/today.txt").put_data("It rained.").wait().size
-        10
-        """
-        source = {"text": data} if isinstance(data, str) else {"data": base64.b64encode(data).decode("ascii")}
-        return self._put("putData", source, metadata, on_progress, observe, timeout)
-
-    def put_file(
-        self,
-        file: str | os.PathLike[str],
-        *,
-        metadata: MetadataChange | None = None,
-        on_progress: Callback | None = None,
-        observe: Mapping[Status, Callback] | None = None,
-        timeout: float | None = None,
-    ) -> UploadTask:
-        """Starts to upload a local file. Returns the task, which is under way; `timeout` is for its start.
-
-        >>> Storage().reference("images/space.jpg").put_file("space.jpg", on_progress=print).wait()
-        """
-        return self._put("putFile", {"file": os.path.abspath(file)}, metadata, on_progress, observe, timeout)
-
-    def _put(
-        self,
-        method: str,
-        source: Mapping[str, str],
-        metadata: MetadataChange | None,
-        on_progress: Callback | None,
-        observe: Mapping[Status, Callback] | None,
-        timeout: float | None,
-    ) -> UploadTask:
-        params: dict[str, Any] = dict(source)
-        if metadata is not None:
-            params["metadata"] = wire.metadata_to_wire(metadata)
-        return self._start(method, params, self._storage._begin_upload, on_progress, observe, timeout)
+    def _start_download_task(self, *start: Any) -> DownloadTask:
+        return self._start(DownloadTask, *start)
 
     def _start(
         self,
-        method: str,
+        kind: type[AnyTask],
+        method: Method,
         params: Mapping[str, Any],
-        begin: Callable[[Mapping[str, Any], Mapping[Status, Callback]], AnyTask],
         on_progress: Callback | None,
         observe: Mapping[Status, Callback] | None,
         timeout: float | None,
@@ -175,14 +78,15 @@ class Reference:
         if on_progress:
             callbacks["progress"] = on_progress
         statuses = [*{**callbacks, "success": None, "failure": None}]
-        return self._call(method, lambda result: begin(result, callbacks), timeout, **params, observe=statuses)
 
-    def _listing(self, message: Mapping[str, Any]) -> Listing:
-        prefixes, items = (
-            tuple(Reference.from_wire(self._storage, one) for one in message[name]) for name in ("prefixes", "items")
-        )
-        return Listing(prefixes, items, message.get("pageToken"))
+        def begin(answer: Any) -> AnyTask:
+            return self._storage._begin(kind, answer, callbacks)
 
-    def _call(self, method: str, then: Callable[[Any], T], timeout: float | None = None, **params: Any) -> T:
-        place = {"bucket": self.bucket, "fullPath": self.full_path}
-        return self._storage._call(f"reference/{method}", {"reference": place, **params}, then, timeout)
+        return self._ask(method, {**params, "observe": statuses}, begin, timeout)
+
+    def _to_reference(self, message: Any) -> Reference:
+        return Reference.from_wire(self._storage, message)
+
+    def _to_listing(self, message: Any) -> Listing:
+        many = {"tuple[ReferenceT, ...]": lambda all: tuple(map(self._to_reference, all))}
+        return decode(Listing, many)(message)

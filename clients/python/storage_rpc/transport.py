@@ -1,20 +1,20 @@
-"""Ways to reach the service: as a child process, or on a Unix socket."""
+"""Ways to reach the service from threads: as a child process, or on a Unix socket."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from .errors import ServiceGone
+from ._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE
+from .errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
 log = logging.getLogger("storage_rpc")
-_FAREWELL = b'{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
-PATIENCE = 3.0  # seconds; a service that is told to end does so within two
 
 
 class Child:
@@ -27,16 +27,15 @@ class Child:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
         except OSError as error:
-            advice = "set STORAGE_RPC to its path, or pass command=[...]"
-            raise ServiceGone(f'The program "{command[0]}" cannot be started: {error.strerror}; {advice}.') from None
+            raise cannot_start(command, error) from None
         assert self._process.stdin and self._process.stdout
         self._input, self._output = self._process.stdin, self._process.stdout
-        self._last_words: deque[str] = deque(maxlen=10)
+        self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = threading.Thread(target=self._listen_to_stderr, name="storage-rpc stderr", daemon=True)
         self._stderr.start()
 
-    def lines(self) -> Iterator[bytes]:
-        return iter(self._output)
+    def read(self) -> bytes:
+        return os.read(self._output.fileno(), CHUNK)
 
     def write(self, line: bytes) -> None:
         self._input.write(line)
@@ -46,7 +45,7 @@ class Child:
         """Ends the input: the service ends when its uploads have, or at once."""
         with contextlib.suppress(OSError, ValueError):
             if not drain:
-                self.write(_FAREWELL)
+                self.write(FAREWELL)
         with contextlib.suppress(OSError):
             self._input.close()
 
@@ -73,13 +72,11 @@ class Child:
         try:
             status = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            return ServiceGone("The service has closed its output.", None, self._last_words)
+            return obituary(None, self._last_words)
         self._stderr.join(PATIENCE)
         self._output.close()
         self.hang_up(drain=True)
-        how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
-        last = f": {self._last_words[-1]}" if self._last_words else "."
-        return ServiceGone(f"The service {how}{last}", status, self._last_words)
+        return obituary(status, self._last_words)
 
     def _listen_to_stderr(self) -> None:
         assert self._process.stderr
@@ -98,11 +95,10 @@ class Socket:
             self._socket.connect(path)
         except OSError as error:
             self._socket.close()
-            raise ServiceGone(f"No service can be reached at {path}: {error.strerror or error}.") from None
+            raise no_service_at(path, error) from None
 
-    def lines(self) -> Iterator[bytes]:
-        with self._socket.makefile("rb") as stream:
-            yield from stream
+    def read(self) -> bytes:
+        return self._socket.recv(CHUNK)
 
     def write(self, line: bytes) -> None:
         self._socket.sendall(line)
@@ -119,4 +115,4 @@ class Socket:
 
     def obituary(self) -> ServiceGone:
         self._socket.close()
-        return ServiceGone("The service has closed the connection.")
+        return disconnected()

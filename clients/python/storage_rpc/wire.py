@@ -5,44 +5,91 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, TypeVar
+from urllib.parse import unquote
 
-from .values import Metadata, MetadataChange, Progress, Settings
+from . import _types
+from ._core import Bytes
+from ._types import Metadata
+from .errors import PathError, error_from_wire
+from .values import MetadataChange
 
-_WRITABLE = (
-    "cache_control", "content_disposition", "content_encoding", "content_language", "content_type",
-    "custom_metadata", "md5_hash",
-)  # fmt: skip
+T = TypeVar("T")
+Convert = Callable[[Any], Any]
+_KNOWN: dict[Any, Mapping[str, tuple[str, str]]] = {}
 
 
 def camel(name: str) -> str:
     return re.sub("_([a-z])", lambda match: match[1].upper(), name)
 
 
-def _fields(kind: type[Any], wire: Mapping[str, Any]) -> dict[str, Any]:
-    names = {camel(field.name): field.name for field in dataclasses.fields(kind)}
-    return {names[key]: value for key, value in wire.items() if key in names}
+def segments(path: str) -> list[str]:
+    return [segment for segment in path.split("/") if segment]
 
 
-def metadata_to_wire(change: MetadataChange) -> dict[str, Any]:
+def parse_url(url: str) -> tuple[str, str]:
+    """Bucket and path of `gs://BUCKET/PATH`, taken literally, or of a download URL, percent-decoded."""
+    literal = re.fullmatch("gs://([^/]+)(.*)", url, re.DOTALL)
+    if literal:
+        return literal[1], literal[2]
+    encoded = re.fullmatch(r"https?://[^/?#]+/v0/b/([^/?#]+)(?:/?|/o(?:/([^?#]*))?)(?:[?#].*)?", url, re.DOTALL)
+    try:
+        if encoded:
+            return unquote(encoded[1], errors="strict"), unquote(encoded[2] or "", errors="strict")
+    except UnicodeDecodeError:
+        pass
+    shapes = "gs://BUCKET/PATH or http[s]://HOST/v0/b/BUCKET/o/PATH"
+    data = {"name": "pathError", "param": "url", "retryable": False}
+    raise PathError(f"{url} is not a storage URL; it must look like {shapes}.", data=data)
+
+
+def given(**params: Any) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def source(data: bytes | bytearray | memoryview | str) -> dict[str, Any]:
+    """What is uploaded from memory, as it is now."""
+    return {"text": data} if isinstance(data, str) else {"data": Bytes(bytes(data))}
+
+
+def metadata_to_wire(change: MetadataChange | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
     if isinstance(change, Metadata):
-        values = {name: getattr(change, name) for name in _WRITABLE}
+        values = {name: getattr(change, name) for name in _types.MetadataWrite.__annotations__}
         change = {name: dict(value) if name == "custom_metadata" else value for name, value in values.items() if value}
     return {camel(name): value for name, value in change.items()}
 
 
-def metadata_from_wire(wire: Mapping[str, Any]) -> Metadata:
-    values = _fields(Metadata, wire)
-    for name in ("time_created", "updated"):
-        if name in values:  # Until 3.11, Python does not know "Z".
-            values[name] = datetime.datetime.fromisoformat(values[name].replace("Z", "+00:00"))
-    return Metadata(**values)
+def decode(kind: type[T], more: Mapping[str, Convert] | None = None) -> Callable[[Mapping[str, Any]], T]:
+    """Makes values of a type; what this version does not know of a value is left out."""
+    names = _names(kind)
+    converters = _CONVERTERS if more is None else {**_CONVERTERS, **more}
+
+    def value(wire: Mapping[str, Any]) -> T:
+        values = {}
+        for key, (name, type_name) in names.items():
+            if wire.get(key) is not None:
+                convert = converters.get(type_name)
+                values[name] = convert(wire[key]) if convert else wire[key]
+        return kind(**values)
+
+    return value
 
 
-def progress_from_wire(wire: Mapping[str, Any]) -> Progress:
-    return Progress(**_fields(Progress, wire))
+def _names(kind: Any) -> Mapping[str, tuple[str, str]]:
+    """The fields of a type by their names on the wire, with their types."""
+    if kind not in _KNOWN:
+        fields: Iterable[dataclasses.Field[Any]] = dataclasses.fields(kind)
+        _KNOWN[kind] = {camel(one.name): (one.name, str(one.type).replace(" | None", "")) for one in fields}
+    return _KNOWN[kind]
 
 
-def settings_from_wire(wire: Mapping[str, Any]) -> Settings:
-    return Settings(**_fields(Settings, wire))
+def _moment(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))  # Until 3.11, Python does not know "Z".
+
+
+_CONVERTERS: dict[str, Convert] = {"datetime.datetime": _moment, "StorageError": error_from_wire}
+_CONVERTERS.update((kind.__name__, decode(kind)) for kind in (_types.Progress, Metadata, _types.Retry))
+metadata_from_wire = decode(Metadata)

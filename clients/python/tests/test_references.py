@@ -57,7 +57,7 @@ class ReferenceTests(StorageTestCase):
 
     def test_what_the_service_refuses(self) -> None:
         with self.assertRaises(RPCError) as caught:
-            self.storage.update_settings(no_such_setting=1)
+            self.storage.call("storage/updateSettings", noSuchSetting=1)
         self.assertEqual((caught.exception.code, caught.exception.name), (-32602, "invalidParams"))
         self.assertIn("noSuchSetting", caught.exception.message)
         with self.assertRaises(RPCError) as caught:

@@ -173,6 +173,16 @@ sys.stdin.read()
         self.assertEqual(caught.exception.stderr, ("the disk is full",))
         self.assertEqual(caught.exception.message, "The service ended with status 1: the disk is full")
 
+    def test_one_that_says_much_on_stderr(self) -> None:
+        storage = self.fake("""
+for _ in range(40): sys.stderr.write("x" * 50000 + "\\n")
+say(id=request["id"], result="pong"); sys.stdout.flush(); sys.stdin.read()
+""")
+        with self.assertLogs("storage_rpc", "WARNING") as logs:
+            self.assertEqual(storage.ping(timeout=PATIENCE), "pong")
+            storage.close()
+        self.assertEqual(len(logs.output), 40)
+
     def test_one_that_refuses(self) -> None:
         storage = self.fake("""
 say(id=request["id"], error={"code": -1, "message": "no"})

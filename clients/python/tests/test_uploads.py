@@ -84,7 +84,7 @@ class UploadTests(StorageTestCase):
             self.storage.reference("x").get_metadata()
 
     def test_what_is_too_long_for_a_message(self) -> None:
-        self.storage._connection.max_message_bytes = 1000
+        self.storage._connection.core.max_message_bytes = 1000
         with self.assertRaisesRegex(ValueError, "put_file"):
             self.storage.reference("x").put_data(b"x" * 1000)
 

@@ -1,0 +1,680 @@
+// Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.
+
+/** What is said, as it is said; index.d.ts has what the client makes of it. */
+import { EventEmitter } from "node:events";
+import type { Listing as References, MetadataChange, RequestOptions } from "../index.js";
+
+/**
+ * idToken: of a user of Firebase Authentication; accessToken: OAuth 2.0, of Google Cloud; appCheckToken: of an app,
+ * from Firebase App Check.
+ */
+export type TokenKind = "idToken" | "accessToken" | "appCheckToken";
+
+/** A pointer to a place in a bucket: an object, or a folder on the way to one. A value, not a handle. */
+export interface Reference {
+  /** The bucket; it need not exist. */
+  bucket: string;
+  /** At most 1024 bytes of UTF-8, no CR or LF; empty at the root. Leading, trailing and doubled slashes are gone. */
+  fullPath: string;
+  /** The last segment of fullPath; empty at the root. */
+  name: string;
+  /** `gs://bucket/fullPath`, never percent-encoded. */
+  url: string;
+  /** One for each of `# [ ] * ?` in fullPath. */
+  warnings?: string[];
+}
+
+/**
+ * A Reference, of which only bucket and fullPath are read; a `gs://` URL, taken literally; or a download URL
+ * `http[s]://HOST/v0/b/BUCKET/o/PATH`, percent-decoded.
+ */
+export type ReferenceParam = {
+  bucket: string;
+  fullPath: string;
+} | string;
+
+/** What the engine knows about an object. What is not set is absent. */
+export interface Metadata {
+  /** The bucket that the object is in. */
+  bucket: string;
+  /** The object's path in its bucket. */
+  fullPath: string;
+  /** The last segment of the path. */
+  name: string;
+  /** Changes with every upload to the same reference, and only grows. */
+  generation: string;
+  /** 1 at upload, one more with each change of metadata. */
+  metageneration: string;
+  /** In bytes. */
+  size: number;
+  /** When this generation was stored: RFC 3339, UTC, milliseconds. */
+  timeCreated: string;
+  /** When its metadata last changed. */
+  updated: string;
+  /** MD5 of the bytes, base64. */
+  md5Hash: string;
+  /** CRC32C of the bytes, big-endian, base64. */
+  crc32c: string;
+  /** How long others may cache the bytes, as in HTTP. */
+  cacheControl?: string;
+  /** How a browser presents the bytes. */
+  contentDisposition?: string;
+  /** How the bytes are encoded, such as gzip. */
+  contentEncoding?: string;
+  /** The language of the content. */
+  contentLanguage?: string;
+  /** The media type of the content. */
+  contentType?: string;
+  /** Strings by names of the owner's own; at most 8192 bytes in all. */
+  customMetadata?: { [name: string]: string };
+}
+
+/** What is being uploaded. */
+export interface UploadingMetadata {
+  /** The bucket that the object is in. */
+  bucket: string;
+  /** The object's path in its bucket. */
+  fullPath: string;
+  /** The last segment of the path. */
+  name: string;
+  /** The MD5 that the bytes must have, where one was given. */
+  md5Hash?: string;
+  /** How long others may cache the bytes, as in HTTP. */
+  cacheControl?: string;
+  /** How a browser presents the bytes. */
+  contentDisposition?: string;
+  /** How the bytes are encoded, such as gzip. */
+  contentEncoding?: string;
+  /** The language of the content. */
+  contentLanguage?: string;
+  /** The media type of the content. */
+  contentType: string;
+  /** Strings by names of the owner's own; at most 8192 bytes in all. */
+  customMetadata?: { [name: string]: string };
+}
+
+/** A write to metadata: absent keeps, null removes, anything else sets. */
+export interface MetadataWrite {
+  /** How long others may cache the bytes, as in HTTP. */
+  cacheControl?: string | null;
+  /** How a browser presents the bytes. */
+  contentDisposition?: string | null;
+  /** How the bytes are encoded, such as gzip. */
+  contentEncoding?: string | null;
+  /** The language of the content. */
+  contentLanguage?: string | null;
+  /** The media type of the content. */
+  contentType?: string | null;
+  /** Keys that are absent stay, a key that is null goes; null removes them all. */
+  customMetadata?: { [name: string]: string | null } | null;
+  /** On upload: the base64 MD5 that the bytes must have. On update: ignored. */
+  md5Hash?: string | null;
+  /** Ignored, so that what was read can be sent back. */
+  bucket?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  fullPath?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  name?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  generation?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  metageneration?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  size?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  timeCreated?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  updated?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  crc32c?: unknown;
+}
+
+/** How far a task is, in bytes. */
+export interface Progress {
+  /**
+   * Bytes that the engine has acknowledged, or that have arrived. Never goes back, except that it is at most
+   * totalUnitCount.
+   */
+  completedUnitCount: number;
+  /** Bytes in all; of a download 0 until it is known, and another number where the object has changed. */
+  totalUnitCount: number;
+  /** 0 to 1; of nothing, everything is done, but nothing while it is not known how much there is. */
+  fractionCompleted: number;
+}
+
+/** The event that a snapshot was taken for; for one that was asked for, the event that fits its state. */
+export type Status = "resume" | "progress" | "pause" | "success" | "failure";
+
+/** The state of a task. */
+export type State = "queued" | "running" | "paused" | "success" | "failed" | "cancelled";
+
+/**
+ * A task as it was in one moment. `error` after a failure; `retry` while it rests before another try; `observers` in
+ * the answer to who started it and asked for some.
+ */
+export interface Snapshot {
+  task: Task;
+  status: Status;
+  state: State;
+  progress: Progress;
+  reference: Reference;
+  /**
+   * During an upload what is being uploaded; after success what the engine has stored. Absent for a download that
+   * has not succeeded.
+   */
+  metadata?: Metadata | UploadingMetadata;
+  error?: StorageError;
+  retry?: Retry;
+  observers?: Observers;
+}
+
+/** What a running task waits for after a failure. A pause and resume tries at once. */
+export interface Retry {
+  /** 1 for the first retry since the last progress. */
+  attempt: number;
+  /** The step that failed; `finalize` is the one with the last bytes, `download` the only one of a download. */
+  of: "start" | "query" | "upload" | "finalize" | "download";
+  /** When it is due: RFC 3339, UTC, milliseconds. */
+  at: string;
+  error: StorageError;
+}
+
+/** The error of a task, or of a request. */
+export interface StorageError {
+  /** One of the storage codes of `x-errors`. */
+  code: number;
+  /** A sentence for a person: what failed and why. */
+  message: string;
+  data: StorageErrorData;
+}
+
+/** The `data` of a storage error. */
+export interface StorageErrorData {
+  /** The code's name. */
+  name: string;
+  /** The bucket that it is about. */
+  bucket?: string;
+  /** The fullPath that it is about. */
+  object?: string;
+  /** The local file at fault. */
+  file?: string;
+  /** The param at fault. */
+  param?: string;
+  /** What a remote engine answered. */
+  httpStatus?: number;
+  /** What a remote engine said. */
+  serverResponse?: string;
+  /** The same call may succeed later without any change to it. */
+  retryable: boolean;
+  /** With -13030: what failed since the last progress, the newest 100. */
+  attempts?: Attempt[];
+}
+
+/** One step of a task that failed. */
+export interface Attempt {
+  /** RFC 3339, UTC, milliseconds. */
+  time: string;
+  /** What a remote engine answered. */
+  httpStatus?: number;
+  /** A sentence for a person: what failed and why. */
+  cause: string;
+  /** Bytes that the engine had acknowledged. */
+  completedUnitCount: number;
+}
+
+/** What holds for tasks and calls that begin afterwards. */
+export interface Settings {
+  /** Seconds that a failing upload may be retried without progress. */
+  maxUploadRetryTime: number;
+  /** Seconds that a failing download may be retried. */
+  maxDownloadRetryTime: number;
+  /** Seconds that any other failing call may be retried. */
+  maxOperationRetryTime: number;
+  /** A multiple of 256 KiB; absent while chunks grow with the upload. */
+  uploadChunkSizeBytes?: number;
+}
+
+/** An observer, opaque. Only the connection that added it can remove it. */
+export type Handle = string;
+
+/** The handles of the observers that were asked for, by status. */
+export type Observers = { [name in Status]?: Handle };
+
+/** A task, opaque; unique across restarts of the service. */
+export type Task = string;
+
+/** How many tasks there are in each state. */
+export type ServiceTasks = { [name in State]?: number };
+
+/** What became of a wish to pause, resume or cancel. */
+export interface TaskControl {
+  /** False, and no event, where the state does not allow it. */
+  accepted: boolean;
+  snapshot: Snapshot;
+}
+
+/** How the process is doing. */
+export interface ServiceStatus {
+  /** The program's version. */
+  version: string;
+  /** The process. */
+  pid: number;
+  /** Seconds since it started. */
+  uptime: number;
+  /** Where objects are kept. */
+  engine: string;
+  /** How many there are, this one included. */
+  connections: number;
+  tasks: ServiceTasks;
+}
+
+/** One page of what is directly below a reference. */
+export interface Listing {
+  /** The folders: what has names below it. */
+  prefixes: Reference[];
+  /** The objects. */
+  items: Reference[];
+  /** What the next page is asked for with; absent on the last one. */
+  pageToken?: string;
+}
+
+/** The params and the result of each method. */
+export interface Methods {
+  "initialize": {
+    params: {
+      protocolVersion?: 1;
+      client?: {
+        /** Its name. */
+        name: string;
+        /** Its version. */
+        version?: string;
+      };
+    };
+    result: {
+      protocolVersion: number;
+      server: {
+        /** storage-rpc */
+        name: string;
+        /** The program's version. */
+        version: string;
+      };
+      /** Where objects are kept: embedded, firebase or gcs. */
+      engine: string;
+      /** The bucket of references that name none. */
+      defaultBucket: string;
+      methods: string[];
+      notifications: string[];
+      limits: {
+        /** The longest message taken, in bytes. */
+        maxMessageBytes: number;
+      };
+    };
+  };
+  "shutdown": {
+    params: {};
+    result: null;
+  };
+  "exit": {
+    params: {};
+    result: undefined;
+  };
+  "rpc.discover": {
+    params: {};
+    result: { [name: string]: any };
+  };
+  "service/ping": {
+    params: {};
+    result: "pong";
+  };
+  "service/status": {
+    params: {};
+    result: ServiceStatus;
+  };
+  "auth/setToken": {
+    params: {
+      token: string | null;
+      kind?: TokenKind;
+      expiresIn?: number;
+    };
+    result: null;
+  };
+  "storage/reference": {
+    params: {
+      bucket?: string;
+      path?: string;
+      url?: string;
+    };
+    result: Reference;
+  };
+  "storage/getSettings": {
+    params: {};
+    result: Settings;
+  };
+  "storage/updateSettings": {
+    params: {
+      maxUploadRetryTime?: number;
+      maxDownloadRetryTime?: number;
+      maxOperationRetryTime?: number;
+      uploadChunkSizeBytes?: number;
+    };
+    result: Settings;
+  };
+  "reference/child": {
+    params: {
+      reference: ReferenceParam;
+      path: string;
+    };
+    result: Reference;
+  };
+  "reference/parent": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: Reference | null;
+  };
+  "reference/root": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: Reference;
+  };
+  "reference/putData": {
+    params: {
+      reference: ReferenceParam;
+      data?: string;
+      text?: string;
+      metadata?: MetadataWrite;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: Snapshot;
+  };
+  "reference/putFile": {
+    params: {
+      reference: ReferenceParam;
+      file: string;
+      metadata?: MetadataWrite;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: Snapshot;
+  };
+  "reference/getMetadata": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: Metadata;
+  };
+  "reference/updateMetadata": {
+    params: {
+      reference: ReferenceParam;
+      metadata: MetadataWrite;
+    };
+    result: Metadata;
+  };
+  "reference/downloadURL": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: {
+      /** An address that HTTP GET answers with the bytes. */
+      url: string;
+    };
+  };
+  "reference/revokeDownloadURL": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: {
+      /** An address that HTTP GET answers with the bytes. */
+      url: string;
+    };
+  };
+  "reference/delete": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: null;
+  };
+  "reference/list": {
+    params: {
+      reference: ReferenceParam;
+      maxResults?: number;
+      pageToken?: string;
+    };
+    result: Listing;
+  };
+  "reference/listAll": {
+    params: {
+      reference: ReferenceParam;
+    };
+    result: Listing;
+  };
+  "reference/getData": {
+    params: {
+      reference: ReferenceParam;
+      maxSize: number;
+    };
+    result: {
+      /** The bytes. */
+      data: string;
+    };
+  };
+  "reference/writeToFile": {
+    params: {
+      reference: ReferenceParam;
+      file: string;
+      observe?: Status[] | boolean;
+      wait?: boolean;
+    };
+    result: Snapshot;
+  };
+  "uploadTask/pause": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "uploadTask/resume": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "uploadTask/cancel": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "uploadTask/snapshot": {
+    params: {
+      task: Task;
+    };
+    result: Snapshot;
+  };
+  "uploadTask/wait": {
+    params: {
+      task: Task;
+    };
+    result: Snapshot;
+  };
+  "uploadTask/list": {
+    params: {};
+    result: {
+      tasks: Snapshot[];
+    };
+  };
+  "uploadTask/observe": {
+    params: {
+      task: Task;
+      status: Status;
+    };
+    result: {
+      handle: Handle;
+    };
+  };
+  "uploadTask/removeObserver": {
+    params: {
+      handle: Handle;
+    };
+    result: {
+      removed: boolean;
+    };
+  };
+  "uploadTask/removeAllObservers": {
+    params: {
+      task: Task;
+      status?: Status;
+    };
+    result: {
+      removed: number;
+    };
+  };
+  "downloadTask/pause": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "downloadTask/resume": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "downloadTask/cancel": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
+  "downloadTask/snapshot": {
+    params: {
+      task: Task;
+    };
+    result: Snapshot;
+  };
+  "downloadTask/wait": {
+    params: {
+      task: Task;
+    };
+    result: Snapshot;
+  };
+  "downloadTask/list": {
+    params: {};
+    result: {
+      tasks: Snapshot[];
+    };
+  };
+  "downloadTask/observe": {
+    params: {
+      task: Task;
+      status: Status;
+    };
+    result: {
+      handle: Handle;
+    };
+  };
+  "downloadTask/removeObserver": {
+    params: {
+      handle: Handle;
+    };
+    result: {
+      removed: boolean;
+    };
+  };
+  "downloadTask/removeAllObservers": {
+    params: {
+      task: Task;
+      status?: Status;
+    };
+    result: {
+      removed: number;
+    };
+  };
+}
+
+export const METHODS: readonly (keyof Methods)[];
+export const STATUSES: readonly Status[];
+export const RPC_NAMES: { readonly [code: number]: string };
+
+export class StorageMethods {
+  /** The contract itself: this OpenRPC document. Equal to `protocol/openrpc.json` of the version that is running. */
+  discover(options?: RequestOptions): Promise<{ [name: string]: any }>;
+  /** Is anybody there? Answers at once, whatever else is going on. */
+  ping(options?: RequestOptions): Promise<"pong">;
+  /**
+   * How the process is doing. Uptime in seconds; the number of connections, this one included; the number of tasks
+   * in each state.
+   */
+  status(options?: RequestOptions): Promise<ServiceStatus>;
+  /**
+   * In whose name this connection asks the engine from now on. For what the connection starts from then on, and for
+   * what goes on of it; other connections have tokens of their own. A token of each kind may be set. One that
+   * expires, or that the engine's server refuses, is asked for anew with `auth/refreshToken`; setting one meanwhile
+   * does as well. The embedded engine takes tokens, and never needs one. The token appears in no log and no error.
+   * `token`: Printable ASCII without white space, at most 64 KiB; null takes the connection's token of that kind
+   * away. `kind`: accessToken on the engine gcs, else idToken, where not given. `expiresIn`: Seconds, more than 0,
+   * for which the token is good. Without it, it is good until it is refused.
+   */
+  setToken(token: string | null, options?: { kind?: TokenKind; expiresIn?: number; } & RequestOptions): Promise<void>;
+  /**
+   * The settings now. Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then
+   * grow with the upload, from 256 KiB to 8 MiB. In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime,
+   * .maxOperationRetryTime, .uploadChunkSizeBytes`.
+   */
+  getSettings(options?: RequestOptions): Promise<Settings>;
+}
+
+export class ReferenceMethods {
+  /** What the engine knows about an object. What is not set is absent. In the SDK: `StorageReference.getMetadata()`. */
+  getMetadata(options?: RequestOptions): Promise<Metadata>;
+  /**
+   * Keeps what is absent, removes what is null, sets the rest. What the service keeps itself is ignored, so that
+   * what was read can be sent back edited. metageneration grows by one. In the SDK:
+   * `StorageReference.updateMetadata(_:)`.
+   */
+  updateMetadata(metadata: MetadataChange, options?: RequestOptions): Promise<Metadata>;
+  /**
+   * A URL that anybody may fetch the object from. Whoever has it needs no token and no service: it holds a secret,
+   * and is good until it is revoked or the object is gone. What a remote engine serves is addressed there, what the
+   * embedded one keeps on this machine. In the SDK: `StorageReference.downloadURL()`.
+   */
+  downloadURL(options?: RequestOptions): Promise<string>;
+  /**
+   * Makes the URLs that were given before worthless, and gives a new one. Counts as a change of the object's
+   * metadata. The SDK has this in the console alone.
+   */
+  revokeDownloadURL(options?: RequestOptions): Promise<string>;
+  /**
+   * Removes an object. It is gone for whoever looks from then on; downloads that are under way may end with it. What
+   * lies below it stays. In the SDK: `StorageReference.delete()`.
+   */
+  delete(options?: RequestOptions): Promise<void>;
+  /**
+   * One page of what is directly below a reference. In the order of the bytes of the names. The root is allowed; a
+   * reference with nothing below it has an empty page. A page may have fewer results than it could, and still not be
+   * the last. Names that are no references, as others may have given them, are left out. `maxResults`: The most
+   * prefixes and items together: 1 to 1000, else -13050; 1000 where not given. `pageToken`: From the page before,
+   * for the same reference. In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
+   */
+  list(options?: { maxResults?: number; pageToken?: string; } & RequestOptions): Promise<References>;
+  /**
+   * All that is directly below a reference. All pages of `reference/list` in one answer, however long it gets: where
+   * there may be very many, list them page by page. What comes and goes meanwhile may be missing. In the SDK:
+   * `StorageReference.listAll()`.
+   */
+  listAll(options?: RequestOptions): Promise<References>;
+  /**
+   * All bytes of an object, if they are not too many. Verified against the object's checksum. One that is larger
+   * than maxSize, or than fits an answer of maxMessageBytes (about 48 MiB, as it is set up), is -13032 and nothing
+   * is fetched: `reference/writeToFile` takes any size. Retried for maxDownloadRetryTime. `maxSize`: In bytes, not
+   * negative (else -13050). So much memory is set aside: calls that allow a lot wait for each other. In the SDK:
+   * `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
+   */
+  getData(maxSize: number, options?: RequestOptions): Promise<Buffer>;
+}
+
+export class TaskMethods extends EventEmitter {
+}

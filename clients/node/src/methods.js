@@ -1,0 +1,122 @@
+// Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.
+import { EventEmitter } from "node:events";
+
+/** All that the service can be asked for. */
+export const METHODS = Object.freeze([
+  "initialize",
+  "shutdown",
+  "exit",
+  "rpc.discover",
+  "service/ping",
+  "service/status",
+  "auth/setToken",
+  "storage/reference",
+  "storage/getSettings",
+  "storage/updateSettings",
+  "reference/child",
+  "reference/parent",
+  "reference/root",
+  "reference/putData",
+  "reference/putFile",
+  "reference/getMetadata",
+  "reference/updateMetadata",
+  "reference/downloadURL",
+  "reference/revokeDownloadURL",
+  "reference/delete",
+  "reference/list",
+  "reference/listAll",
+  "reference/getData",
+  "reference/writeToFile",
+  "uploadTask/pause",
+  "uploadTask/resume",
+  "uploadTask/cancel",
+  "uploadTask/snapshot",
+  "uploadTask/wait",
+  "uploadTask/list",
+  "uploadTask/observe",
+  "uploadTask/removeObserver",
+  "uploadTask/removeAllObservers",
+  "downloadTask/pause",
+  "downloadTask/resume",
+  "downloadTask/cancel",
+  "downloadTask/snapshot",
+  "downloadTask/wait",
+  "downloadTask/list",
+  "downloadTask/observe",
+  "downloadTask/removeObserver",
+  "downloadTask/removeAllObservers",
+]);
+
+export const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);
+
+/** The names of JSON-RPC's own errors. */
+export const RPC_NAMES = Object.freeze({
+  [-32700]: "parseError",
+  [-32600]: "invalidRequest",
+  [-32601]: "methodNotFound",
+  [-32602]: "invalidParams",
+  [-32603]: "internalError",
+  [-32800]: "requestCancelled",
+});
+
+/** What needs nothing but to ask: `_ask(method, params, options, then)`. */
+export class StorageMethods {
+  discover(options) {
+    return this._ask("rpc.discover", {}, options);
+  }
+
+  ping(options) {
+    return this._ask("service/ping", {}, options);
+  }
+
+  status(options) {
+    return this._ask("service/status", {}, options);
+  }
+
+  setToken(token, { kind, expiresIn, ...options } = {}) {
+    return this._ask("auth/setToken", { token, kind, expiresIn }, options, () => undefined);
+  }
+
+  getSettings(options) {
+    return this._ask("storage/getSettings", {}, options);
+  }
+}
+
+/** What needs nothing but to ask: `_ask(method, params, options, then)`. */
+export class ReferenceMethods {
+  getMetadata(options) {
+    return this._ask("reference/getMetadata", {}, options);
+  }
+
+  updateMetadata(metadata, options) {
+    return this._ask("reference/updateMetadata", { metadata }, options);
+  }
+
+  downloadURL(options) {
+    return this._ask("reference/downloadURL", {}, options, ({ url }) => url);
+  }
+
+  revokeDownloadURL(options) {
+    return this._ask("reference/revokeDownloadURL", {}, options, ({ url }) => url);
+  }
+
+  delete(options) {
+    return this._ask("reference/delete", {}, options, () => undefined);
+  }
+
+  list({ maxResults, pageToken, ...options } = {}) {
+    return this._ask("reference/list", { maxResults, pageToken }, options, (result) => this._toListing(result));
+  }
+
+  listAll(options) {
+    return this._ask("reference/listAll", {}, options, (result) => this._toListing(result));
+  }
+
+  getData(maxSize, options) {
+    return this._ask("reference/getData", { maxSize }, options, ({ data }) => Buffer.from(data, "base64"));
+  }
+}
+
+/** What needs nothing but to ask: `_ask(method, params, options, then)`. */
+export class TaskMethods extends EventEmitter {
+}

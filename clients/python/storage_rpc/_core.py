@@ -1,0 +1,196 @@
+"""The core of the client, without any IO: frames messages as lines, matches answers to calls, and listens.
+
+    caller ── call ──▶ line ──▶ driver ──▶ service
+    caller ◀─ promise ◀─ receive ◀── driver ◀─ service
+                          ├─▶ hear(method, params), in order
+                          └─▶ serve(id, method, params)
+
+A driver, of threads or of asyncio, reads and writes; it waits for no caller and no callback, nor for room to write,
+before it reads on. What an answer brings is taken in (`then`) before the next line is looked at, so no event comes
+before its observer.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import logging
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Protocol, TypeVar
+
+from .errors import RPCError, ServiceGone, error_from_wire
+
+log = logging.getLogger("storage_rpc")
+FAREWELL = b'{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
+CHUNK = 1 << 16
+LAST_WORDS = 10  # lines of stderr that are kept
+PATIENCE = 3.0  # seconds; a service that is told to end does so within two
+START_PATIENCE = 30.0  # seconds for the first answer
+T = TypeVar("T", contravariant=True)
+
+
+class Promise(Protocol[T]):
+    """Who waits for something: the futures of threads and those of asyncio alike."""
+
+    def done(self) -> bool: ...
+    def set_result(self, result: T, /) -> None: ...
+    def set_exception(self, exception: BaseException, /) -> None: ...
+
+
+class Bytes:
+    """What is written in base64 when its line is."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+class Lines:
+    """Cuts what arrives into lines; chunks may end anywhere."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def take(self, chunk: bytes) -> list[bytes]:
+        *lines, rest = chunk.split(b"\n")
+        if lines and self._pieces:
+            lines[0] = b"".join([*self._pieces, lines[0]])
+            self._pieces = []
+        if rest:
+            self._pieces.append(rest)
+        return lines
+
+
+def command_line(words: Sequence[str] | None, root: str | os.PathLike[str] | None) -> list[str]:
+    """What starts a service."""
+    command = list(words or [os.environ.get("STORAGE_RPC") or "storage-rpc"])
+    return command if root is None else [*command, "--root", os.fspath(root)]
+
+
+def hello() -> dict[str, Any]:
+    """What is asked first: so a service that cannot start is found out at once."""
+    return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python"}}
+
+
+class Core:
+    """Calls to the service, its notifications, and its requests. All but `receive` may come from any thread."""
+
+    def __init__(
+        self, hear: Callable[[str, Mapping[str, Any]], None], serve: Callable[[Any, str, Mapping[str, Any]], object]
+    ) -> None:
+        """`hear` is called for each notification, `serve` for each request, which `reply` and `refuse` answer."""
+        self.max_message_bytes: int | None = None
+        self.is_closing = False
+        self._hear, self._serve = hear, serve
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, tuple[Promise[Any], Callable[[Any], Any]]] = {}
+        self._lines = Lines()
+        self._gone: ServiceGone | None = None
+        self._lock = threading.Lock()
+
+    # Frame
+
+    def line(self, message: Mapping[str, Any]) -> bytes:
+        text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"), default=_base64)
+        line = text.encode() + b"\n"
+        if self.max_message_bytes is not None and len(line) > self.max_message_bytes:
+            raise ValueError(
+                f"A message of {len(line)} bytes is longer than the {self.max_message_bytes} bytes that the "
+                "service takes; put_file has no such limit."
+            )
+        return line
+
+    def receive(self, chunk: bytes) -> None:
+        """Takes what was read, cut anywhere. Raises `ValueError` where it is no message: nothing more can be read."""
+        for line in self._lines.take(chunk):
+            if line.strip():
+                try:
+                    self._take(json.loads(line))
+                except (ValueError, RecursionError) as error:
+                    raise ValueError(f"What the service said is no message: {error}.") from None
+
+    # Match
+
+    def call(
+        self, method: str, params: Mapping[str, Any], promise: Promise[Any], then: Callable[[Any], Any]
+    ) -> tuple[int, bytes]:
+        """The call's number, and its line; what `then` makes of the result is what is promised."""
+        number = next(self._numbers)
+        line = self.line({"id": number, "method": method, "params": params})
+        with self._lock:
+            if self._gone or self.is_closing:
+                raise self._gone or ServiceGone("The session is closed.")
+            self._waiting[number] = (promise, then)
+        return number, line
+
+    def give_up(self, number: int) -> bytes | None:
+        """The line that tells the service that nobody waits any more; None where the answer has come."""
+        if self._waiting.pop(number, None) is None:
+            return None
+        return self.line({"method": "$/cancelRequest", "params": {"id": number}})
+
+    def end(self, trouble: str, obituary: ServiceGone) -> ServiceGone:
+        """After the last of what was received: fails all that wait, and says what became of the service."""
+        with self._lock:
+            why = "The session is closed." if self.is_closing else trouble or obituary.message
+            self._gone = ServiceGone(why, obituary.status, obituary.stderr)
+            waiting, self._waiting = self._waiting, {}
+        for promise, _ in waiting.values():
+            if not promise.done():
+                promise.set_exception(self._gone)
+        return self._gone
+
+    def _take(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            raise ValueError(f"{message!r:.100}")
+        if "method" in message:
+            method, params = str(message["method"]), message.get("params") or {}
+            if "id" in message:
+                self._serve(message["id"], method, params)
+            else:
+                self._notice(method, params)
+            return
+        number = message.get("id")
+        waiting = self._waiting.pop(number, None) if isinstance(number, int) else None
+        if waiting:
+            _answer(*waiting, message)
+        elif "error" in message and number is None:
+            log.error("The service could not use a message: %s", message["error"])
+
+    # Listen
+
+    def _notice(self, method: str, params: Mapping[str, Any]) -> None:
+        try:
+            self._hear(method, params)
+        except Exception:
+            log.exception("A notification could not be understood: %s", method)
+
+    def reply(self, id: Any, result: Any) -> bytes:
+        return self.line({"id": id, "result": result})
+
+    def refuse(self, id: Any, method: str, error: BaseException) -> bytes:
+        if isinstance(error, RPCError):
+            return self.line({"id": id, "error": {"code": error.code, "message": error.message}})
+        log.error("A request of the service could not be answered: %s", method, exc_info=error)
+        return self.line({"id": id, "error": {"code": -32603, "message": f"{method} failed in the client."}})
+
+
+def _answer(promise: Promise[Any], then: Callable[[Any], Any], message: Mapping[str, Any]) -> None:
+    try:
+        if "error" in message:
+            raise error_from_wire(message["error"])
+        result = then(message["result"])
+    except Exception as error:
+        if not promise.done():
+            promise.set_exception(error)
+    else:
+        if not promise.done():
+            promise.set_result(result)
+
+
+def _base64(value: Any) -> str:
+    if isinstance(value, Bytes):
+        return base64.b64encode(value.data).decode("ascii")
+    raise TypeError(f"{value!r:.100} cannot be written as JSON.")

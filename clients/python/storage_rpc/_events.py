@@ -1,0 +1,142 @@
+"""What is heard of a task, and who hears it: without any IO, for threads and for asyncio alike."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Callable, Generic, TypeVar
+
+from ._core import Promise
+from ._types import SnapshotOf, Status
+
+S = TypeVar("S", bound=SnapshotOf[Any, Any])
+Post = Callable[[Callable[[], object]], object]
+ENDS: tuple[Status, ...] = ("success", "failure")
+
+
+class Observer(Generic[S]):
+    """One callback of one task. While it is busy, progress that waits for it collapses to the newest."""
+
+    def __init__(self, status: Status, callback: Callable[[S], object] | None) -> None:
+        self.status = status
+        self.callback = callback
+        """None where only the task itself observes."""
+        self._waiting: list[S] | None = None
+        self._lock = threading.Lock()
+
+    def hear(self, snapshot: S, post: Post) -> None:
+        with self._lock:
+            if self._waiting and snapshot.status == "progress":
+                self._waiting[0] = snapshot
+                return
+            box = self._waiting = [snapshot]
+        post(lambda: self._tell(box))
+
+    def seal(self) -> None:
+        """Another event follows: what comes after it must not take the place of what came before."""
+        with self._lock:
+            self._waiting = None
+
+    def _tell(self, box: list[S]) -> object:
+        with self._lock:
+            if self._waiting is box:
+                self._waiting = None
+        return self.callback(box[0]) if self.callback else None
+
+
+class Backlog(Generic[S]):
+    """What an iteration has yet to see; while its consumer is busy, progress collapses to the newest."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self.wake = wake
+        self._waiting: deque[S | Exception] = deque()
+
+    def push(self, news: S | Exception) -> None:
+        last = self._waiting[-1] if self._waiting else None
+        if last and not isinstance(last, Exception) and not isinstance(news, Exception):
+            if last.status == news.status == "progress":
+                self._waiting.pop()
+        self._waiting.append(news)
+        self.wake()
+
+    def pop(self) -> S | None:
+        """The next one, or None where there is none yet. Raises what ended it all."""
+        news = self._waiting.popleft() if self._waiting else None
+        if isinstance(news, Exception):
+            raise news
+        return news
+
+
+class Events(Generic[S]):
+    """The observers of one task, by their handles, until its end. `own` are those that it was started with."""
+
+    def __init__(self, end: Promise[S], post: Post, ran: Callable[[], object]) -> None:
+        """`end` is kept with the last snapshot; `post` runs jobs in their order, the last of which is `ran`."""
+        self.own: dict[str, Observer[S]] = {}
+        self.observers: dict[str, Observer[S]] = {}
+        self.backlogs: weakref.WeakSet[Backlog[S]] = weakref.WeakSet()
+        self.over: S | Exception | None = None
+        self._end, self._post, self._ran = end, post, ran
+        self._lock = threading.Lock()
+
+    def add(self, observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
+        """Where the task has ended, only those stay who are about to hear of that."""
+        with self._lock:
+            if own:
+                self.own.update(observers)
+            ended = self.over.status if isinstance(self.over, SnapshotOf) else None
+            self.observers.update((key, one) for key, one in observers.items() if ended in (None, one.status))
+
+    def silence(self, handle: str, keep: tuple[Status, ...]) -> bool | None:
+        """The callback is not called from here on. False where there is none, None where the task still listens."""
+        with self._lock:
+            observer = self.observers.get(handle)
+            if observer is None or observer.callback is None:
+                return False
+            observer.callback = None
+            if handle in self.own and observer.status in keep:
+                return None
+            del self.observers[handle]
+        return True
+
+    def handles(self, status: Status | None) -> list[str]:
+        with self._lock:
+            return [handle for handle, one in self.observers.items() if status in (None, one.status)]
+
+    def hear(self, handle: str, snapshot: S) -> None:
+        is_end = snapshot.status in ENDS
+        with self._lock:
+            observer = self.observers.get(handle)
+            if snapshot.status != "progress":
+                for other in self.observers.values():
+                    other.seal()
+            if is_end:
+                self.observers = {
+                    key: one for key, one in self.observers.items() if one.status == snapshot.status and key != handle
+                }
+        if observer:
+            observer.hear(snapshot, self._post)
+        if handle in self.own and not self.over:
+            for backlog in list(self.backlogs):
+                backlog.push(snapshot)
+        if is_end and not self.over:
+            self.over = snapshot
+            self._end.set_result(snapshot)
+        self.note()
+
+    def lose(self, error: Exception) -> None:
+        """There is nothing more to hear."""
+        self.observers = {}
+        if not self.over:
+            self.over = error
+            for backlog in list(self.backlogs):
+                backlog.push(error)
+            self._end.set_exception(error)
+        self.note()
+
+    def note(self) -> None:
+        """Nobody else is about to hear: `ran` comes behind the last callback."""
+        if self.over and not self.observers:
+            self._post(self._ran)

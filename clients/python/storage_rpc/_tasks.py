@@ -1,0 +1,92 @@
+"""The tasks that a session knows, and what the service says of them: for threads and for asyncio alike."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Any, Callable, ClassVar, Generic, TypeVar, cast
+
+from ._events import Events, Observer
+from ._types import SnapshotOf, Status
+from .errors import RPCError, ServiceGone
+from .wire import decode
+
+S = TypeVar("S", bound=SnapshotOf[Any, Any])
+
+
+class TaskBase(Generic[S]):
+    """An upload or a download."""
+
+    kind: ClassVar[str]
+    """As in the names of the service's methods: `upload` or `download`."""
+    _events: Events[S]
+
+
+K = TypeVar("K", bound=TaskBase[Any])
+
+
+class Tasks(Generic[S]):
+    """Each task is one object for as long as somebody has it, or it has observers."""
+
+    def __init__(
+        self, snapshot: type[S], make: Callable[[type[Any], str], Any], to_reference: Callable[[Any], object]
+    ) -> None:
+        self._snapshot, self._make, self._to_reference = snapshot, make, to_reference
+        self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
+        self._observed: set[TaskBase[S]] = set()
+        self._lock = threading.Lock()
+
+    def get(self, kind: type[K], id: str) -> K:
+        with self._lock:
+            task = self._known.get((kind, id))
+            if task is None:
+                task = self._known[kind, id] = self._make(kind, id)
+            return cast("K", task)
+
+    def keep(self, task: TaskBase[S], id: str) -> None:
+        with self._lock:
+            self._known[type(task), id] = task
+
+    def snapshot(self, kind: type[TaskBase[S]], message: Mapping[str, Any]) -> S:
+        converters = {"TaskT": lambda id: self.get(kind, id), "ReferenceT": self._to_reference}
+        return decode(self._snapshot, converters)(message)
+
+    def snapshots(self, kind: type[TaskBase[S]]) -> Callable[[Any], list[S]]:
+        return lambda result: [self.snapshot(kind, task) for task in result["tasks"]]
+
+    def begin(
+        self, task: TaskBase[S], handles: Mapping[Status, str], callbacks: Mapping[Status, Callable[[S], object]]
+    ) -> None:
+        """Takes in what the service answers to who starts a task: from here on its events are heard."""
+        own = {handle: Observer(status, callbacks.get(status)) for status, handle in handles.items()}
+        self.register(task, own, own=True)
+
+    def register(self, task: TaskBase[S], observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
+        task._events.add(observers, own=own)
+        self._observed.add(task)
+
+    def hear(self, event: str, params: Mapping[str, Any], kinds: tuple[type[TaskBase[S]], ...]) -> None:
+        kind = next((one for one in kinds if event == f"{one.kind}Task/event"), None)
+        if kind is None:
+            return
+        snapshot = self.snapshot(kind, params["snapshot"])
+        snapshot.task._events.hear(params["handle"], snapshot)
+        if not snapshot.task._events.observers:
+            self._observed.discard(snapshot.task)
+
+    def lose(self, gone: ServiceGone) -> None:
+        for task in list(self._observed):
+            task._events.lose(gone)
+
+
+def no_method(method: str) -> RPCError:
+    return RPCError(f'There is no method "{method}".', -32601)
+
+
+def fresh_to_wire(fresh: Any) -> Any:
+    """The result of `auth/refreshToken`."""
+    if not isinstance(fresh, tuple):
+        return fresh
+    token, expires_in = fresh
+    return {"token": token, "expiresIn": expires_in}

@@ -1,0 +1,24 @@
+"""How values read."""
+
+from __future__ import annotations
+
+
+class ProgressText:
+    """A share of bytes in words."""
+
+    completed_unit_count: int
+    total_unit_count: int
+    fraction_completed: float
+
+    def __str__(self) -> str:
+        percent = int(self.fraction_completed * 100)
+        return f"{self.completed_unit_count} of {self.total_unit_count} bytes ({percent} %)"
+
+
+class SnapshotText:
+    """A task's moment in words."""
+
+    def __str__(self) -> str:
+        values = vars(self)
+        why = f": {values['error']}" if values["error"] else ""
+        return f"{values['reference'].full_path}: {values['state']}, {values['progress']}{why}"

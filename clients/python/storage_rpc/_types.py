@@ -1,0 +1,209 @@
+# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.
+"""The values of the contract, with Python's names."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar
+
+from ._texts import ProgressText, SnapshotText
+
+if TYPE_CHECKING:
+    from .aio import AsyncReference, AsyncTask
+    from .errors import StorageError
+    from .reference import Reference
+    from .task import Task
+
+TaskT = TypeVar("TaskT")
+ReferenceT = TypeVar("ReferenceT")
+
+TokenKind = Literal["idToken", "accessToken", "appCheckToken"]
+"""idToken: of a user of Firebase Authentication; accessToken: OAuth 2.0, of Google Cloud; appCheckToken: of an app,
+from Firebase App Check.
+"""
+
+Status = Literal["resume", "progress", "pause", "success", "failure"]
+"""The event that a snapshot was taken for; for one that was asked for, the event that fits its state."""
+
+State = Literal["queued", "running", "paused", "success", "failed", "cancelled"]
+"""The state of a task."""
+
+
+@dataclass(frozen=True)
+class Progress(ProgressText):
+    """How far a task is, in bytes."""
+
+    completed_unit_count: int
+    """Bytes that the engine has acknowledged, or that have arrived. Never goes back, except that it is at most
+    totalUnitCount.
+    """
+    total_unit_count: int
+    """Bytes in all; of a download 0 until it is known, and another number where the object has changed."""
+    fraction_completed: float
+    """0 to 1; of nothing, everything is done, but nothing while it is not known how much there is."""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the engine knows about an object. What is not set is absent."""
+
+    bucket: str = ""
+    """The bucket that the object is in."""
+    full_path: str = ""
+    """The object's path in its bucket."""
+    name: str = ""
+    """The last segment of the path."""
+    generation: str = ""
+    """Changes with every upload to the same reference, and only grows."""
+    metageneration: str = ""
+    """1 at upload, one more with each change of metadata."""
+    size: int = 0
+    """In bytes."""
+    time_created: datetime.datetime | None = None
+    """When this generation was stored: RFC 3339, UTC, milliseconds."""
+    updated: datetime.datetime | None = None
+    """When its metadata last changed."""
+    md5_hash: str | None = None
+    """MD5 of the bytes, base64."""
+    crc32c: str | None = None
+    """CRC32C of the bytes, big-endian, base64."""
+    cache_control: str | None = None
+    """How long others may cache the bytes, as in HTTP."""
+    content_disposition: str | None = None
+    """How a browser presents the bytes."""
+    content_encoding: str | None = None
+    """How the bytes are encoded, such as gzip."""
+    content_language: str | None = None
+    """The language of the content."""
+    content_type: str | None = None
+    """The media type of the content."""
+    custom_metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Strings by names of the owner's own; at most 8192 bytes in all."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for tasks and calls that begin afterwards."""
+
+    max_upload_retry_time: float
+    """Seconds that a failing upload may be retried without progress."""
+    max_download_retry_time: float
+    """Seconds that a failing download may be retried."""
+    max_operation_retry_time: float
+    """Seconds that any other failing call may be retried."""
+    upload_chunk_size_bytes: int | None = None
+    """A multiple of 256 KiB; absent while chunks grow with the upload."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One step of a task that failed."""
+
+    time: datetime.datetime
+    """RFC 3339, UTC, milliseconds."""
+    cause: str
+    """A sentence for a person: what failed and why."""
+    completed_unit_count: int
+    """Bytes that the engine had acknowledged."""
+    http_status: int | None = None
+    """What a remote engine answered."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """What a running task waits for after a failure. A pause and resume tries at once."""
+
+    attempt: int
+    """1 for the first retry since the last progress."""
+    of: Literal["start", "query", "upload", "finalize", "download"]
+    """The step that failed; `finalize` is the one with the last bytes, `download` the only one of a download."""
+    at: datetime.datetime
+    """When it is due: RFC 3339, UTC, milliseconds."""
+    error: StorageError
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """How the process is doing."""
+
+    version: str
+    """The program's version."""
+    pid: int
+    """The process."""
+    uptime: float
+    """Seconds since it started."""
+    engine: str
+    """Where objects are kept."""
+    connections: int
+    """How many there are, this one included."""
+    tasks: Mapping[State, int]
+
+
+@dataclass(frozen=True)
+class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
+    """What `Snapshot` and `AsyncSnapshot` have in common."""
+
+    task: TaskT
+    status: Status
+    state: State
+    progress: Progress
+    reference: ReferenceT
+    metadata: Metadata = field(default_factory=Metadata, hash=False)
+    """During an upload what is being uploaded; after success what the engine has stored. Absent for a download that
+    has not succeeded.
+    """
+    error: StorageError | None = None
+    retry: Retry | None = None
+
+
+class Snapshot(SnapshotOf["Task", "Reference"]):
+    """A task as it was in one moment. `error` after a failure; `retry` while it rests before another try; `observers`
+    in the answer to who started it and asked for some.
+    """
+
+
+class AsyncSnapshot(SnapshotOf["AsyncTask", "AsyncReference"]):
+    """A task as it was in one moment. `error` after a failure; `retry` while it rests before another try; `observers`
+    in the answer to who started it and asked for some.
+    """
+
+
+@dataclass(frozen=True)
+class ListingOf(Generic[ReferenceT]):
+    """What `Listing` and `AsyncListing` have in common."""
+
+    prefixes: tuple[ReferenceT, ...]
+    """The folders: what has names below it."""
+    items: tuple[ReferenceT, ...]
+    """The objects."""
+    page_token: str | None = None
+    """What the next page is asked for with; absent on the last one."""
+
+
+class Listing(ListingOf["Reference"]):
+    """One page of what is directly below a reference."""
+
+
+class AsyncListing(ListingOf["AsyncReference"]):
+    """One page of what is directly below a reference."""
+
+
+class MetadataWrite(TypedDict, total=False):
+    """A write to metadata: absent keeps, null removes, anything else sets."""
+
+    cache_control: str | None
+    """How long others may cache the bytes, as in HTTP."""
+    content_disposition: str | None
+    """How a browser presents the bytes."""
+    content_encoding: str | None
+    """How the bytes are encoded, such as gzip."""
+    content_language: str | None
+    """The language of the content."""
+    content_type: str | None
+    """The media type of the content."""
+    custom_metadata: Mapping[str, str | None] | None
+    """Keys that are absent stay, a key that is null goes; null removes them all."""
+    md5_hash: str | None
+    """On upload: the base64 MD5 that the bytes must have. On update: ignored."""

@@ -1,0 +1,48 @@
+"""Holds the client to the contract, and its two faces to each other."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import storage_rpc
+from storage_rpc import AsyncReference, AsyncStorage, AsyncTask, Reference, Storage, Task
+from storage_rpc._methods import Method
+
+from .support import StorageTestCase
+
+PACKAGE = Path(storage_rpc.__file__).parent
+THREADS_ONLY = {"settings", "from_wire", "name", "url", "warnings", "bucket", "full_path", "default_bucket"}
+ASYNCIO_ONLY = {"open", "started"}
+
+
+def names(kind: type[Any]) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+class ContractTests(StorageTestCase):
+    def test_the_methods_are_those_of_the_service(self) -> None:
+        self.assertEqual(list(get_args(Method)), self.storage.call("initialize")["methods"])
+        self.assertEqual(self.storage.discover()["info"]["title"], "storage-rpc")
+        self.assertEqual((self.storage.ping(), self.storage.status().engine), ("pong", "embedded"))
+
+    def test_what_is_asked_for_by_hand_is_one_of_them(self) -> None:
+        known = {*get_args(Method), "auth/refreshToken"}
+        for path in PACKAGE.rglob("*.py"):
+            for name in re.findall(r'"((?:reference|storage|service|auth|\w+Task)/[a-zA-Z]+)"', path.read_text("utf-8")):
+                self.assertIn(name, known, path.name)
+
+    def test_both_faces_have_the_same_names(self) -> None:
+        for threads, asyncio in ((Storage, AsyncStorage), (Reference, AsyncReference), (Task, AsyncTask)):
+            self.assertEqual(names(threads) - THREADS_ONLY, names(asyncio) - THREADS_ONLY - ASYNCIO_ONLY)
+
+    def test_both_faces_take_the_same_arguments(self) -> None:
+        for threads, asyncio in ((Storage, AsyncStorage), (Reference, AsyncReference), (Task, AsyncTask)):
+            for name in names(asyncio) & names(threads) - {"id", "kind"} - THREADS_ONLY:
+                ours, theirs = (set(inspect.signature(getattr(kind, name)).parameters) for kind in (threads, asyncio))
+                self.assertEqual(ours - {"timeout"}, theirs - {"timeout"}, name)
+
+    def test_the_core_is_small(self) -> None:
+        self.assertLess(len((PACKAGE / "_core.py").read_text("utf-8").splitlines()), 200)
