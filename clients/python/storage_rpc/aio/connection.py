@@ -1,0 +1,134 @@
+"""The driver of asyncio: one task reads, one writes, any may call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Mapping
+from typing import Any, Callable, Generic, TypeVar
+
+from .._core import Core
+from ..errors import ServiceGone
+from .transport import Child, Socket
+
+T = TypeVar("T")
+
+
+class Request(Generic[T]):
+    """A call on its way. It becomes a line when there is room for it: so what waits is not written down twice."""
+
+    def __init__(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> None:
+        self.method, self.params, self.then = method, params, then
+        self.answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.number: int | None = None
+
+
+class Connection:
+    """Calls to the service, and its notifications and requests."""
+
+    def __init__(
+        self,
+        transport: Child | Socket,
+        hear: Callable[[str, Mapping[str, Any]], None],
+        reply: Callable[[str, Mapping[str, Any]], Any],
+        gone: Callable[[ServiceGone], None],
+    ) -> None:
+        """`hear` is called for each notification, and `gone` once, after the last.
+
+        `reply` is called for each request; it returns the result or an awaitable of it, or raises an `RPCError`.
+        """
+        self.core = Core(hear, self._serve)
+        self._transport, self._reply, self._tell_gone = transport, reply, gone
+        self._unsent: asyncio.Queue[Request[Any] | bytes | None] = asyncio.Queue()
+        self._is_closing = False
+        self._replies: set[asyncio.Task[None]] = set()
+        self._writer = asyncio.create_task(self._write())
+        self._reader = asyncio.create_task(self._read())
+
+    def submit(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> Request[T]:
+        """Calls are sent in the order in which they are submitted."""
+        request = Request(method, params, then)
+        if self._is_closing:
+            self.core.is_closing = True
+        if self._is_closing or self._writer.done():
+            self._send(request)
+        else:
+            self._unsent.put_nowait(request)
+        return request
+
+    async def call(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
+        """What `then` makes of the result. Raises the error of the answer; cancelling tells the service."""
+        request = self.submit(method, params, then)
+        try:
+            return await request.answer
+        except asyncio.CancelledError:
+            farewell = None if request.number is None else self.core.give_up(request.number)
+            if farewell:
+                self._unsent.put_nowait(farewell)
+            raise
+
+    async def close(self, *, drain: bool) -> None:
+        """Ends the session, and the child: when its tasks have ended, or at once."""
+        self._is_closing = True
+        if drain:
+            self._unsent.put_nowait(None)
+        else:
+            self._hang_up(drain=False)
+            self._writer.cancel()
+        await self._transport.end(drain=drain)
+        await asyncio.wait({self._reader})
+        for reply in self._replies:
+            reply.cancel()
+
+    def _hang_up(self, *, drain: bool) -> None:
+        self.core.is_closing = True
+        self._transport.hang_up(drain=drain)
+
+    def _send(self, request: Request[Any] | bytes) -> None:
+        if isinstance(request, bytes):
+            self._transport.input.write(request)
+        elif not request.answer.done():
+            try:
+                number, line = self.core.call(request.method, request.params, request.answer, request.then)
+                request.number = number
+                self._transport.input.write(line)
+            except Exception as error:
+                request.answer.set_exception(error)
+
+    async def _write(self) -> None:
+        while (request := await self._unsent.get()) is not None:
+            self._send(request)
+            with contextlib.suppress(OSError):  # The other end is gone: the reader is about to find out.
+                await self._transport.input.drain()
+        self._hang_up(drain=True)
+
+    async def _read(self) -> None:
+        trouble = ""
+        try:
+            while chunk := await self._transport.output.read(1 << 16):
+                self.core.receive(chunk)
+        except ValueError as error:
+            trouble = str(error)
+            self._transport.break_off()
+        except OSError as error:
+            trouble = f"The connection is broken: {error.strerror}."
+        self._tell_gone(self.core.end(trouble, await self._transport.obituary()))
+        self._writer.cancel()
+        while not self._unsent.empty():
+            request = self._unsent.get_nowait()
+            if isinstance(request, Request):
+                self._send(request)
+
+    def _serve(self, *request: Any) -> None:
+        reply = asyncio.create_task(self._answer(*request))
+        self._replies.add(reply)
+        reply.add_done_callback(self._replies.discard)
+
+    async def _answer(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
+        try:
+            result = self._reply(method, params)
+            line = self.core.reply(id, await result if inspect.isawaitable(result) else result)
+        except (Exception, SystemExit) as error:
+            line = self.core.refuse(id, method, error)
+        self._unsent.put_nowait(line)

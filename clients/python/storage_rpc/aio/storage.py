@@ -1,0 +1,148 @@
+"""The way in: a session with a service."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Callable, TypeVar
+
+from .._core import START_PATIENCE, command_line, hello
+from .._methods import AsyncStorageMethods, Method
+from .._tasks import Tasks, fresh_to_wire, no_method
+from .._types import AsyncSnapshot
+from ..errors import ServiceGone
+from ..values import AsyncRefreshToken
+from ..wire import parse_url
+from .connection import Connection
+from .dispatcher import Dispatcher
+from .reference import AsyncReference
+from .task import AsyncDownloadTask, AsyncUploadTask
+from .transport import Child, Socket
+
+T = TypeVar("T")
+
+
+class AsyncStorage(AsyncStorageMethods):
+    """A session with a service: a child process of its own, or one that listens on a socket.
+
+    >>> async with AsyncStorage() as storage:
+    ...     async for snapshot in storage.reference("images/space.jpg").put_file("space.jpg"):
+    ...         print(snapshot.progress)
+
+    All calls must come from the event loop that it was opened in. Callbacks run one at a time; what they return is
+    awaited, where that can be. A call that is cancelled is cancelled at the service, too. What the service writes to
+    stderr goes to the logger "storage_rpc".
+    """
+
+    def __init__(
+        self,
+        *,
+        command: Sequence[str] | None = None,
+        socket: str | os.PathLike[str] | None = None,
+        root: str | os.PathLike[str] | None = None,
+        bucket: str | None = None,
+        on_refresh_token: AsyncRefreshToken | None = None,
+    ) -> None:
+        """`command` is the program that is started; else $STORAGE_RPC, else `storage-rpc` on the PATH.
+
+        `root` is where that program keeps objects. `bucket` is the one meant by paths, else the service's own
+        default. `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is
+        refused, it is called with the kind and "expired" or "refused". It has 30 seconds to return, or to be awaited
+        for, a token, `(token, expires_in)`, or None for "no more".
+        """
+        if socket is not None and (command is not None or root is not None):
+            raise ValueError("A service on a socket is running already: it takes neither command nor root.")
+        self._command, self._socket, self._bucket = command_line(command, root), socket, bucket
+        self.on_refresh_token = on_refresh_token
+
+    async def open(self) -> AsyncStorage:
+        """Starts or finds the service, as entering `async with` does."""
+        transport = (
+            await Child.start(self._command) if self._socket is None else await Socket.connect(os.fspath(self._socket))
+        )
+        self._dispatcher = Dispatcher()
+        self._tasks: Tasks[AsyncSnapshot] = Tasks(AsyncSnapshot, lambda kind, id: kind(self, id), self._to_reference)
+        self._connection = Connection(transport, self._hear, self._answer, self._tasks.lose)
+        try:
+            server = await asyncio.wait_for(self.call("initialize", **hello()), START_PATIENCE)
+        except BaseException as error:
+            await self.close(drain=False)
+            if isinstance(error, asyncio.TimeoutError):
+                raise TimeoutError(f"The service has not answered within {START_PATIENCE} seconds.") from None
+            raise
+        self._connection.core.max_message_bytes = server["limits"]["maxMessageBytes"]
+        self.default_bucket: str = server["defaultBucket"] if self._bucket is None else self._bucket
+        return self
+
+    async def __aenter__(self) -> AsyncStorage:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close(drain=kind is None)
+
+    async def close(self, *, drain: bool = True) -> None:
+        """Ends the session, as leaving `async with` does.
+
+        The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what an exception
+        that leaves `async with` means, cancellation too) at once. A service on a socket goes on, and so do its tasks.
+        """
+        await self._connection.close(drain=drain)
+        await self._dispatcher.close()
+
+    def reference(self, path: str = "", *, bucket: str | None = None) -> AsyncReference:
+        """A reference to a path of a bucket; without a path, to its root."""
+        return AsyncReference(self.default_bucket if bucket is None else bucket, path, self)
+
+    def reference_for_url(self, url: str) -> AsyncReference:
+        """
+        >>> storage.reference_for_url("gs://default-bucket/images/space.jpg").name
+        'space.jpg'
+        """
+        return AsyncReference(*parse_url(url), self)
+
+    def upload_task(self, id: str) -> AsyncUploadTask:
+        """The upload of that id; asks nobody whether there is one."""
+        return self._tasks.get(AsyncUploadTask, id)
+
+    def download_task(self, id: str) -> AsyncDownloadTask:
+        """The download of that id; asks nobody whether there is one."""
+        return self._tasks.get(AsyncDownloadTask, id)
+
+    async def upload_tasks(self) -> list[AsyncSnapshot]:
+        """All uploads of the service that have not ended, and the newest of those that have."""
+        return await self._ask("uploadTask/list", {}, self._tasks.snapshots(AsyncUploadTask))
+
+    async def download_tasks(self) -> list[AsyncSnapshot]:
+        """All downloads of the service that have not ended, and the newest of those that have."""
+        return await self._ask("downloadTask/list", {}, self._tasks.snapshots(AsyncDownloadTask))
+
+    async def call(self, method: str, **params: Any) -> Any:
+        """Any method of the service, by its own name and with its own params.
+
+        >>> await storage.call("service/ping")
+        'pong'
+        """
+        return await self._connection.call(method, params, lambda result: result)
+
+    # What the other parts of the package use
+
+    async def _ask(self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
+        return await self._connection.call(method, params, then)
+
+    def _hear(self, event: str, params: Mapping[str, Any]) -> None:
+        self._tasks.hear(event, params, (AsyncUploadTask, AsyncDownloadTask))
+
+    async def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
+        callback = self.on_refresh_token
+        if method != "auth/refreshToken" or callback is None:
+            raise no_method(method)
+        fresh = callback(params["kind"], params["reason"])
+        return fresh_to_wire(await fresh if inspect.isawaitable(fresh) else fresh)
+
+    def _to_reference(self, message: Mapping[str, Any]) -> AsyncReference:
+        return AsyncReference(message["bucket"], message["fullPath"], self)

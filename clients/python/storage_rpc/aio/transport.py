@@ -1,0 +1,117 @@
+"""Ways to reach the service from asyncio: as a child process, or on a Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Awaitable
+
+from .._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE, Lines
+from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
+
+log = logging.getLogger("storage_rpc")
+
+
+class Child:
+    """The service as a child process, on its stdin and stdout; what it says on stderr is logged."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin and process.stdout
+        self.input, self.output = process.stdin, process.stdout
+        self._process = process
+        self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
+        self._stderr = asyncio.create_task(self._listen_to_stderr())
+
+    @classmethod
+    async def start(cls, command: Sequence[str]) -> Child:
+        pipe = asyncio.subprocess.PIPE
+        try:
+            # In a session of its own: Ctrl-C at the terminal is for the caller, who decides what it means.
+            return cls(
+                await asyncio.create_subprocess_exec(
+                    *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+                )
+            )
+        except OSError as error:
+            raise cannot_start(command, error) from None
+
+    def hang_up(self, *, drain: bool) -> None:
+        """Ends the input: the service ends when its tasks have, or at once."""
+        if not drain:
+            self.input.write(FAREWELL)
+        self.input.close()
+
+    def break_off(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    async def end(self, *, drain: bool) -> None:
+        """Returns when the process has ended, and is no zombie."""
+        try:
+            if drain or await within_patience(self._process.wait()) is not None:
+                await self._process.wait()
+                return
+        except asyncio.CancelledError:
+            await self._insist()
+            raise
+        await self._insist()
+
+    async def obituary(self) -> ServiceGone:
+        """Why there is nothing more to read."""
+        status = await within_patience(self._process.wait())
+        if status is not None:
+            await within_patience(self._stderr)
+            self.input.close()
+        return obituary(status, self._last_words)
+
+    async def _insist(self) -> None:
+        self.break_off()
+        if await within_patience(self._process.wait()) is None:
+            self._process.kill()
+            await self._process.wait()
+
+    async def _listen_to_stderr(self) -> None:
+        assert self._process.stderr
+        lines = Lines()
+        while chunk := await self._process.stderr.read(CHUNK):
+            for line in lines.take(chunk):
+                self._last_words.append(line.decode(errors="replace").rstrip())
+                log.warning("%s", self._last_words[-1])
+
+
+class Socket:
+    """A service that listens on a Unix socket; it, and the tasks in it, outlive the session."""
+
+    def __init__(self, output: asyncio.StreamReader, input: asyncio.StreamWriter) -> None:
+        self.input, self.output = input, output
+
+    @classmethod
+    async def connect(cls, path: str) -> Socket:
+        try:
+            return cls(*await asyncio.open_unix_connection(path))
+        except OSError as error:
+            raise no_service_at(path, error) from None
+
+    def hang_up(self, *, drain: bool) -> None:
+        self.break_off()
+
+    def break_off(self) -> None:
+        self.input.transport.abort()
+
+    async def end(self, *, drain: bool) -> None:
+        pass
+
+    async def obituary(self) -> ServiceGone:
+        self.break_off()
+        return disconnected()
+
+
+async def within_patience(awaited: Awaitable[Any]) -> Any:
+    """None where it takes too long."""
+    try:
+        return await asyncio.wait_for(awaited, PATIENCE)
+    except asyncio.TimeoutError:
+        return None

@@ -1,0 +1,67 @@
+"""What the tests of the asyncio client share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import unittest
+from typing import Any
+
+from storage_rpc import AsyncSnapshot, AsyncStorage, AsyncUploadTask
+
+from .support import HELLO, MIB, PATIENCE, StorageTestCase
+
+
+class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
+    """Each test has an empty directory, and as many sessions as it opens."""
+
+    async def asyncSetUp(self) -> None:
+        asyncio.get_running_loop().slow_callback_duration = PATIENCE
+
+    async def open(self, **options: Any) -> AsyncStorage:
+        """One more session, by default with a service of its own; closed when the test ends."""
+        if "socket" not in options and "command" not in options:
+            options.setdefault("root", self.directory / "root")
+        storage = await AsyncStorage(**options).open()
+        self.addAsyncCleanup(storage.close, drain=False)
+        return storage
+
+    async def pretend(self, program: str, **options: Any) -> AsyncStorage:
+        """A session with a service that greets, takes one request, and goes on as it is told."""
+        return await self.open(command=[sys.executable, "-c", HELLO + program], **options)
+
+    async def under_way(self, storage: AsyncStorage, path: str = "large", **options: Any) -> AsyncUploadTask:
+        """An upload with most of its way still to go."""
+        await storage.update_settings(upload_chunk_size_bytes=256 << 10)
+        task = storage.reference(path).put_file(self.large_file(size=1024 * MIB), **options)
+        async for snapshot in task:
+            if snapshot.status == "progress":
+                break
+        return task
+
+    def assert_reaped(self, process: int) -> None:
+        with self.assertRaises(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
+
+
+async def process_id(storage: AsyncStorage) -> int:
+    return (await storage.status()).pid
+
+
+async def within(awaited: Any) -> Any:
+    return await asyncio.wait_for(awaited, PATIENCE)
+
+
+class Ears:
+    """A callback that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.snapshots: list[AsyncSnapshot] = []
+
+    def __call__(self, snapshot: AsyncSnapshot) -> None:
+        self.snapshots.append(snapshot)
+
+    @property
+    def statuses(self) -> list[str]:
+        return [snapshot.status for snapshot in self.snapshots]

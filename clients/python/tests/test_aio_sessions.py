@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import storage_rpc
+from storage_rpc import AsyncSnapshot, AsyncStorage, InvalidArgument, ObjectNotFound, PathError, RPCError, ServiceGone
+
+from .aio_support import AsyncTestCase, Ears, process_id, within
+from .support import MIB, PATIENCE
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
+
+
+class SessionTests(AsyncTestCase):
+    async def test_leaving_lets_tasks_end(self) -> None:
+        success = Ears()
+        async with AsyncStorage(root=self.directory / "root") as storage:
+            process = await process_id(storage)
+            path = self.large_file(size=32 * MIB)
+            task = storage.reference("x").put_file(path, observe={"success": success})
+        self.assert_reaped(process)
+        self.assertEqual((success.statuses, (await task).size), (["success"], 32 * MIB))
+        with self.assertRaisesRegex(ServiceGone, "The session is closed."):
+            await storage.ping()
+
+    async def test_an_exception_ends_tasks_at_once(self) -> None:
+        for error in (ZeroDivisionError, asyncio.CancelledError):
+            with self.subTest(error=error), self.assertRaises(error):
+                async with AsyncStorage(root=self.directory / "root") as storage:
+                    process = await process_id(storage)
+                    task = await self.under_way(storage)
+                    raise error
+            self.assert_reaped(process)
+            with self.assertRaises(ServiceGone):
+                await task
+
+    async def test_closing_that_is_cancelled_leaves_nobody(self) -> None:
+        storage = await self.open()
+        process = await process_id(storage)
+        await self.under_way(storage)
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(storage.close(), 0.01)
+        self.assert_reaped(process)
+
+    async def test_closing_twice_and_from_a_callback(self) -> None:
+        storage = await self.open()
+        process = await process_id(storage)
+        closed = asyncio.Event()
+
+        async def close(snapshot: AsyncSnapshot) -> None:
+            await storage.close()
+            closed.set()
+
+        storage.reference("x").put_data(b"x", observe={"success": close})
+        await within(closed.wait())
+        await storage.close()
+        self.assert_reaped(process)
+
+    async def test_a_service_that_is_killed(self) -> None:
+        storage = await self.open()
+        task = await self.under_way(storage)
+        waits = [asyncio.create_task(task.wait()) for _ in range(4)]
+        waits += [asyncio.create_task(storage.call("uploadTask/wait", task=task.id)) for _ in range(4)]
+        iteration = aiter_of(task)
+        await storage.ping()
+        os.kill(process := await process_id(storage), signal.SIGKILL)
+        for wait in waits:
+            with self.assertRaisesRegex(ServiceGone, "ended by signal 9"):
+                await within(wait)
+        with self.assertRaises(ServiceGone):
+            while True:
+                await iteration.__anext__()
+        self.assert_reaped(process)
+        with self.assertRaises(ServiceGone) as caught:
+            await storage.ping()
+        self.assertEqual((caught.exception.status, caught.exception.name), (-signal.SIGKILL, "serviceGone"))
+
+    async def test_a_service_that_cannot_start(self) -> None:
+        self.file("root", b"in the way")
+        with self.assertLogs("storage_rpc"), self.assertRaises(ServiceGone) as caught:
+            await self.open()
+        self.assertEqual(caught.exception.status, 1)
+        self.assertIn(str(self.directory / "root"), caught.exception.stderr[-1])
+        with self.assertRaisesRegex(ServiceGone, '"/no/such/program" cannot be started: No such file.*STORAGE_RPC'):
+            await self.open(command=["/no/such/program"])
+        with self.assertRaisesRegex(ServiceGone, "No service can be reached at /no/such/socket"):
+            await self.open(socket="/no/such/socket")
+        with self.assertRaises(ValueError):
+            AsyncStorage(socket="/a", root="/b")
+
+    async def test_a_task_outlives_its_session_on_a_socket(self) -> None:
+        path = self.serve()
+        storage = await self.open(socket=path)
+        task = await self.under_way(storage)
+        await storage.close()
+        with self.assertRaisesRegex(ServiceGone, "closed"):
+            await task
+        self.assertTrue(await (await self.open(socket=path)).upload_task(await task.started()).cancel())
+
+    async def test_calls_go_out_in_their_order(self) -> None:
+        storage = await self.open()
+        task = storage.reference("x").put_data(b"x")
+        self.assertEqual([one.task for one in await storage.upload_tasks()], [task])
+
+    async def test_references_are_those_of_the_service(self) -> None:
+        storage = await self.open()
+        for path in ("", "a", "/a//b/", "ä b/☃%2F", "a/../b", "#?[]*"):
+            mine = storage.reference(path)
+            theirs = await storage.call("storage/reference", path=path)
+            self.assertEqual((mine.url, mine.name), (theirs["url"], theirs["name"]))
+            for name, other in (("root", mine.root()), ("parent", mine.parent()), ("child", mine.child("c//d"))):
+                params = {"path": "c//d"} if name == "child" else {}
+                answer = await storage.call(f"reference/{name}", reference=mine.url, **params)
+                self.assertEqual(other and other.url, answer and answer["url"])
+        for url in ("gs://b", "gs://b/a%20b//c", "https://h:1/v0/b/b/o/a%2Fb%20c?alt=media", "http://h/v0/b/b"):
+            answer = await storage.call("storage/reference", url=url)
+            self.assertEqual(storage.reference_for_url(url).url, answer["url"])
+        for url in ("ftp://b/a", "gs:///a", "https://h/b/o", "https://h/v0/b/b/o/%ff", "a"):
+            with self.assertRaises(PathError):
+                storage.reference_for_url(url)
+            with self.assertRaises(PathError):
+                await storage.call("storage/reference", url=url)
+        self.assertEqual(len({storage.reference("a//b"), storage.reference("a/b"), storage.reference("c")}), 2)
+
+    async def test_a_loop_that_ends_leaves_nobody(self) -> None:
+        program = "import asyncio, os; from storage_rpc import AsyncStorage\nasync def main():\n"
+        program += f"    storage = await AsyncStorage(root={str(self.directory / 'root')!r}).open()\n"
+        program += "    print((await storage.status()).pid, flush=True)\n"
+        for end in ("os.kill(os.getpid(), 9)", "os._exit(0)", "raise SystemExit(0)", "return"):
+            with self.subTest(end=end):
+                code = f"{program}    {end}\nasyncio.run(main())"
+                ended = await asyncio.create_subprocess_exec(
+                    *[sys.executable, "-c", code],
+                    env=ENVIRONMENT,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+                output, _ = await within(ended.communicate())
+                await within(gone(int(output)))
+
+
+class FakeServiceTests(AsyncTestCase):
+    """What a service does not do every day, from one that does it at once."""
+
+    async def test_a_call_that_is_cancelled(self) -> None:
+        storage = await self.pretend("""
+cancel = json.loads(input())
+say(id=json.loads(input())["id"], result=[request["id"], cancel["method"], cancel["params"]["id"]])
+sys.stdout.flush()
+sys.stdin.read()
+""")
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(storage.ping(), 0.01)
+        number, method, cancelled = await within(storage.call("service/ping"))
+        self.assertEqual((method, cancelled), ("$/cancelRequest", number))
+
+    async def test_an_answer_to_one_that_was_cancelled_meanwhile(self) -> None:
+        storage = await self.pretend("""
+say(id=request["id"], result="late"); sys.stdout.flush()
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message: say(id=message["id"], result="pong"); sys.stdout.flush()
+""")
+        request = storage._connection.submit("service/ping", {}, str)
+        while request.number is None:
+            await asyncio.sleep(0)
+        request.answer.cancel()
+        self.assertEqual(await within(storage.ping()), "pong")
+
+    async def test_what_is_no_message(self) -> None:
+        for words in ("Hello!", "[1]", '{"a":'):
+            with self.subTest(words=words):
+                storage = await self.pretend(f"print({words!r}, flush=True); sys.stdin.read()")
+                with self.assertRaisesRegex(ServiceGone, "no message"):
+                    await within(storage.ping())
+
+    async def test_one_that_ends_with_words(self) -> None:
+        storage = await self.pretend("sys.exit('the disk is full')")
+        with self.assertLogs("storage_rpc"), self.assertRaises(ServiceGone) as caught:
+            await within(storage.ping())
+        self.assertEqual(caught.exception.message, "The service ended with status 1: the disk is full")
+
+    async def test_one_that_says_much_on_stderr(self) -> None:
+        storage = await self.pretend("""
+for _ in range(40): sys.stderr.write("x" * 50000 + "\\n")
+say(id=request["id"], result="pong"); sys.stdout.flush(); sys.stdin.read()
+""")
+        with self.assertLogs("storage_rpc", "WARNING") as logs:
+            self.assertEqual(await within(storage.ping()), "pong")
+            await storage.close()
+        self.assertEqual(len(logs.output), 40)
+
+    async def test_one_that_does_not_read(self) -> None:
+        storage = await self.pretend("""
+import time
+time.sleep(600)
+""")
+        storage._connection.core.max_message_bytes = None
+        tasks = [storage.reference("x").put_data(b"x" * MIB) for _ in range(50)]
+        waiting = asyncio.create_task(tasks[-1].wait())
+        await asyncio.sleep(0)
+        transport: Any = storage._connection._transport.input.transport
+        self.assertLess(transport.get_write_buffer_size(), 2 * MIB)
+        await within(storage.close(drain=False))
+        with self.assertRaises(ServiceGone):
+            await waiting
+
+    async def test_tokens_are_fetched(self) -> None:
+        async def later(kind: str, reason: str) -> tuple[str, float]:
+            return kind, 5.0
+
+        answers: list[tuple[Any, Any]] = [
+            (lambda kind, reason: f"{kind} {reason}", {"result": "idToken expired"}),
+            (later, {"result": {"token": "idToken", "expiresIn": 5.0}}),
+            (None, {"error": {"code": -32601, "message": 'There is no method "auth/refreshToken".'}}),
+        ]
+        for callback, expected in answers:
+            storage = await self.pretend("""
+say(id="ask", method="auth/refreshToken", params={"kind": "idToken", "reason": "expired"}); sys.stdout.flush()
+say(id=request["id"], result=json.loads(input())); sys.stdout.flush(); sys.stdin.read()
+""", on_refresh_token=callback)
+            said = await within(storage.call("service/ping"))
+            self.assertEqual(said, {"jsonrpc": "2.0", "id": "ask", **expected})
+
+    async def test_what_is_too_long_for_a_message(self) -> None:
+        storage = await self.open()
+        storage._connection.core.max_message_bytes = 1000
+        with self.assertRaisesRegex(ValueError, "put_file"):
+            await storage.reference("x").put_data(b"x" * 1000)
+        self.assertEqual(await storage.ping(), "pong")
+
+
+class CallTests(AsyncTestCase):
+    async def test_lists_urls_and_settings(self) -> None:
+        storage = await self.open()
+        for name in ("a", "b/c", "b/d", "e"):
+            await storage.reference(name).put_data(name)
+        everything = await storage.reference().list_all()
+        self.assertEqual([one.full_path for one in (*everything.prefixes, *everything.items)], ["b", "a", "e"])
+        page = await storage.reference().list(max_results=1)
+        self.assertIsNotNone(page.page_token)
+        rest = await storage.reference().list(page_token=page.page_token)
+        self.assertEqual([one.full_path for one in (*rest.prefixes, *rest.items)], ["b", "e"])
+        url = await storage.reference("a").download_url()
+        self.assertEqual(storage.reference_for_url(url), storage.reference("a"))
+        self.assertNotEqual(await storage.reference("a").revoke_download_url(), url)
+        await storage.reference("a").delete()
+        with self.assertRaises(ObjectNotFound):
+            await storage.reference("a").get_metadata()
+        settings = await storage.update_settings(max_upload_retry_time=30)
+        self.assertEqual((await storage.get_settings(), settings.max_upload_retry_time), (settings, 30))
+        await storage.set_token("secret", expires_in=3600)
+        with self.assertRaises(InvalidArgument) as caught:
+            await storage.set_token("se cret")
+        self.assertEqual((caught.exception.code, caught.exception.name), (-13050, "invalidArgument"))
+        with self.assertRaises(RPCError) as refused:
+            await storage.call("no/such")
+        self.assertEqual((refused.exception.code, refused.exception.name), (-32601, "methodNotFound"))
+
+
+def aiter_of(task: Any) -> Any:
+    return task.__aiter__()
+
+
+async def gone(process: int) -> None:
+    """Returns when the process has ended, even if nobody has taken note of that yet."""
+    while Path(f"/proc/{process}").exists() and ") Z" not in Path(f"/proc/{process}/stat").read_text():
+        await asyncio.sleep(0.005)
