@@ -1,0 +1,82 @@
+"""Progress for people: a bar without any package, and a hook for those that have one."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Callable, TextIO
+
+from ._types import SnapshotOf
+
+
+class ProgressBar:
+    """A callback: a bar that is drawn over itself on a terminal, a line for each tenth elsewhere.
+
+    >>> with ProgressBar() as bar:
+    ...     storage.reference("films/long.mp4").put_file("long.mp4", on_progress=bar).wait()
+    """
+
+    WIDTH = 30
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """On stderr, where no `stream` is given."""
+        self._stream = sys.stderr if stream is None else stream
+        self._is_terminal = self._stream.isatty()
+        self._start = time.monotonic()
+        self._tenth = 0
+        self._is_within_line = False
+
+    def __call__(self, snapshot: SnapshotOf[Any, Any]) -> None:
+        progress = snapshot.progress
+        fraction = progress.fraction_completed
+        rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
+        text = f"{size(progress.completed_unit_count)} of {size(progress.total_unit_count)}"
+        text += f"  {int(fraction * 100)} %  {size(rate)}/s"
+        if self._is_terminal:
+            self._is_within_line = True
+            self._write(f"\r[{'#' * int(fraction * self.WIDTH):<{self.WIDTH}}] {text}\x1b[K")
+        elif int(fraction * 10) > self._tenth:
+            self._tenth = int(fraction * 10)
+            self._write(text + "\n")
+
+    def close(self) -> None:
+        """Ends the line, where there is one."""
+        if self._is_within_line:
+            self._is_within_line = False
+            self._write("\n")
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def updating(update: Callable[[int], object]) -> Callable[[SnapshotOf[Any, Any]], None]:
+    """A callback that says how many bytes are new, as the `update(n)` of other packages' bars wants it.
+
+    >>> with tqdm(total=os.path.getsize("long.mp4"), unit="B", unit_scale=True) as bar:
+    ...     storage.reference("films/long.mp4").put_file("long.mp4", on_progress=updating(bar.update)).wait()
+    """
+    seen = 0
+
+    def callback(snapshot: SnapshotOf[Any, Any]) -> None:
+        nonlocal seen
+        count = snapshot.progress.completed_unit_count
+        update(count - seen)
+        seen = count
+
+    return callback
+
+
+def size(count: float) -> str:
+    """With the unit that leaves the fewest digits."""
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    while count >= 1024 and len(units) > 1:
+        count /= 1024
+        units.pop(0)
+    return f"{count:.0f} {units[0]}" if units[0] == "B" else f"{count:.1f} {units[0]}"

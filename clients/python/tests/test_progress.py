@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import io
+import unittest
+from types import SimpleNamespace
+from typing import Any
+
+from storage_rpc import Progress, ProgressBar, updating
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def at(count: int) -> Any:
+    return SimpleNamespace(progress=Progress(count, 1000, count / 1000))
+
+
+class ProgressTests(unittest.TestCase):
+    def test_a_bar_is_drawn_over_itself(self) -> None:
+        shown = Terminal()
+        with ProgressBar(shown) as bar:
+            bar(at(500))
+            bar(at(1000))
+        self.assertRegex(shown.getvalue(), r"^\r\[#{15} {15}\] 500 B of 1000 B  50 %.*\r\[#{30}\] .*\n$")
+
+    def test_a_line_for_each_tenth(self) -> None:
+        shown = io.StringIO()
+        with ProgressBar(shown) as bar:
+            for count in range(0, 1001, 5):
+                bar(at(count))
+        lines = shown.getvalue().splitlines()
+        self.assertEqual(len(lines), 10)
+        self.assertRegex(lines[0], r"^100 B of 1000 B  10 %  [\d.]+ \w+/s$")
+
+    def test_no_line_where_nothing_was_drawn(self) -> None:
+        shown = Terminal()
+        ProgressBar(shown).close()
+        self.assertEqual(shown.getvalue(), "")
+
+    def test_what_is_new_is_counted(self) -> None:
+        counts: list[int] = []
+        update = updating(counts.append)
+        for count in (0, 300, 1000):
+            update(at(count))
+        self.assertEqual(counts, [0, 300, 700])
