@@ -90,6 +90,8 @@ check("a cancelled task fails", async (room) => {
   assert.equal(await task.cancel(), true);
   await assert.rejects(task.wait(), { name: "StorageError", code: -13040, reason: "cancelled" });
   assert.deepEqual([heard.at(-1).status, heard.at(-1).state], ["failure", "cancelled"]);
+  assert.equal(await task.forget(), true);
+  assert.deepEqual(await storage.uploadTasks(), []);
   await assert.rejects(storage.reference("large").getMetadata(), { reason: "objectNotFound" });
 });
 

@@ -87,7 +87,7 @@ class Core:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, tuple[Promise[Any], Callable[[Any], Any]]] = {}
         self._lines = Lines()
-        self._gone: ServiceGone | None = None
+        self.gone: ServiceGone | None = None
         self._lock = threading.Lock()
 
     # Frame
@@ -120,8 +120,8 @@ class Core:
         number = next(self._numbers)
         line = self.line({"id": number, "method": method, "params": params})
         with self._lock:
-            if self._gone or self.is_closing:
-                raise self._gone or ServiceGone("The session is closed.")
+            if self.gone or self.is_closing:
+                raise self.gone or ServiceGone("The session is closed.")
             self._waiting[number] = (promise, then)
         return number, line
 
@@ -135,12 +135,12 @@ class Core:
         """After the last of what was received: fails all that wait, and says what became of the service."""
         with self._lock:
             why = "The session is closed." if self.is_closing else trouble or obituary.message
-            self._gone = ServiceGone(why, obituary.status, obituary.stderr)
+            self.gone = ServiceGone(why, obituary.status, obituary.stderr)
             waiting, self._waiting = self._waiting, {}
         for promise, _ in waiting.values():
             if not promise.done():
-                promise.set_exception(self._gone)
-        return self._gone
+                promise.set_exception(self.gone)
+        return self.gone
 
     def _take(self, message: Any) -> None:
         if not isinstance(message, dict):

@@ -29,6 +29,13 @@ class SessionTests(AsyncTestCase):
         with self.assertRaisesRegex(ServiceGone, "The session is closed."):
             await storage.ping()
 
+    async def test_one_that_was_not_opened(self) -> None:
+        storage = AsyncStorage()
+        for attempt in (storage.ping, storage.reference, lambda: storage.upload_task("x")):
+            with self.assertRaisesRegex(ServiceGone, "has not been opened"):
+                await within(attempt())
+        await storage.close()
+
     async def test_an_exception_ends_tasks_at_once(self) -> None:
         for error in (ZeroDivisionError, asyncio.CancelledError):
             with self.subTest(error=error), self.assertRaises(error):
@@ -210,6 +217,14 @@ time.sleep(600)
         await within(storage.close(drain=False))
         with self.assertRaises(ServiceGone):
             await waiting
+
+    async def test_one_that_only_closes_its_output(self) -> None:
+        storage = await self.pretend("os = __import__('os'); sys.stdout.close(); os.close(1); sys.stdin.read()")
+        with self.assertRaisesRegex(ServiceGone, "has closed its output"):
+            await within(storage.ping())
+        with self.assertRaisesRegex(ServiceGone, "has closed its output"):
+            await within(storage.ping())
+        await within(storage.close())
 
     async def test_tokens_are_fetched(self) -> None:
         async def later(kind: str, reason: str) -> tuple[str, float]:

@@ -183,9 +183,23 @@ class ObserverTests(AsyncTestCase):
         def fail(snapshot: AsyncSnapshot) -> None:
             raise RuntimeError("the callback's own trouble")
 
-        with self.assertLogs("storage_rpc", "ERROR") as logs:
-            await storage.reference("x").put_data(b"x", on_progress=fail)
-        self.assertIn("the callback's own trouble", logs.output[0])
+        async def fail_later(snapshot: AsyncSnapshot) -> None:
+            fail(snapshot)
+
+        for callback in (fail, fail_later):
+            with self.assertLogs("storage_rpc", "ERROR") as logs:
+                await storage.reference("x").put_data(b"x", on_progress=callback)
+            self.assertIn("the callback's own trouble", logs.output[0])
+
+    async def test_a_callback_that_is_cancelled(self) -> None:
+        storage = await self.open()
+
+        async def give_up(snapshot: AsyncSnapshot) -> None:
+            raise asyncio.CancelledError
+
+        success = Ears()
+        await within(storage.reference("x").put_data(b"x", on_progress=give_up, observe={"success": success}))
+        self.assertEqual(success.statuses, ["success"])
 
     async def test_slow_callbacks_hear_the_newest(self) -> None:
         storage = await self.open()

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Callable, Generic, TypeVar
 
-from .._core import Core
+from .._core import CHUNK, Core
 from ..errors import ServiceGone
 from .transport import Child, Socket
 
@@ -41,7 +41,7 @@ class Connection:
         self.core = Core(hear, self._serve)
         self._transport, self._reply, self._tell_gone = transport, reply, gone
         self._unsent: asyncio.Queue[Request[Any] | bytes | None] = asyncio.Queue()
-        self._is_closing = False
+        self._is_closing = self._is_over = False
         self._replies: set[asyncio.Task[None]] = set()
         self._writer = asyncio.create_task(self._write())
         self._reader = asyncio.create_task(self._read())
@@ -49,10 +49,8 @@ class Connection:
     def submit(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> Request[T]:
         """Calls are sent in the order in which they are submitted."""
         request = Request(method, params, then)
-        if self._is_closing:
-            self.core.is_closing = True
-        if self._is_closing or self._writer.done():
-            self._send(request)
+        if self._is_closing or self._is_over:
+            request.answer.set_exception(self.core.gone or ServiceGone("The session is closed."))
         else:
             self._unsent.put_nowait(request)
         return request
@@ -71,11 +69,11 @@ class Connection:
     async def close(self, *, drain: bool) -> None:
         """Ends the session, and the child: when its tasks have ended, or at once."""
         self._is_closing = True
-        if drain:
+        if drain and not self._is_over:
             self._unsent.put_nowait(None)
         else:
-            self._hang_up(drain=False)
             self._writer.cancel()
+            self._hang_up(drain=drain)
         await self._transport.end(drain=drain)
         await asyncio.wait({self._reader})
         for reply in self._replies:
@@ -106,7 +104,7 @@ class Connection:
     async def _read(self) -> None:
         trouble = ""
         try:
-            while chunk := await self._transport.output.read(1 << 16):
+            while chunk := await self._transport.output.read(CHUNK):
                 self.core.receive(chunk)
         except ValueError as error:
             trouble = str(error)
@@ -114,6 +112,7 @@ class Connection:
         except OSError as error:
             trouble = f"The connection is broken: {error.strerror}."
         self._tell_gone(self.core.end(trouble, await self._transport.obituary()))
+        self._is_over = True
         self._writer.cancel()
         while not self._unsent.empty():
             request = self._unsent.get_nowait()

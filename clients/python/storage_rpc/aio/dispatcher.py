@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import logging
 from typing import Callable
 
 log = logging.getLogger("storage_rpc")
+_current: contextvars.ContextVar[object] = contextvars.ContextVar("storage_rpc dispatcher", default=None)
 
 
 class Dispatcher:
@@ -22,8 +24,8 @@ class Dispatcher:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller is itself a callback."""
-        return asyncio.current_task() is self._task
+        """Whether the caller is itself a callback, or was begun by one."""
+        return _current.get() is self
 
     def post(self, job: Callable[[], object]) -> None:
         self._jobs.put_nowait(job)
@@ -35,10 +37,15 @@ class Dispatcher:
             await self._task
 
     async def _run(self) -> None:
+        _current.set(self)
         while (job := await self._jobs.get()) is not None:
             try:
                 result = job()
-                if inspect.isawaitable(result):
-                    await result
             except Exception:
                 log.exception("A callback failed")
+                continue
+            if inspect.isawaitable(result):
+                callback = asyncio.ensure_future(result)
+                await asyncio.wait({callback})  # One that is cancelled does not take this with it.
+                if not callback.cancelled() and callback.exception():
+                    log.error("A callback failed", exc_info=callback.exception())

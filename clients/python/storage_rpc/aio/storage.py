@@ -23,6 +23,7 @@ from .task import AsyncDownloadTask, AsyncUploadTask
 from .transport import Child, Socket
 
 T = TypeVar("T")
+NOT_OPENED = "The session has not been opened."
 
 
 class AsyncStorage(AsyncStorageMethods):
@@ -57,15 +58,17 @@ class AsyncStorage(AsyncStorageMethods):
             raise ValueError("A service on a socket is running already: it takes neither command nor root.")
         self._command, self._socket, self._bucket = command_line(command, root), socket, bucket
         self.on_refresh_token = on_refresh_token
+        self._tasks: Tasks[AsyncSnapshot] = Tasks(AsyncSnapshot, lambda kind, id: kind(self, id), self._to_reference)
+        self._opened: tuple[Connection, Dispatcher] | None = None
 
     async def open(self) -> AsyncStorage:
         """Starts or finds the service, as entering `async with` does."""
+        if self._opened:
+            return self
         transport = (
             await Child.start(self._command) if self._socket is None else await Socket.connect(os.fspath(self._socket))
         )
-        self._dispatcher = Dispatcher()
-        self._tasks: Tasks[AsyncSnapshot] = Tasks(AsyncSnapshot, lambda kind, id: kind(self, id), self._to_reference)
-        self._connection = Connection(transport, self._hear, self._answer, self._tasks.lose)
+        self._opened = Connection(transport, self._hear, self._answer, self._tasks.lose), Dispatcher()
         try:
             server = await asyncio.wait_for(self.call("initialize", **hello()), START_PATIENCE)
         except BaseException as error:
@@ -74,7 +77,7 @@ class AsyncStorage(AsyncStorageMethods):
                 raise TimeoutError(f"The service has not answered within {START_PATIENCE} seconds.") from None
             raise
         self._connection.core.max_message_bytes = server["limits"]["maxMessageBytes"]
-        self.default_bucket: str = server["defaultBucket"] if self._bucket is None else self._bucket
+        self._bucket = self._bucket or server["defaultBucket"]
         return self
 
     async def __aenter__(self) -> AsyncStorage:
@@ -91,8 +94,15 @@ class AsyncStorage(AsyncStorageMethods):
         The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what an exception
         that leaves `async with` means, cancellation too) at once. A service on a socket goes on, and so do its tasks.
         """
-        await self._connection.close(drain=drain)
-        await self._dispatcher.close()
+        if self._opened:
+            await self._connection.close(drain=drain)
+            await self._dispatcher.close()
+
+    @property
+    def default_bucket(self) -> str:
+        if self._bucket is None:
+            raise ServiceGone(NOT_OPENED)
+        return self._bucket
 
     def reference(self, path: str = "", *, bucket: str | None = None) -> AsyncReference:
         """A reference to a path of a bucket; without a path, to its root."""
@@ -130,6 +140,20 @@ class AsyncStorage(AsyncStorageMethods):
         return await self._connection.call(method, params, lambda result: result)
 
     # What the other parts of the package use
+
+    @property
+    def _connection(self) -> Connection:
+        return self._both[0]
+
+    @property
+    def _dispatcher(self) -> Dispatcher:
+        return self._both[1]
+
+    @property
+    def _both(self) -> tuple[Connection, Dispatcher]:
+        if self._opened is None:
+            raise ServiceGone(NOT_OPENED)
+        return self._opened
 
     async def _ask(self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
         return await self._connection.call(method, params, then)
