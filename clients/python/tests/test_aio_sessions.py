@@ -85,7 +85,7 @@ class SessionTests(AsyncTestCase):
                 await iteration.__anext__()
         self.assert_reaped(process)
         with self.assertRaises(ServiceGone) as caught:
-            await storage.ping()
+            await within(storage.ping())
         self.assertEqual((caught.exception.status, caught.exception.name), (-signal.SIGKILL, "serviceGone"))
 
     async def test_a_service_that_cannot_start(self) -> None:
