@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 
 if TYPE_CHECKING:
     from ._types import AsyncListing, Listing, Status
-    from .aio import AsyncDownloadTask, AsyncReference, AsyncUploadTask
+    from .aio import AsyncDownloadTask, AsyncUploadTask
     from .reference import Reference
     from .task import DownloadTask, UploadTask
     from .values import AsyncCallback, Callback

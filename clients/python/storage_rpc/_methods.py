@@ -14,7 +14,7 @@ from .wire import decode, given, metadata_from_wire, metadata_to_wire, source
 
 if TYPE_CHECKING:
     from ._types import AsyncListing, Listing, Metadata, ServiceStatus, Settings, Status, TokenKind
-    from .aio import AsyncDownloadTask, AsyncReference, AsyncUploadTask
+    from .aio import AsyncDownloadTask, AsyncUploadTask
     from .reference import Reference
     from .task import DownloadTask, UploadTask
     from .values import AsyncCallback, Callback, MetadataChange

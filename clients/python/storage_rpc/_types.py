@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar
 
 from ._texts import ProgressText, SnapshotText
 
@@ -95,20 +95,6 @@ class Settings:
     """Seconds that any other failing call may be retried."""
     upload_chunk_size_bytes: int | None = None
     """A multiple of 256 KiB; absent while chunks grow with the upload."""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One step of a task that failed."""
-
-    time: datetime.datetime
-    """RFC 3339, UTC, milliseconds."""
-    cause: str
-    """A sentence for a person: what failed and why."""
-    completed_unit_count: int
-    """Bytes that the engine had acknowledged."""
-    http_status: int | None = None
-    """What a remote engine answered."""
 
 
 @dataclass(frozen=True)

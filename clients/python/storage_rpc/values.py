@@ -8,7 +8,6 @@ from typing import Any, Callable, Union
 from ._types import (
     AsyncListing,
     AsyncSnapshot,
-    Attempt,
     Listing,
     Metadata,
     MetadataWrite,
@@ -43,7 +42,6 @@ __all__ = [
     "AsyncListing",
     "AsyncRefreshToken",
     "AsyncSnapshot",
-    "Attempt",
     "Callback",
     "FreshToken",
     "Listing",

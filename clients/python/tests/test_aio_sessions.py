@@ -12,7 +12,7 @@ import storage_rpc
 from storage_rpc import AsyncSnapshot, AsyncStorage, InvalidArgument, ObjectNotFound, PathError, RPCError, ServiceGone
 
 from .aio_support import AsyncTestCase, Ears, process_id, within
-from .support import MIB, PATIENCE
+from .support import MIB
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
 
