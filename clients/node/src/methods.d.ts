@@ -505,6 +505,12 @@ export interface Methods {
       tasks: Snapshot[];
     };
   };
+  "uploadTask/forget": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
+  };
   "uploadTask/observe": {
     params: {
       task: Task;
@@ -566,6 +572,12 @@ export interface Methods {
     result: {
       tasks: Snapshot[];
     };
+  };
+  "downloadTask/forget": {
+    params: {
+      task: Task;
+    };
+    result: TaskControl;
   };
   "downloadTask/observe": {
     params: {
@@ -677,4 +689,9 @@ export class ReferenceMethods {
 }
 
 export class TaskMethods extends EventEmitter {
+  /**
+   * Takes an upload that has ended off the list. From then on nobody knows it any more, after a restart neither.
+   * `accepted` is false for one that has not ended: that is to be cancelled first.
+   */
+  forget(options?: RequestOptions): Promise<TaskControl>;
 }

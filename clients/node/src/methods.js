@@ -33,6 +33,7 @@ export const METHODS = Object.freeze([
   "uploadTask/snapshot",
   "uploadTask/wait",
   "uploadTask/list",
+  "uploadTask/forget",
   "uploadTask/observe",
   "uploadTask/removeObserver",
   "uploadTask/removeAllObservers",
@@ -42,6 +43,7 @@ export const METHODS = Object.freeze([
   "downloadTask/snapshot",
   "downloadTask/wait",
   "downloadTask/list",
+  "downloadTask/forget",
   "downloadTask/observe",
   "downloadTask/removeObserver",
   "downloadTask/removeAllObservers",
@@ -119,4 +121,7 @@ export class ReferenceMethods {
 
 /** What needs nothing but to ask: `_ask(method, params, options, then)`. */
 export class TaskMethods extends EventEmitter {
+  forget(options) {
+    return this._ask("forget", {}, options);
+  }
 }

@@ -87,9 +87,9 @@ class Unauthenticated(StorageError):
 
 
 class Unauthorized(StorageError):
-    """Whoever asks may not do that.
+    """Whoever asks may not do that, or a local file is not where it is allowed to be.
 
-    Check rules and permissions.
+    Check rules and permissions, --allow-read and --allow-write.
     """
 
     code = -13021

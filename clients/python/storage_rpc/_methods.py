@@ -50,6 +50,7 @@ Method = Literal[
     "uploadTask/snapshot",
     "uploadTask/wait",
     "uploadTask/list",
+    "uploadTask/forget",
     "uploadTask/observe",
     "uploadTask/removeObserver",
     "uploadTask/removeAllObservers",
@@ -59,6 +60,7 @@ Method = Literal[
     "downloadTask/snapshot",
     "downloadTask/wait",
     "downloadTask/list",
+    "downloadTask/forget",
     "downloadTask/observe",
     "downloadTask/removeObserver",
     "downloadTask/removeAllObservers",
@@ -70,6 +72,7 @@ TaskVerb = Literal[
     "snapshot",
     "wait",
     "list",
+    "forget",
     "observe",
     "removeObserver",
     "removeAllObservers",
@@ -426,6 +429,14 @@ class TaskMethods(Asking[TaskVerb]):
         """
         return self._ask("cancel", {}, lambda result: bool(result["accepted"]), timeout)
 
+    def forget(self, *, timeout: float | None = None) -> bool:
+        """Takes an upload that has ended off the list.
+
+        From then on nobody knows it any more, after a restart neither. `accepted` is false for one that has not
+        ended: that is to be cancelled first.
+        """
+        return self._ask("forget", {}, lambda result: bool(result["accepted"]), timeout)
+
 
 class AsyncStorageMethods(AsyncAsking[Method]):
     async def discover(self) -> Mapping[str, Any]:
@@ -713,3 +724,11 @@ class AsyncTaskMethods(AsyncAsking[TaskVerb]):
         In the SDK: `StorageUploadTask.cancel()`.
         """
         return await self._ask("cancel", {}, lambda result: bool(result["accepted"]))
+
+    async def forget(self) -> bool:
+        """Takes an upload that has ended off the list.
+
+        From then on nobody knows it any more, after a restart neither. `accepted` is false for one that has not
+        ended: that is to be cancelled first.
+        """
+        return await self._ask("forget", {}, lambda result: bool(result["accepted"]))
