@@ -80,6 +80,8 @@ def outcome(method):
     schema = method["result"]["schema"]
     if target(schema) == "Listing":
         return "Listing", "(result) => this._toListing(result)"
+    if target(schema) == "TaskControl":
+        return "boolean", "({ accepted }) => accepted"
     if schema.get("type") == "null":
         return "void", "() => undefined"
     members = schema.get("properties", {})

@@ -693,5 +693,5 @@ export class TaskMethods extends EventEmitter {
    * Takes an upload that has ended off the list. From then on nobody knows it any more, after a restart neither.
    * `accepted` is false for one that has not ended: that is to be cancelled first.
    */
-  forget(options?: RequestOptions): Promise<TaskControl>;
+  forget(options?: RequestOptions): Promise<boolean>;
 }

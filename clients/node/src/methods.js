@@ -122,6 +122,6 @@ export class ReferenceMethods {
 /** What needs nothing but to ask: `_ask(method, params, options, then)`. */
 export class TaskMethods extends EventEmitter {
   forget(options) {
-    return this._ask("forget", {}, options);
+    return this._ask("forget", {}, options, ({ accepted }) => accepted);
   }
 }

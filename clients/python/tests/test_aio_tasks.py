@@ -74,6 +74,8 @@ class TaskTests(AsyncTestCase):
             await task
         self.assertEqual([one.state for one in failure.snapshots], ["cancelled"])
         self.assertFalse(await task.cancel())
+        self.assertTrue(await task.forget())
+        self.assertEqual(await storage.upload_tasks(), [])
 
     async def test_who_is_cancelled_cancels(self) -> None:
         storage = await self.open()

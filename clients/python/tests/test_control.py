@@ -66,6 +66,13 @@ class ControlTests(StorageTestCase):
             {one.task.id: one.state for one in self.storage.upload_tasks()}, {task.id: "cancelled", done.id: "success"}
         )
 
+    def test_what_has_ended_may_be_forgotten(self) -> None:
+        task = self.running()
+        self.assertFalse(task.forget())
+        task.cancel()
+        self.assertTrue(task.forget())
+        self.assertEqual(self.storage.upload_tasks(), [])
+
     def test_an_unknown_task(self) -> None:
         task = self.storage.upload_task("nobody")
         for call in (task.pause, task.resume, task.cancel, task.snapshot, task.wait):
