@@ -35,21 +35,29 @@ struct Engine: Sendable {
         case .firebase:
             let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
             let http = HTTPClient()
-            self.init(
+            try self.init(
                 backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
-                tokens: Self.tokens(options, endpoint, http),
-                keepsTasks ? try Self.journal(options, endpoint, log) : nil
-            ) {}
+                tokens: Self.tokens(options, endpoint, http), options, endpoint, keepsTasks: keepsTasks)
         case .gcs:
             let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
             let http = HTTPClient()
-            self.init(
+            try self.init(
                 backend: RemoteBackend.gcs(
                     at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials),
                     allowed: allowed),
-                tokens: Self.tokens(options, endpoint, http),
-                keepsTasks ? try Self.journal(options, endpoint, log) : nil
-            ) {}
+                tokens: Self.tokens(options, endpoint, http), options, endpoint, keepsTasks: keepsTasks)
+        }
+    }
+
+    private init(
+        backend: any Backend, tokens: any TokenSource, _ options: ServiceOptions, _ endpoint: Endpoint,
+        keepsTasks: Bool
+    ) throws {
+        let log = Log(level: options.logLevel)
+        let table = keepsTasks ? try Self.tasks(options, endpoint, log) : nil
+        self.init(backend: backend, tokens: tokens, table.map { log.journal($0, isEngines: false) }) {
+            () async throws(StorageError) in
+            if let table { try await Self.adopt(into: table, options, endpoint) }
         }
     }
 
@@ -63,13 +71,11 @@ struct Engine: Sendable {
         self.open = open
     }
 
-    /// A directory of its own for each process that has tasks with a service. What an earlier one has left is taken over.
-    private static func journal(_ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log) throws -> Journal? {
-        let all = "\(options.root ?? defaultRoot)/\(options.engine.rawValue)"
-        for number in 1...64 {
+    /// A directory of its own for each process that has tasks with a service.
+    private static func tasks(_ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log) throws -> TaskTable? {
+        for number in 1...mostProcesses {
             do throws(Root.Unusable) {
-                let table = TaskTable(try Root("\(all)/\(number)"), place: endpoint.url)
-                return log.journal(table, isEngines: false)
+                return try tasks(options, endpoint, number)
             } catch  where error.isInUse {
                 continue
             } catch {
@@ -78,7 +84,31 @@ struct Engine: Sendable {
                 return nil
             }
         }
-        throw UsageError(message: "64 processes have their tasks in \(all) already; name another --root")
+        throw UsageError(
+            message: "\(mostProcesses) processes have tasks in \(directory(options)); name another --root")
+    }
+
+    private static let mostProcesses = 64
+
+    private static func directory(_ options: ServiceOptions) -> String {
+        "\(options.root ?? defaultRoot)/\(options.engine.rawValue)"
+    }
+
+    private static func tasks(
+        _ options: ServiceOptions, _ endpoint: Endpoint, _ number: Int
+    ) throws(Root.Unusable) -> TaskTable {
+        TaskTable(try Root("\(directory(options))/\(number)"), place: endpoint.url)
+    }
+
+    /// Those of processes that are no more.
+    private static func adopt(
+        into own: TaskTable, _ options: ServiceOptions, _ endpoint: Endpoint
+    ) async throws(StorageError) {
+        for number in 1...mostProcesses where access("\(directory(options))/\(number)", F_OK) == 0 {
+            let abandoned: TaskTable
+            do throws(Root.Unusable) { abandoned = try tasks(options, endpoint, number) } catch { continue }
+            try await own.adopt(abandoned)
+        }
     }
 
     /// Google Cloud is asked in the name of whoever works on this machine, unless something else was said. An emulator

@@ -86,6 +86,16 @@ public final class Root: Sendable {
         return try OpenFile("spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
     }
 
+    /// What is here already was taken before.
+    func takeSpooled(_ task: String, from path: String) throws(StorageError) {
+        try storing(spooled(task)) { () throws(SystemError) in
+            let spool = try openSpool()
+            guard renameat(AT_FDCWD, path, spool.raw, task) == 0 || errno == ENOENT, fsync(spool.raw) == 0 else {
+                throw .last
+            }
+        }
+    }
+
     func removeSpooled(_ task: String) { unlinkat(directory.raw, "spool/\(task)", 0) }
 
     var spooledTasks: [String] {

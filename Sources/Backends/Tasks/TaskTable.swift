@@ -23,6 +23,26 @@ public struct TaskTable: TaskArchive {
         self.init(root, ObjectStore(root), place: place, files: WorkerThreads("spool", limit: 2))
     }
 
+    /// Takes over what a process has left that is no more. Where it breaks off, the next one goes on.
+    public func adopt(_ abandoned: TaskTable) async throws(StorageError) {
+        for var record in try await abandoned.records() {
+            guard case .unfinished(var request, let bookmark) = record.stage, request.isSpooled else {
+                try await keep(record, isUrgent: true)
+                try await abandoned.forget([record.id])
+                continue
+            }
+            let (task, old) = (record.id, request.file)
+            request.file = root.spooled(task)
+            record.stage = .unfinished(request, bookmark)
+            // In this order: what is in the spool without a record is swept.
+            try await keep(record, isUrgent: true)
+            try await files.run { [root] in
+                Result { () throws(StorageError) in try root.takeSpooled(task, from: old) }
+            }.get()
+            try await abandoned.forget([task])
+        }
+    }
+
     public func records() async throws(StorageError) -> [TaskRecord] {
         try await store.write { [place] in try $0.tasks(place: place) }
     }
