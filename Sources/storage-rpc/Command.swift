@@ -22,8 +22,8 @@ enum Command {
         var options = ServiceOptions()
         while let word = try line.next() {
             switch word {
-            case .flag("--help"), .flag("-h"): return .help
-            case .flag("--version"): return .version
+            case .flag("--help"), .flag("-h"): return try line.alone(.help)
+            case .flag("--version"): return try line.alone(.version)
             case .flag("--stdio"): options.stdio = true
             case .flag("--socket"): options.socket = try line.value("a path")
             case .flag("--tasks"): options.tasks = try line.choice()
@@ -41,7 +41,7 @@ enum Command {
         var words: [String] = []
         while let word = try line.next() {
             switch word {
-            case .flag("--help"), .flag("-h"): return .help
+            case .flag("--help"), .flag("-h"): return try line.alone(.help)
             case .flag("--trace"): options.trace = true
             case .flag("--json"): options.json = true
             case .flag("--socket"): options.service.socket = try line.value("a path")
@@ -172,7 +172,7 @@ struct CommandLineReader {
     }
 
     mutating func next() throws(UsageError) -> Word? {
-        if attached != nil { throw UsageError(message: "\(last) takes no value; try --help") }
+        try checkValueTaken()
         guard let word = words.popFirst() else { return nil }
         if flagsAreOver || !word.hasPrefix("-") || word == "-" { return .word(word) }
         if word == "--" {
@@ -186,6 +186,16 @@ struct CommandLineReader {
         last = String(word[..<equals])
         attached = String(word[word.index(after: equals)...])
         return .flag(last)
+    }
+
+    private func checkValueTaken() throws(UsageError) {
+        if attached != nil { throw UsageError(message: "\(last) takes no value; try --help") }
+    }
+
+    /// For a flag after which nothing else counts.
+    func alone<Meaning>(_ meaning: Meaning) throws(UsageError) -> Meaning {
+        try checkValueTaken()
+        return meaning
     }
 
     mutating func value(_ expected: String) throws(UsageError) -> String {

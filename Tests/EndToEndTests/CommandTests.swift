@@ -30,7 +30,8 @@ import Testing
 
     @Test(arguments: [
         ["get", "a"], ["get", "a", "b", "c"], ["ls", "a", "b"], ["rm"], ["url"], ["url", "a", "b"], ["put", "a"],
-        ["ls", "--what"], ["lst"],
+        ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],
+        ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"],
     ])
     func `A command line that cannot be understood is refused`(words: [String]) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -19,7 +19,8 @@ public struct Endpoint: Equatable, Sendable {
         let whole = text.contains("://") ? text : "http://" + text
         let url = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
         guard let parts = Self.parts(of: url) else {
-            throw Unusable(message: "\(origin) needs an http or https URL without a path, not \"\(text)\"")
+            throw Unusable(
+                message: "\(origin) needs an http or https URL without a path, and a port up to 65535, not \"\(text)\"")
         }
         self.url = parts.scheme + "://" + parts.authority
         self.origin = origin
@@ -65,9 +66,18 @@ public struct Endpoint: Equatable, Sendable {
         let authority = url[range.upperBound...].lowercased()
         let isClean = authority.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/?#@\\\"<>".utf8.contains($0) }
         let isBracketed = authority.hasPrefix("[") == authority.contains("]")
-        guard ["http", "https"].contains(scheme), !authority.isEmpty, isClean, isBracketed else { return nil }
+        guard ["http", "https"].contains(scheme), !authority.isEmpty, isClean, isBracketed,
+            hasGoodPort(authority)
+        else { return nil }
         let standard = scheme == "https" ? ":443" : ":80"
         return (scheme, authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority)
+    }
+
+    private static func hasGoodPort(_ authority: String) -> Bool {
+        let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
+        guard let colon = rest.firstIndex(of: ":") else { return true }
+        let port = rest[rest.index(after: colon)...]
+        return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(port).map { $0 > 0 } ?? false
     }
 
     private static func isLoopback(_ authority: String) -> Bool {
