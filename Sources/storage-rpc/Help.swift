@@ -11,7 +11,7 @@ enum Help {
         storage-rpc [serve] [FLAGS]              serve one client on stdin and stdout
         storage-rpc serve --socket PATH [FLAGS]  serve many clients on a Unix socket (add --stdio for both)
         storage-rpc put FILE REFERENCE [FLAGS]   upload a file; REFERENCE is gs://BUCKET/PATH or a PATH
-        storage-rpc get REFERENCE FILE [FLAGS]   download to a file
+        storage-rpc get REFERENCE FILE [FLAGS]   download to a file, or with - to stdout
         storage-rpc ls [REFERENCE] [FLAGS]       list what is directly below: names, folders with a slash
         storage-rpc rm REFERENCE... [FLAGS]      delete objects
         storage-rpc url REFERENCE [FLAGS]        print a URL that anybody may download from

@@ -40,11 +40,11 @@ enum Program {
 
     /// Throws where stdout takes no more: what nobody gets is not done.
     static func say(_ line: String) throws(Unsaid) {
-        guard write(line + "\n", to: STDOUT_FILENO) else { throw Unsaid(reason: String(cString: strerror(errno))) }
+        guard write(line + "\n", to: STDOUT_FILENO) else { throw Unsaid() }
     }
 
     struct Unsaid: Complaint {
-        let reason: String
+        private let reason = String(cString: strerror(errno))
         var message: String { "nothing can be written to stdout: \(reason)" }
     }
 
@@ -53,9 +53,14 @@ enum Program {
     /// False where nobody takes it any more.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Bool {
-        var rest = Array(text.utf8)[...]
+        Array(text.utf8).withUnsafeBytes { write($0, to: descriptor) }
+    }
+
+    /// False where nobody takes it any more.
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)

@@ -6,12 +6,20 @@ import JSONText
 extension Errand {
     mutating func put(_ file: String, _ text: String) throws {
         let reference = try reference(text)
-        try follow(start("reference/putFile", reference, file), "uploadTask/cancel")
+        try show(follow(start("reference/putFile", reference, file), "uploadTask/cancel"))
     }
 
     mutating func get(_ text: String, _ file: String) throws {
         let reference = try reference(text)
-        try follow(start("reference/writeToFile", reference, file), "downloadTask/cancel")
+        if file == "-" { return try pour(reference) }
+        try show(follow(start("reference/writeToFile", reference, file), "downloadTask/cancel"))
+    }
+
+    /// To stdout, once all of it is here and has been verified.
+    private mutating func pour(_ reference: JSON) throws {
+        let scratch = try ScratchFile()
+        _ = try follow(start("reference/writeToFile", reference, scratch.path), "downloadTask/cancel")
+        try scratch.copyToStdout()
     }
 
     private mutating func start(_ method: String, _ reference: JSON, _ file: String) throws(Client.Failure) -> JSON {
@@ -24,26 +32,29 @@ extension Errand {
         return started["task"] ?? .null
     }
 
-    /// Returns after success, when the metadata is printed. An interruption cancels the task.
-    private mutating func follow(_ task: JSON, _ cancel: String) throws {
+    /// The metadata, after success. An interruption cancels the task.
+    private mutating func follow(_ task: JSON, _ cancel: String) throws -> JSON {
         var bar = ProgressBar()
         while true {
             switch try client.hear() {
             case .interrupted: _ = try client.say(cancel, ["task": task])
             case .message(let message):
                 guard let snapshot = message["params"]?["snapshot"] else { continue }
-                if try isOver(snapshot, &bar) { return }
+                if let metadata = try outcome(snapshot, &bar) { return metadata }
             }
         }
     }
 
-    /// True after success. Throws after failure.
-    private func isOver(_ snapshot: JSON, _ bar: inout ProgressBar) throws -> Bool {
+    private func show(_ metadata: JSON) throws {
+        try Program.say(options.json ? metadata.text : Self.lines(metadata))
+    }
+
+    /// Nil before the end. Throws after failure.
+    private func outcome(_ snapshot: JSON, _ bar: inout ProgressBar) throws -> JSON? {
         switch snapshot["status"]?.string {
         case "success":
             bar.end()
-            try Program.say(options.json ? (snapshot["metadata"] ?? .null).text : Self.lines(snapshot["metadata"]))
-            return true
+            return snapshot["metadata"] ?? .null
         case "failure":
             bar.end()
             throw Client.Failure(snapshot["error"])
@@ -51,7 +62,7 @@ extension Errand {
             bar.show(
                 snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0,
                 of: snapshot["progress"]?["totalUnitCount"]?.number?.int64 ?? 0)
-            return false
+            return nil
         }
     }
 
@@ -62,8 +73,8 @@ extension Errand {
     }
 
     /// One line a property, for people.
-    private static func lines(_ metadata: JSON?) -> String {
-        let members = metadata?.object ?? []
+    private static func lines(_ metadata: JSON) -> String {
+        let members = metadata.object ?? []
         let width = members.map(\.key.count).max() ?? 0
         return members.map { member in
             member.key + String(repeating: " ", count: width - member.key.count + 2)

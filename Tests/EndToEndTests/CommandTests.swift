@@ -28,6 +28,20 @@ import Testing
         #expect(try Data(contentsOf: directory.appending(path: "out")) == bytes)
     }
 
+    @Test func `What is got to stdout is its bytes and nothing else`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 4) })
+        try bytes.write(to: directory.appending(path: "in"))
+        #expect(try await run("put", "in", "a").status == 0)
+        let got = await Command(
+            Self.program.path, ["get", "a", "-"] + root, environment: ["TMPDIR": directory.path], in: directory.path
+        ).run()
+        #expect(got.status == 0 && Data(got.output) == bytes)
+        #expect(try await run("get", "none", "-") == (1, ""))
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(left.sorted() == ["in", "root"])
+    }
+
     @Test(arguments: [
         ["get", "a"], ["get", "a", "b", "c"], ["ls", "a", "b"], ["rm"], ["url"], ["url", "a", "b"], ["put", "a"],
         ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],
@@ -45,11 +59,14 @@ import Testing
         #expect(help.status == 0 && help.output.contains("storage-rpc \(command) "))
     }
 
+    private var root: [String] { ["--root", directory.appending(path: "root").path] }
+
     private func run(_ words: String...) async throws -> (status: Int32, output: String) { try await run(words) }
 
     private func run(_ words: [String]) async throws -> (status: Int32, output: String) {
-        let words = words + ["--root", directory.appending(path: "root").path]
-        let outcome = await Command(Self.program.path, words, in: directory.path).run()
+        let outcome = await Command(
+            Self.program.path, words + root, environment: ["TMPDIR": directory.path], in: directory.path
+        ).run()
         return (outcome.status, outcome.text)
     }
 
