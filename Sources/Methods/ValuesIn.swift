@@ -76,7 +76,9 @@ extension MetadataChange {
         var params = params
         for property in ContentProperty.allCases {
             guard let value = params.takeOrNull(property.rawValue) else { continue }
-            content[property] = .some(try params.stringOrNull(property.rawValue, value))
+            let text = try params.stringOrNull(property.rawValue, value)
+            // No type at all is no type: it is inferred, or removed.
+            content[property] = .some(property == .contentType && text == "" ? nil : text)
         }
         md5Hash = try params.optionalString("md5Hash")
         custom = try Self.custom(&params)

@@ -21,3 +21,9 @@
 # What is given comes first.
 >> {"jsonrpc": "2.0", "id": 6, "method": "reference/putFile", "params": {"reference": {"bucket": "default-bucket", "fullPath": "a.jpg", "name": "a.jpg", "url": "gs://default-bucket/a.jpg"}, "file": "{files}/photo.png", "metadata": {"contentType": "image/webp"}}}
 << {"jsonrpc": "2.0", "id": 6, "result": {"metadata": {"bucket": "default-bucket", "fullPath": "a.jpg", "name": "a.jpg", "contentType": "image/webp"}, "...": "..."}}
+
+# An empty one is none: it is inferred in an upload, and removed by an update.
+>> {"jsonrpc": "2.0", "id": 7, "method": "reference/putData", "params": {"reference": {"bucket": "default-bucket", "fullPath": "a.txt", "name": "a.txt", "url": "gs://default-bucket/a.txt"}, "text": "", "metadata": {"contentType": ""}, "wait": true}}
+<< {"jsonrpc": "2.0", "id": 7, "result": {"metadata": {"contentType": "text/plain", "...": "..."}, "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 8, "method": "reference/updateMetadata", "params": {"reference": {"bucket": "default-bucket", "fullPath": "a.txt", "name": "a.txt", "url": "gs://default-bucket/a.txt"}, "metadata": {"contentType": ""}}}
+<< {"jsonrpc": "2.0", "id": 8, "result": {"bucket": "default-bucket", "fullPath": "a.txt", "name": "a.txt", "generation": "<string>", "metageneration": "2", "size": 0, "timeCreated": "<time>", "updated": "<time>", "md5Hash": "<string>", "crc32c": "<string>"}}
