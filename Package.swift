@@ -76,7 +76,8 @@ let package = Package(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
-        .testTarget(name: "EndToEndTests", dependencies: ["storage-rpc", "JSONText", "EventLoop", "TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["storage-rpc", "Methods", "EventLoop", "JSONText", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x

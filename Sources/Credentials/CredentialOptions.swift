@@ -19,6 +19,8 @@ public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflec
     public var serviceAccount: String?
     /// Whether to look where programs for Google Cloud look by themselves.
     public var useApplicationDefault = false
+    /// Those of `commands` that run now.
+    public let running = RunningCommands()
     public var environment: @Sendable (String) -> String?
 
     public init(
@@ -38,7 +40,8 @@ public func makeTokenSource(_ options: CredentialOptions, http: HTTPClient, pace
     for kind in Token.Kind.allCases {
         if let path = options.files[kind] { sources.append(FileTokens(kind: kind, path: path, now: pace.now)) }
         if let line = options.commands[kind] {
-            sources.append(FetchedTokens(kind, ShellCommand(line: Secret(line)), now: pace.now))
+            sources.append(
+                FetchedTokens(kind, ShellCommand(line: Secret(line), running: options.running), now: pace.now))
         }
         if let value = options.environment(kind.variable), !value.isEmpty {
             sources.append(VariableTokens(kind: kind, value: Secret(value), now: pace.now))

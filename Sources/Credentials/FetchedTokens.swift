@@ -20,7 +20,12 @@ extension FetchedTokens {
             let started = now()
             let printed: [UInt8]
             do throws(ShellCommand.Failure) {
-                printed = try await credentialThreads.run { command.run() }.get()
+                let run = StoppableRun()
+                printed = try await withTaskCancellationHandler {
+                    await credentialThreads.run { command.run(run) }
+                } onCancel: {
+                    run.stop()
+                }.get()
             } catch {
                 throw .unauthenticated("\(origin) \(error.reason).")
             }

@@ -17,6 +17,7 @@ extension ShellCommand {
         let process: pid_t
         let output: Int32
         let end: Int32
+        let stoppable: StoppableRun
 
         func outcome(of command: ShellCommand) -> Result<[UInt8], Failure> {
             let printed = readAll(within: command)
@@ -65,6 +66,7 @@ extension ShellCommand {
 
         /// How the process has ended.
         private func status() -> Result<Void, Failure> {
+            stoppable.end()
             var raw: Int32 = 0
             while waitpid(process, &raw, 0) < 0 {
                 if errno != EINTR { return .failure(.unknown) }

@@ -10,6 +10,7 @@ struct ShellCommand: Sendable {
     var limit: Duration = .seconds(30)
     /// In bytes; who prints more is ended.
     var largestOutput = TokenText.largest
+    var running = RunningCommands()
 
     /// How a command ended that has nothing to show for it.
     enum Failure: Error, Equatable {
@@ -18,11 +19,14 @@ struct ShellCommand: Sendable {
         case killed(signal: Int32)
         case tooSlow(Duration)
         case tooMuch(bytes: Int)
+        case stopped
         case unknown
     }
 
     /// Blocks until the command has ended. What it left running in the background goes on.
-    func run() -> Result<[UInt8], Failure> {
+    func run(_ run: StoppableRun = StoppableRun()) -> Result<[UInt8], Failure> {
+        running.add(run)
+        defer { running.remove(run) }
         var output: [Int32] = [-1, -1]
         var end: [Int32] = [-1, -1]
         guard csystem_pipe(&output) == 0 else { return .failure(.notStarted(reason(errno))) }
@@ -32,14 +36,14 @@ struct ShellCommand: Sendable {
             return .failure(.notStarted(reason(errno)))
         }
         defer { close(end[0]) }
-        let started = start(writingTo: output[1])
+        let started = run.begin { start(writingTo: output[1]) } ?? .failure(.stopped)
         close(output[1])
         guard case .success(let process) = started else {
             close(end[1])
             return started.map { _ in [] }
         }
         announceEnd(of: process, on: end[1])
-        return Run(process: process, output: output[0], end: end[0]).outcome(of: self)
+        return Run(process: process, output: output[0], end: end[0], stoppable: run).outcome(of: self)
     }
 
     private func start(writingTo output: Int32) -> Result<pid_t, Failure> {
@@ -84,6 +88,7 @@ extension ShellCommand.Failure {
         case .killed(let signal): "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
         case .tooSlow(let limit): "was not done after \(limit.components.seconds) seconds and was ended"
         case .tooMuch(let bytes): "printed more than \(bytes) bytes and was ended"
+        case .stopped: "was stopped"
         case .unknown: "ended in a way that the system does not tell"
         }
     }

@@ -22,10 +22,12 @@ final class TokenCache {
         self.fetch = fetch
     }
 
-    /// Throws `cancelled` as soon as the task is; the others go on waiting.
+    /// Throws `cancelled` as soon as the task is; the others go on waiting. With the last of them the fetch is cancelled.
     func token(insteadOf refused: Token?) async throws(StorageError) -> Token {
         if let kept, kept.secret != refused?.secret, isFresh(kept) { return kept }
-        let token = try await (underWay ?? begin()).outcome()
+        let fetching = underWay ?? begin()
+        defer { if underWay === fetching, fetching.isAbandoned { underWay = nil } }
+        let token = try await fetching.outcome()
         if token.secret == refused?.secret {
             throw .unauthenticated("\(origin) gave again the token that the server had refused.")
         }
@@ -40,10 +42,12 @@ final class TokenCache {
         kept = nil
         let fetching = Fetching()
         underWay = fetching
-        Task {
+        fetching.work = Task {
             let outcome = await Result.of(fetch).flatMap(checkAge)
-            underWay = nil
-            if case .success(let token) = outcome { kept = token }
+            if underWay === fetching {
+                underWay = nil
+                if case .success(let token) = outcome { kept = token }
+            }
             fetching.end(outcome)
         }
         return fetching
@@ -60,6 +64,11 @@ final class TokenCache {
 private final class Fetching {
     private var result: Result<Token, StorageError>?
     private let waiters = Waiters()
+    private var waiting = 0
+    var work: Task<Void, Never>?
+
+    /// Nobody waits for it any more.
+    var isAbandoned: Bool { waiting == 0 && result == nil }
 
     func end(_ result: Result<Token, StorageError>) {
         self.result = result
@@ -67,6 +76,11 @@ private final class Fetching {
     }
 
     func outcome() async throws(StorageError) -> Token {
+        waiting += 1
+        defer {
+            waiting -= 1
+            if isAbandoned { work?.cancel() }
+        }
         if result == nil {
             do { try await waiters.wait() } catch { throw Self.cancelled }
         }

@@ -1,3 +1,4 @@
+import Credentials
 import CSystem
 import Dispatch
 import EventLoop
@@ -57,6 +58,7 @@ struct Errand {
             done.signal()
         }
         _ = done.wait(timeout: .now() + 2)
+        options.service.credentials.running.stopAll()
     }
 
     /// What a person names by a URL, or by a path in the default bucket.

@@ -7,6 +7,8 @@ import Synchronization
 enum Program {
     static func run() -> Never {
         signal(SIGPIPE, SIG_IGN)
+        // Ignored, as some parents leave it, it would take the commands for tokens away before we hear how they ended.
+        signal(SIGCHLD, SIG_DFL)
         csystem_share_heaps()
         NewFiles.mask.store(umask(0o077), ordering: .relaxed)
         raiseDescriptorLimit()

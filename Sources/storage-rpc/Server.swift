@@ -1,5 +1,6 @@
 import Backends
 import CSystem
+import Credentials
 import EventLoop
 import Glibc
 import JSONRPC
@@ -100,7 +101,12 @@ final class Server {
 
     private func fail(_ message: String) -> Never {
         Program.complain(message)
-        _exit(1)
+        leave(1)
+    }
+
+    private nonisolated func leave(_ status: Int32) -> Never {
+        options.credentials.running.stopAll()
+        _exit(status)
     }
 
     private func open() async {
@@ -122,9 +128,9 @@ final class Server {
     private func end(_ status: Int32) {
         guard ending == nil else { return }
         ending = status
-        startThread("deadline") {
+        startThread("deadline") { [self] in
             usleep(1_500_000)
-            _exit(status)
+            leave(status)
         }
         listener?.close()
         Task {
@@ -138,7 +144,7 @@ final class Server {
     }
 
     private func exitIfAllAreGone() {
-        if let ending, isSuspended, connections.isEmpty { _exit(ending) }
+        if let ending, isSuspended, connections.isEmpty { leave(ending) }
     }
 }
 

@@ -85,13 +85,21 @@ import Testing
         #expect(try await other.value.secret == "a")
     }
 
-    @Test func `A fetch that nobody waits for any more is not in vain`() async throws {
-        let asking = ask()
-        let fetch = await fetches.next()
-        asking.cancel()
-        await #expect(throws: StorageError.self) { try await asking.value }
-        fetch.resume(returning: .success(token("a")))
-        #expect(try await ask().value.secret == "a")
+    @Test func `A fetch that nobody waits for any more is given up, and the next one begins anew`() async throws {
+        let (one, other) = (ask(), ask())
+        let first = await fetches.next()
+        await turns(3)
+        for asking in [one, other] {
+            asking.cancel()
+            await #expect(throws: StorageError.self) { try await asking.value }
+        }
+        let next = ask()
+        let second = await fetches.next()
+        first.resume(returning: .success(token("a")))
+        await turns(3)
+        second.resume(returning: .success(token("b")))
+        #expect(try await next.value.secret == "b")
+        #expect(try await ask().value.secret == "b")
         #expect(fetches.waiting.isEmpty)
     }
 

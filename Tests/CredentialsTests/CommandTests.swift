@@ -80,6 +80,47 @@ import Testing
         #expect(end, "somebody still has the pipe open")
     }
 
+    @Test func `A command that nobody waits for any more is ended with all that it started`() async throws {
+        let (pipe, reader) = try openPipe()
+        defer { close(reader) }
+        let source = source("exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000")
+        let asking = Task { try await source.token(.accessToken, insteadOf: nil) }
+        #expect(await nextByte(of: reader))
+        asking.cancel()
+        let error = await #expect(throws: StorageError.self) { try await asking.value }
+        #expect(error?.code == .cancelled)
+        #expect(await !nextByte(of: reader), "somebody still has the pipe open")
+    }
+
+    @Test func `When the service ends its commands do, and no other begins`() async throws {
+        let (pipe, reader) = try openPipe()
+        defer { close(reader) }
+        let command = ShellCommand(line: Secret("exec 5> \(pipe); echo >&5; sleep 1000 & sleep 1000"))
+        async let outcome = credentialThreads.run { command.run() }
+        #expect(await nextByte(of: reader))
+        command.running.stopAll()
+        #expect(await outcome == .failure(.killed(signal: SIGKILL)))
+        #expect(await !nextByte(of: reader), "somebody still has the pipe open")
+        #expect(await credentialThreads.run { command.run() } == .failure(.stopped))
+    }
+
+    /// A named pipe, and its end to read from.
+    private func openPipe() throws -> (path: String, reader: Int32) {
+        let path = try scratch.makePipe()
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        return (path, reader)
+    }
+
+    /// False when nobody can write any more.
+    private func nextByte(of reader: Int32) async -> Bool {
+        await credentialThreads.run {
+            var request = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+            guard poll(&request, 1, 60_000) > 0 else { return true }
+            var byte: UInt8 = 0
+            return read(reader, &byte, 1) > 0
+        }
+    }
+
     @Test func `A command that closes its output but goes on is waited for`() async throws {
         #expect(
             await run("echo early; exec >&-; sleep 1000", limit: .milliseconds(300))

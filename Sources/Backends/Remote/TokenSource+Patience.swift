@@ -1,0 +1,32 @@
+import Storage
+
+extension TokenSource {
+    /// Throws `unauthenticated` where it takes longer than whoever asks is ready to wait, and at least a second.
+    func token(
+        _ kind: Token.Kind, insteadOf refused: Token?, for caller: Caller
+    ) async throws(StorageError) -> Token? {
+        let patience = max(caller.patience, .seconds(1))
+        let first = await withTaskGroup(of: Result<Token?, StorageError>.self) { group in
+            group.addTask {
+                do throws(StorageError) { return .success(try await token(kind, insteadOf: refused)) } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                do { try await Task.sleep(for: patience) } catch {
+                    return .failure(.tokenWait(.cancelled, "was cancelled"))
+                }
+                return .failure(.tokenWait(.unauthenticated, "took more than \(patience.components.seconds) seconds"))
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .success(nil)
+        }
+        return try first.get()
+    }
+}
+
+extension StorageError {
+    fileprivate static func tokenWait(_ code: Code, _ outcome: String) -> StorageError {
+        StorageError(code, "The wait for a token \(outcome).")
+    }
+}

@@ -1,0 +1,100 @@
+import EventLoop
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+
+/// A directory of a test's own, and services in it.
+final class Place: Sendable {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "ends-\(UUID().uuidString.prefix(8))").path
+    var socket: String { directory + "/socket" }
+    var root: String { directory + "/root" }
+
+    /// An engine whose server never answers: its tasks run for as long as they may be tried again.
+    static let unreachable = ["--engine", "firebase", "--endpoint", "http://127.0.0.1:1"]
+
+    init() { try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    /// `setUp` is what the shell does that becomes the service, with what `redirect` says of its descriptors.
+    func service(
+        _ flags: [String] = [], setUp: String = ":", redirect: String = ""
+    ) throws -> (ServiceProcess, Caller) {
+        let line = "\(setUp); exec \"$0\" \"$@\" \(redirect)"
+        let words = [ServiceProcess.program, "serve", "--root", root, "--log-level", "info"] + flags
+        let service = try ServiceProcess(["-c", line] + words, program: "/bin/sh")
+        return (service, Caller(WireClient(reading: service.output, writing: service.input)))
+    }
+
+    /// One that listens on the socket, and listens already.
+    func listeningService(_ flags: [String] = []) throws -> ServiceProcess {
+        let (service, _) = try service(["--socket", socket] + flags)
+        try service.waitForLog("listens on")
+        return service
+    }
+
+    func connect() throws -> Caller { Caller(try WireClient(connectingTo: socket)) }
+}
+
+/// A client that says one thing after the other. It hangs up with its last owner.
+final class Caller {
+    let wire: WireClient
+    private var lastID = 0
+
+    struct Refusal: Error { let error: JSON }
+    struct HungUp: Error {}
+
+    init(_ wire: WireClient) { self.wire = wire }
+
+    func say(_ method: String, _ params: String = "{}") {
+        lastID += 1
+        wire.send(#"{"jsonrpc":"2.0","id":\#(lastID),"method":"\#(method)","params":\#(params)}"#)
+    }
+
+    /// The result; what else is heard meanwhile is passed over.
+    @discardableResult
+    func call(_ method: String, _ params: String = "{}") throws -> JSON {
+        say(method, params)
+        while let message = try wire.next() {
+            guard message["id"]?.number?.int64 == Int64(lastID) else { continue }
+            if let error = message["error"] { throw Refusal(error: error) }
+            return message["result"] ?? .null
+        }
+        throw HungUp()
+    }
+
+    /// Passes over what is left to hear.
+    func waitForEnd() throws {
+        while let _ = try wire.next() {}
+    }
+
+    /// The error of a call that has to fail.
+    func refusal(_ method: String, _ params: String = "{}") throws -> JSON {
+        do { _ = try call(method, params) } catch let refusal as Refusal { return refusal.error }
+        return .null
+    }
+
+    /// Starts a task, and returns its id when it runs.
+    func begin(_ method: String, _ params: String) throws -> String {
+        let task = try call(method, params)["task"]?.string ?? ""
+        while try call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)["state"]?.string != "running" {}
+        return task
+    }
+}
+
+extension ServiceProcess {
+    /// As when the reader of a pipe has ended.
+    func stopReading() {
+        let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        dup2(nothing, output)
+        close(nothing)
+    }
+}
+
+/// Runs what blocks on a thread of its own.
+func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { waiter in
+        startThread("test", stackSize: 2 << 20) { waiter.resume(with: Result(catching: body)) }
+    }
+}

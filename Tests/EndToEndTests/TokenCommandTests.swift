@@ -1,0 +1,68 @@
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// Commands that give tokens, as the program starts them and ends them.
+@Suite(.timeLimit(.minutes(5))) struct TokenCommandTests {
+    private let place = Place()
+    private static let object = #"{"reference":"gs://b/a"}"#
+
+    private func service(_ command: String, setUp: String = ":") throws -> (ServiceProcess, Caller) {
+        try place.service(Place.unreachable + ["--id-token-command", command], setUp: setUp)
+    }
+
+    @Test func `A command that hangs ends with the service`() async throws {
+        try await onThread {
+            let (service, client) = try service("echo asked >&2; trap '' TERM; sleep 1000 & sleep 1000")
+            client.say("reference/getMetadata", Self.object)
+            try service.waitForLog("asked")
+            service.signal(SIGTERM)
+            // The commands have stderr too: its end is the end of all of them.
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A command that hangs holds nobody longer than they are ready to wait`() async throws {
+        try await onThread {
+            let (service, client) = try service("exec sleep 1000")
+            try client.call("storage/updateSettings", #"{"maxOperationRetryTime":1}"#)
+            let refusal = try client.refusal("reference/getMetadata", Self.object)
+            #expect(refusal["code"]?.number?.int64 == -13020)
+            #expect(refusal["message"]?.string == "The wait for a token took more than 1 seconds.")
+            client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A request that is cancelled takes its command along`() async throws {
+        try await onThread {
+            let (service, client) = try service("echo asked >&2; exec sleep 1000")
+            client.say("reference/getMetadata", Self.object)
+            try service.waitForLog("asked")
+            client.wire.send(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#)
+            #expect(try client.wire.next()?["error"]?["code"]?.number?.int64 == -32800)
+            client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A parent that ignores SIGCHLD does not spoil them`() async throws {
+        try await onThread {
+            let (service, client) = try service("exit 3", setUp: "trap '' CHLD")
+            let refusal = try client.refusal("reference/getMetadata", Self.object)
+            #expect(refusal["message"]?.string == "The command of --id-token-command ended with status 3.")
+            client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A command for a person ends with what it asked for`() async throws {
+        let words =
+            ["ls"] + Place.unreachable + [
+                "--id-token-command", "echo $$; exec >&-; sleep 1000 & kill -INT $PPID; sleep 1000",
+            ]
+        let outcome = await Command(ServiceProcess.program, words, withErrors: true).run()
+        #expect(outcome.status == 1 && outcome.text.contains("interrupted"), "\(outcome.text)")
+    }
+}
