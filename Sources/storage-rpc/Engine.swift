@@ -19,8 +19,7 @@ struct Engine: Sendable {
     let open: @Sendable () async throws(StorageError) -> Void
 
     /// Throws a line about the flag, the variable or the directory that cannot be used.
-    init(_ options: ServiceOptions, keepsTasks: Bool = false) throws {
-        let log = Log(level: options.logLevel)
+    init(_ options: ServiceOptions, _ log: Log, keepsTasks: Bool = false) throws {
         let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
@@ -37,7 +36,7 @@ struct Engine: Sendable {
             let http = HTTPClient()
             try self.init(
                 backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
-                tokens: Self.tokens(options, endpoint, http), options, endpoint, keepsTasks: keepsTasks)
+                tokens: Self.tokens(options, endpoint, http), options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
             let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
             let http = HTTPClient()
@@ -45,15 +44,14 @@ struct Engine: Sendable {
                 backend: RemoteBackend.gcs(
                     at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials),
                     allowed: allowed),
-                tokens: Self.tokens(options, endpoint, http), options, endpoint, keepsTasks: keepsTasks)
+                tokens: Self.tokens(options, endpoint, http), options, endpoint, log, keepsTasks: keepsTasks)
         }
     }
 
     private init(
         backend: any Backend, tokens: any TokenSource, _ options: ServiceOptions, _ endpoint: Endpoint,
-        keepsTasks: Bool
+        _ log: Log, keepsTasks: Bool
     ) throws {
-        let log = Log(level: options.logLevel)
         let table = keepsTasks ? try Self.tasks(options, endpoint, log) : nil
         self.init(backend: backend, tokens: tokens, table.map { log.journal($0, isEngines: false) }) {
             () async throws(StorageError) in

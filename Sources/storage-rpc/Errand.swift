@@ -17,7 +17,7 @@ struct Errand {
     /// Through the service that listens on a socket, or one of its own.
     private init(_ options: ErrandOptions) throws {
         let signals = csystem_termination_signals()
-        engine = try options.service.socket == nil ? Engine(options.service) : nil
+        engine = try options.service.socket == nil ? Engine(options.service, Log(level: options.service.logLevel)) : nil
         let socket =
             try options.service.socket.map { path throws(Client.Failure) in try Client.connect(to: path) }
             ?? Self.serve(options.service, engine)
@@ -45,7 +45,8 @@ struct Errand {
             throw Client.Failure(message: "no socket pair can be made: \(String(cString: strerror(errno)))")
         }
         let far = Descriptor(owning: ends[1])
-        if let engine { Task { @Loop in Server(options, engine).serveAlone(far) } }
+        let log = Log(level: options.logLevel)
+        if let engine { Task { @Loop in Server(options, engine, log).serveAlone(far) } }
         return ends[0]
     }
 

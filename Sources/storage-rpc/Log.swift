@@ -1,4 +1,6 @@
+import EventLoop
 import Glibc
+import Synchronization
 
 /// How much is written to stderr.
 enum LogLevel: String, CaseIterable, Comparable {
@@ -9,15 +11,30 @@ enum LogLevel: String, CaseIterable, Comparable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// Lines on stderr, never anywhere else. Where nobody reads stderr they are lost; they hold nothing up.
-struct Log: Sendable {
-    let level: LogLevel
+/// Lines on stderr, never anywhere else. Where nobody reads stderr they are lost and counted; they hold nothing up.
+final class Log: Sendable {
+    private let level: LogLevel
+    private let output: Descriptor?
+    private let lost = Atomic(0)
+
+    init(level: LogLevel) {
+        self.level = level
+        output = Descriptor.takingOver(STDERR_FILENO, O_WRONLY)
+    }
 
     func write(_ level: LogLevel, _ message: String) {
-        guard level >= self.level else { return }
-        var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        guard poll(&room, 1, 0) > 0 else { return }
-        let line = "storage-rpc[\(getpid())] \(level.rawValue): \(message)\n"
-        _ = Glibc.write(STDERR_FILENO, line, min(line.utf8.count, Int(PIPE_BUF)))
+        guard level >= self.level, let output else { return }
+        let lost = self.lost.exchange(0, ordering: .relaxed)
+        let note = lost > 0 ? " (lines lost before this one: \(lost))" : ""
+        let text = "storage-rpc[\(getpid())] \(level.rawValue): \(message)\(note)"
+        let line = text.utf8.prefix(Int(PIPE_BUF) - 1) + [UInt8(ascii: "\n")]
+        let outcome = line.withUnsafeBytes { output.hasRoom ? output.write($0) : .notNow }
+        if case .bytes = outcome { return }
+        self.lost.add(lost + 1, ordering: .relaxed)
+    }
+
+    /// From now on nobody else in this process waits for a reader of stderr either.
+    func takeOverStderr() {
+        if let output, output.kind == .nonBlocking { dup2(output.raw, STDERR_FILENO) }
     }
 }

@@ -6,6 +6,7 @@ import Synchronization
 /// Reads the command line, and does what it says.
 enum Program {
     static func run() -> Never {
+        fillStandardDescriptors()
         signal(SIGPIPE, SIG_IGN)
         // Ignored, as some parents leave it, it would take the commands for tokens away before we hear how they ended.
         signal(SIGCHLD, SIG_DFL)
@@ -32,6 +33,15 @@ enum Program {
         }
     }
 
+    /// Those of 0 to 2 that are closed are opened the wrong way round: nothing else gets their numbers, and who wants to
+    /// use them fails.
+    private static func fillStandardDescriptors() {
+        for (descriptor, access) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", access)
+        }
+    }
+
     /// One for each connection, and the usual soft limit is low for the sake of programs that use select.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
@@ -50,9 +60,12 @@ enum Program {
         var message: String { "nothing can be written to stdout: \(reason)" }
     }
 
-    static func complain(_ line: String) { write("storage-rpc: \(line)\n", to: STDERR_FILENO) }
+    /// On stderr, unless nobody makes room there within a second.
+    static func complain(_ line: String) {
+        var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(line)\n", to: STDERR_FILENO) }
+    }
 
-    /// False where nobody takes it any more.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         Array(text.utf8).withUnsafeBytes { write($0, to: descriptor) }

@@ -27,20 +27,22 @@ final class Server {
     private var ending: Int32?
     private var isSuspended = false
 
-    init(_ options: ServiceOptions, _ engine: Engine) {
+    init(_ options: ServiceOptions, _ engine: Engine, _ log: Log) {
         self.options = options
         self.engine = engine
-        log = Log(level: options.logLevel)
+        self.log = log
         transfers = Transfers(backend: engine.backend, journal: engine.journal)
     }
 
     /// Serves until it is told to end. Throws what keeps it from starting.
     nonisolated static func run(_ options: ServiceOptions) throws -> Never {
         let signals = csystem_termination_signals()
+        let log = Log(level: options.logLevel)
+        log.takeOverStderr()
         let stdio = options.stdio ? try StandardStreams() : nil
-        let engine = try Engine(options, keepsTasks: true)
+        let engine = try Engine(options, log, keepsTasks: true)
         Task { @Loop in
-            let server = Server(options, engine)
+            let server = Server(options, engine, log)
             server.watch(signals)
             Task { await server.open() }
             if let path = options.socket { server.listen(path) }
@@ -158,7 +160,9 @@ struct StandardStreams: Sendable {
     }
 
     init() throws(Missing) {
-        guard let input = Descriptor.takingOver(STDIN_FILENO, O_RDONLY),
+        let (reading, writing) = (fcntl(STDIN_FILENO, F_GETFL), fcntl(STDOUT_FILENO, F_GETFL))
+        guard reading & O_ACCMODE != O_WRONLY, writing & O_ACCMODE != O_RDONLY,
+            let input = Descriptor.takingOver(STDIN_FILENO, O_RDONLY),
             let output = Descriptor.takingOver(STDOUT_FILENO, O_WRONLY)
         else { throw Missing() }
         (self.input, self.output) = (input, output)

@@ -40,6 +40,9 @@ public final class ServiceProcess {
         close(log)
     }
 
+    /// Of what it writes to stderr the system keeps no more than this until it is read.
+    public func narrowLog(to bytes: Int32) { _ = fcntl(log, 1031 /* F_SETPIPE_SZ */, bytes) }
+
     public func signal(_ signal: Int32) { kill(id, signal) }
 
     /// Returns once the process has written this to stderr.

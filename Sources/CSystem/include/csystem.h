@@ -27,7 +27,8 @@ int csystem_poller_remove(int poller, int fd);
 int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int timeout);
 
 int csystem_eventfd(void);
-/// Blocks SIGTERM, SIGINT and SIGHUP in the calling thread and those it starts; the descriptor tells of them.
+/// Blocks SIGTERM, SIGINT and, unless it is ignored, SIGHUP in the calling thread and those it starts; the descriptor
+/// tells of them.
 int csystem_termination_signals(void);
 /// Forgets one signal that the descriptor has told of.
 void csystem_take_signal(int signals);

@@ -1,0 +1,103 @@
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// How the process ends, and what it survives: signals, parents, and descriptors that are closed, full or unread.
+@Suite(.timeLimit(.minutes(5))) struct EndingTests {
+    private let place = Place()
+    private static let upload = #"{"reference":"gs://b/a","text":"x"}"#
+
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+    func `A signal ends it in order, with a task that runs`(signal: Int32) async throws {
+        try await onThread {
+            let (service, client) = try place.service(Place.unreachable)
+            _ = try client.begin("reference/putData", Self.upload)
+            service.signal(signal)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `SIGHUP that was ignored at the start stays ignored`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(setUp: "trap '' HUP")
+            #expect(try client.call("service/ping") == "pong")
+            service.signal(SIGHUP)
+            #expect(try client.call("service/ping") == "pong")
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `When its parent is gone it ends, whatever runs`() async throws {
+        try await onThread {
+            let service = try {
+                let (service, client) = try place.service(Place.unreachable)
+                _ = try client.begin("reference/putData", Self.upload)
+                return service
+            }()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `When nobody reads its answers any more it ends, though its input is open`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(Place.unreachable)
+            _ = try client.begin("reference/putData", Self.upload)
+            service.stopReading()
+            #expect(try service.waitForExit() == 0)
+            client.say("service/ping")
+        }
+    }
+
+    @Test func `At the end of its input it goes on while tasks run, then ends`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(Place.unreachable)
+            let task = try client.begin("reference/putData", Self.upload)
+            client.say("uploadTask/wait", #"{"task":"\#(task)"}"#)
+            client.wire.endInput()
+            service.signal(SIGTERM)
+            #expect(try client.wire.next()?["error"]?["code"]?.number?.int64 == -32800)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Whoever leaves its answers unread does not keep it from ending`() async throws {
+        try await onThread {
+            let (service, client) = try place.service()
+            for _ in 1...100 { client.say("rpc.discover") }
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test(arguments: ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
+    func `What is closed at the start cannot be served on`(closed: String) async throws {
+        try await onThread {
+            let (service, _) = try place.service(redirect: closed)
+            if !closed.contains("2") { try service.waitForLog("stdin and stdout must be open to be served on") }
+            #expect(try service.waitForExit() == 1)
+        }
+    }
+
+    @Test func `A stdout that is full ends it`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(redirect: ">/dev/full")
+            client.say("service/ping")
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A peer that vanishes before its answers costs nobody else anything`() async throws {
+        try await onThread {
+            let service = try place.listeningService()
+            for _ in 1...5 {
+                let hasty = try place.connect()
+                for _ in 1...5 { hasty.say("rpc.discover") }
+            }
+            #expect(try place.connect().call("service/ping") == "pong")
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+}
