@@ -43,20 +43,25 @@ public final class Connection<Context: MethodContext>: Peer {
     public typealias Linger = @Loop (Connection<Context>) async -> Void
 
     let table: MethodTable<Context>
+    let limits: ConnectionLimits
     var framing: Framing
     var outbox = Outbox()
-    var gate = Gate()
+    var gate: Gate
     let questions: Questions
     var stream: ByteStream?
     /// What methods that answer at once are run with; nil before and after the connection's life.
     var prompt: Request<Context>?
     var underWay: [Int: UnderWay] = [:]
+    /// How many of them have said that they will only wait for others.
+    var seatsTaken = 0
     var lastNumber = 0
     /// The peer sends nothing more.
     var hasEnd = false
     /// And all that it sent has been begun.
     var inputIsOver = false
     var isEnding = false
+    /// There was news for a peer that had left too much unread: it is closed at the end of the turn.
+    public internal(set) var isOverrun = false
     var isTurnNoted = false
     let answered = Waiters()
     let taken = Waiters()
@@ -72,6 +77,7 @@ public final class Connection<Context: MethodContext>: Peer {
         var bytes: Int
         /// It works, or waits for its peer; else it only waits for others.
         var holdsPlace = true
+        var hasSeat = false
         /// How many of those who work on it wait for its peer.
         var lendings = 0
         var task: Task<Void, Never>?
@@ -80,12 +86,14 @@ public final class Connection<Context: MethodContext>: Peer {
     }
 
     public init(
-        input: Descriptor, output: Descriptor, table: MethodTable<Context>, maxMessageBytes: Int,
+        input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(),
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
         self.table = table
-        framing = Framing(maxMessageBytes: maxMessageBytes)
+        self.limits = limits
+        framing = Framing(maxMessageBytes: limits.messageBytes)
+        gate = Gate(limits)
         self.linger = linger
         questions = Questions(clock: clock)
         self.ended = ended

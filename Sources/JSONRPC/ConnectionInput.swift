@@ -2,11 +2,6 @@ import JSONText
 import EventLoop
 
 extension Connection {
-    /// Bytes of answers that may wait for the peer before no more of its requests are read.
-    static var unsentLimit: Int { 64 << 20 }
-    /// Messages in one batch: they are begun together, past the gate.
-    private static var batchLimit: Int { 4096 }
-
     func read() {
         guard let stream else { return }
         switch stream.read(into: ReadBuffer.shared) {
@@ -26,8 +21,9 @@ extension Connection {
 
     /// Begins what has arrived whole, as far as the gate lets it in.
     func receive() {
+        let depth = limits.nesting
         while mayReceive {
-            guard let frame = framing.next({ Arrival(Self.parse($0), bytes: $0.count) }) else {
+            guard let frame = framing.next({ Arrival(Self.parse($0, maxDepth: depth), bytes: $0.count) }) else {
                 if hasEnd { endInput() }
                 break
             }
@@ -52,12 +48,15 @@ extension Connection {
     }
 
     private var mayReceive: Bool {
-        stream != nil && !inputIsOver && gate.isOpen(wider: !questions.isEmpty) && outbox.unsent < Self.unsentLimit
+        stream != nil && !inputIsOver && gate.isOpen(wider: !questions.isEmpty) && outbox.unsent < limits.crowded
+            && underWay.count < limits.waitingRequests + limits.requests * 2
     }
 
-    private nonisolated static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSON, RPCError> {
+    private nonisolated static func parse(
+        _ bytes: UnsafeRawBufferPointer, maxDepth: Int
+    ) -> Result<JSON, RPCError> {
         do throws(JSONSyntaxError) {
-            return .success(try JSON(parsing: bytes))
+            return .success(try JSON(parsing: bytes, maxDepth: maxDepth))
         } catch {
             return .failure(.parseError("\(error)"))
         }
@@ -65,11 +64,11 @@ extension Connection {
 
     private func receive(_ message: JSON, bytes: Int) {
         guard let items = message.array else { return begin(message, bytes: bytes, in: nil) }
-        guard (1...Self.batchLimit).contains(items.count) else {
+        guard (1...limits.batchMessages).contains(items.count) else {
             let why =
                 items.isEmpty
                 ? "A batch must not be empty."
-                : "A batch has at most \(Self.batchLimit) messages, this one \(items.count)."
+                : "A batch has at most \(limits.batchMessages) messages, this one \(items.count)."
             return reply(.null, .failure(.invalidRequest(why)))
         }
         let batch = Batch(count: items.count)
@@ -98,6 +97,7 @@ extension Connection {
         let context = prompt.context
         let call: MethodTable<Context>.Call
         do throws(RPCError) {
+            if let batch { try checkRoom(in: batch) }
             try context.admit(method)
             call = try table.call(method, params)
         } catch {
@@ -122,10 +122,12 @@ extension Connection {
     ) {
         lastNumber += 1
         let number = lastNumber
-        gate.enter(bytes: bytes)
+        gate.enter()
+        gate.load(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(
-            context: context, leaveGate: { [weak self] in self?.leaveGate(number) },
+            context: context, takeSeat: { [weak self] in self?.takeSeat(number) ?? true },
+            leaveGate: { [weak self] in self?.leaveGate(number) },
             awaitRoom: { [weak self] in try await self?.awaitRoom(in: batch) })
         let place = RequestPlace { [weak self] in self?.lendPlace(number, $0) }
         let task = RequestPlace.$current.withValue(place) {
@@ -151,9 +153,20 @@ extension Connection {
     func leaveGate(_ number: Int) {
         guard let request = underWay[number], request.holdsPlace else { return }
         change(number) { $0.holdsPlace = false }
+        gate.unload(bytes: request.bytes)
         answered.wakeAll()
     }
 
+    /// False where as many wait as may.
+    private func takeSeat(_ number: Int) -> Bool {
+        guard underWay[number]?.hasSeat == false else { return true }
+        guard seatsTaken < limits.waitingRequests else { return false }
+        seatsTaken += 1
+        underWay[number]?.hasSeat = true
+        return true
+    }
+
+    /// Its bytes stay, for it has need of them yet.
     private func lendPlace(_ number: Int, _ isLent: Bool) {
         change(number) { $0.lendings += isLent ? 1 : -1 }
     }
@@ -165,7 +178,7 @@ extension Connection {
         change(&request)
         underWay[number] = request
         guard request.isAtGate != wasAtGate else { return }
-        if wasAtGate { gate.leave(bytes: request.bytes) } else { gate.enter(bytes: request.bytes) }
+        if wasAtGate { gate.leave() } else { gate.enter() }
         noteTurn()
     }
 }

@@ -8,6 +8,9 @@ extension Connection {
         guard stream != nil else { return }
         let message: JSON = ["jsonrpc": "2.0", "method": .string(method), "params": params]
         switch kind {
+        case .fact where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
+            isOverrun = true
+            noteTurn()
         case .fact:
             put { message.write(to: &$0) }
         case .sample(let key):
@@ -34,7 +37,9 @@ extension Connection {
         _ number: Int, _ outcome: Outcome, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
     ) {
         guard let request = underWay.removeValue(forKey: number) else { return }
-        if request.isAtGate { gate.leave(bytes: request.bytes) }
+        if request.isAtGate { gate.leave() }
+        if request.holdsPlace { gate.unload(bytes: request.bytes) }
+        if request.hasSeat { seatsTaken -= 1 }
         settle(request.id, outcome, afterwards, in: batch)
         answered.wakeAll()
         noteTurn()
@@ -90,6 +95,7 @@ extension Connection {
         isTurnNoted = true
         Loop.atEndOfTurn { [self] in
             isTurnNoted = false
+            if isOverrun { return close() }
             receive()
             flush()
         }
@@ -103,16 +109,19 @@ extension Connection {
             return close()
         }
         if isEnding, outbox.unsent == 0 { return close() }
-        if outbox.unsent < Self.unsentLimit { taken.wakeAll() }
+        if outbox.unsent < limits.crowded { taken.wakeAll() }
         adjust()
+    }
+
+    func checkRoom(in batch: Batch) throws(RPCError) {
+        guard batch.size >= limits.crowded else { return }
+        throw .invalidRequest("The batch has answers of \(batch.size) bytes already.")
     }
 
     /// A batch goes out when it is complete, so nobody in it can wait for room.
     func awaitRoom(in batch: Batch?) async throws {
-        if let batch, batch.size >= Self.unsentLimit {
-            throw RPCError.invalidRequest("The batch has answers of \(batch.size) bytes already.")
-        }
-        while stream != nil, batch == nil, outbox.unsent >= Self.unsentLimit { try await taken.wait() }
+        if let batch { try checkRoom(in: batch) }
+        while stream != nil, batch == nil, outbox.unsent >= limits.crowded { try await taken.wait() }
     }
 }
 

@@ -4,14 +4,11 @@
 /// while older bytes wait, each key has at most one sample waiting. It goes out before the next reply
 /// or fact, so neither ever overtakes the other.
 struct Outbox: Sendable {
-    private struct Sample {
-        var key: String
-        var bytes: [UInt8]
-    }
-
     private var bytes: [UInt8] = []
     private var sent = 0
-    private var samples: [Sample] = []
+    /// The newest of each key, in the order in which the keys came.
+    private var samples: [[UInt8]] = []
+    private var places: [String: Int] = [:]
     /// The peer has not taken all that was offered to it.
     private(set) var isBlocked = false
 
@@ -26,11 +23,11 @@ struct Outbox: Sendable {
 
     mutating func put(_ message: [UInt8], sample key: String) {
         guard isBlocked else { return bytes += message }
-        let sample = Sample(key: key, bytes: message)
-        if let index = samples.firstIndex(where: { $0.key == key }) {
-            samples[index] = sample
+        if let place = places[key] {
+            samples[place] = message
         } else {
-            samples.append(sample)
+            places[key] = samples.count
+            samples.append(message)
         }
     }
 
@@ -48,8 +45,10 @@ struct Outbox: Sendable {
     }
 
     private mutating func releaseSamples() {
-        for sample in samples { bytes += sample.bytes }
+        guard !samples.isEmpty else { return }
+        for sample in samples { bytes += sample }
         samples.removeAll()
+        places.removeAll()
     }
 
     /// Moves the rest to the front when that is cheaper than what was sent, and gives back what a burst took.

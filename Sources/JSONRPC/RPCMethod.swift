@@ -51,13 +51,16 @@ extension ParameterlessMethod {
 @Loop
 public final class Request<Context: MethodContext> {
     public let context: Context
+    private let takeSeat: (@Loop () -> Bool)?
     private var leaveGate: (@Loop () -> Void)?
     private let awaitRoom: (@Loop () async throws -> Void)?
 
     init(
-        context: Context, leaveGate: (@Loop () -> Void)? = nil, awaitRoom: (@Loop () async throws -> Void)? = nil
+        context: Context, takeSeat: (@Loop () -> Bool)? = nil, leaveGate: (@Loop () -> Void)? = nil,
+        awaitRoom: (@Loop () async throws -> Void)? = nil
     ) {
         self.context = context
+        self.takeSeat = takeSeat
         self.leaveGate = leaveGate
         self.awaitRoom = awaitRoom
     }
@@ -65,6 +68,9 @@ public final class Request<Context: MethodContext> {
     /// Returns at once where the peer has taken most of what it was told, else when it has: for who answers with a lot.
     /// Throws in a batch whose answers are a lot already.
     public func roomToAnswer() async throws { try await awaitRoom?() }
+
+    /// To be asked before stepping aside: false where too many of this connection have done that already.
+    public func mayStepAside() -> Bool { takeSeat?() ?? true }
 
     /// Says that from here on the request only waits for others, so that it does not hold up those behind it.
     public func stepAside() {

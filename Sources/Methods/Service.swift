@@ -11,20 +11,22 @@ public final class Service {
     public struct Configuration: Sendable {
         public var engine: String
         public var defaultBucket: String
-        /// In bytes.
-        public var maxMessageBytes: Int
+        public var limits: Limits
         public var processID: Int32
 
         /// What fits an answer as base64, with room for what is around it.
-        var maxDataBytes: Int64 { Int64(max(0, maxMessageBytes / 4 * 3 - 1024)) }
+        var maxDataBytes: Int64 {
+            let longest = min(limits.connection.messageBytes, limits.connection.unreadBytes / 2)
+            return Int64(max(0, longest / 4 * 3 - 1024))
+        }
 
         /// What a token is whose kind the client does not name.
         var tokenKind: Token.Kind { engine == "gcs" ? .accessToken : .idToken }
 
-        public init(engine: String, defaultBucket: String, maxMessageBytes: Int, processID: Int32) {
+        public init(engine: String, defaultBucket: String, limits: Limits, processID: Int32) {
             self.engine = engine
             self.defaultBucket = defaultBucket
-            self.maxMessageBytes = maxMessageBytes
+            self.limits = limits
             self.processID = processID
         }
     }
@@ -62,7 +64,7 @@ public final class Session: MethodContext {
     public init(_ service: Service, peer: some Peer) {
         self.service = service
         tokens = ConnectionTokens(of: peer, fallback: service.tokens)
-        listener = Listener { [weak peer] handle, snapshot in
+        listener = Listener(of: service.transfers.audience) { [weak peer] handle, snapshot in
             peer?.notify(
                 TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,
                 snapshot.newsKind(for: handle))

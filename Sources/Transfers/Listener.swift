@@ -7,10 +7,15 @@ public final class Listener {
     public typealias Hear = @Loop (_ handle: String, _ snapshot: TaskSnapshot) -> Void
 
     let hear: Hear
-    var observing: [String: any Observed] = [:]
+    let audience: Audience
+    /// By their handles; nil where the observer is still to come.
+    var observing: [String: (any Observed)?] = [:]
     private var hasLeft = false
 
-    public init(_ hear: @escaping Hear) { self.hear = hear }
+    public init(of audience: Audience = Audience(), _ hear: @escaping Hear) {
+        self.audience = audience
+        self.hear = hear
+    }
 
     /// False where this listener has no such observer of such a task, or has it no more.
     public func removeObserver<Course: TaskCourse>(_ handle: String, of kind: Course.Type) -> Bool {
@@ -26,7 +31,8 @@ public final class Listener {
     /// Nothing is heard any more.
     public func leave() {
         hasLeft = true
-        for task in Array(observing.values) { task.forget { $0.listener === self } }
+        for task in observing.values.compactMap(\.self) { task.forget { $0.listener === self } }
+        for handle in Array(observing.keys) { drop(handle) }
     }
 
     var isThere: Bool { !hasLeft }

@@ -5,6 +5,7 @@ import Storage
 @Loop
 public final class TaskList<Course: TaskCourse> {
     private let time: TimeKeeping
+    private let finishedKept: Int
     private var tasks: [String: TransferTask<Course>] = [:]
     private var finished: [String] = []
     private var lastNumber: Int64 = 0
@@ -15,11 +16,15 @@ public final class TaskList<Course: TaskCourse> {
     private let ended: @Loop () -> Void
 
     /// `ended` is told of each task that has.
-    init(_ time: TimeKeeping, _ journal: Journal?, ended: @escaping @Loop () -> Void) {
-        self.ended = ended
+    init(_ time: TimeKeeping, finishedKept: Int, _ journal: Journal?, ended: @escaping @Loop () -> Void) {
         self.time = time
+        self.finishedKept = finishedKept
         self.journal = journal
+        self.ended = ended
     }
+
+    /// How many have not ended.
+    var unfinished: Int { tasks.count - finished.count }
 
     /// In the order of their creation.
     public var all: [TransferTask<Course>] { tasks.values.sorted { $0.number < $1.number } }
@@ -72,7 +77,7 @@ public final class TaskList<Course: TaskCourse> {
     private func finish(_ task: TransferTask<Course>) {
         finished.append(task.id)
         defer { ended() }
-        guard finished.count > Transfers.finishedTasksKept else { return }
+        guard finished.count > finishedKept else { return }
         let oldest = finished.removeFirst()
         tasks[oldest] = nil
         dropped.append(oldest)

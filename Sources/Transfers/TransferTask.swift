@@ -136,7 +136,9 @@ extension TransferTask {
         guard listener.isThere else { return }
         if !state.isFinished {
             observers.append(Observer(handle: handle, status: status, listener: listener))
-            listener.observing[handle] = self
+            listener.add(handle, self)
+        } else {
+            listener.drop(handle)
         }
         if state.fits(status) { listener.hear(handle, snapshot(for: status)) }
     }
@@ -145,7 +147,7 @@ extension TransferTask {
     func forget(where matches: (Observer) -> Bool) -> Int {
         let gone = observers.filter(matches)
         observers.removeAll(where: matches)
-        for observer in gone { observer.listener.observing[observer.handle] = nil }
+        for observer in gone { observer.listener.drop(observer.handle) }
         return gone.count
     }
 

@@ -8,6 +8,7 @@ extension Transfers {
     ) async throws -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         try await ready()
+        try checkRoom()
         let patience = settings.maxDownloadRetryTime
         let request = TaskRequest(
             file: file, patience: patience, hasOwnTokens: await tokens?.isPersonal() ?? false)

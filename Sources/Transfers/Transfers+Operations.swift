@@ -44,9 +44,10 @@ extension Transfers {
             reference, maxResults: maxResults, pageToken: pageToken, for: caller(tokens))
     }
 
-    /// All pages as one.
+    /// All pages as one. Throws `quotaExceeded` where that would be too much.
     public func listAll(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws -> Listing {
-        var all = Listing(), token: String?, known: Set<[UInt8]> = [], seen: Set<String> = []
+        var all = Listing(), token: String?, known: Set<[UInt8]> = [], seen: Set<Int> = []
+        let (mostResults, mostPages) = (limits.listResults, 1000 + limits.listResults / 100)
         repeat {
             try Task.checkCancellation()
             let page = try await list(reference, pageToken: token, tokens: tokens)
@@ -54,7 +55,10 @@ extension Transfers {
             all.prefixes += page.prefixes.filter { known.insert(Array($0.fullPath.utf8)).inserted }
             all.items += page.items
             token = page.pageToken
-            if let token, !seen.insert(token).inserted { throw StorageError.endless(reference) }
+            if let token, !seen.insert(token.hashValue).inserted { throw StorageError.endless(reference) }
+            guard all.prefixes.count + all.items.count <= mostResults, seen.count <= mostPages else {
+                throw StorageError.tooLong(reference, results: mostResults, pages: mostPages)
+            }
         } while token != nil
         return all
     }
@@ -63,6 +67,13 @@ extension Transfers {
 }
 
 extension StorageError {
+    fileprivate static func tooLong(_ reference: Reference, results: Int, pages: Int) -> StorageError {
+        let what = "more than \(results) entries, or they come on more than \(pages) pages"
+        let message =
+            "\(reference.url) has \(what), which is what --max-list-results allows; reference/list takes any number."
+        return StorageError(.quotaExceeded, message).about(reference)
+    }
+
     fileprivate static func endless(_ reference: Reference) -> StorageError {
         StorageError(.internalError, "The engine goes round in circles when it lists \(reference.url).").about(
             reference)

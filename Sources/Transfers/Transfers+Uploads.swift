@@ -35,6 +35,7 @@ extension Transfers {
         _ tokens: (any TokenSource)?, contentTypeFrom names: [String], failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
+        try checkRoom()
         var metadata = SettableMetadata()
         metadata.content[.contentType] =
             names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback

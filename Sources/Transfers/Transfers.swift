@@ -4,15 +4,14 @@ import Storage
 /// All tasks of the service, and what goes through it without one.
 @Loop
 public final class Transfers {
-    /// Of each kind.
-    public static let finishedTasksKept = 1000
     /// In bytes: what uploads from memory and downloads to it may hold before the next one has to wait.
     public static let memoryLimit = 64 << 20
 
     public var settings = Settings()
-    public private(set) lazy var uploads = TaskList<UploadCourse>(time, journal) { [unowned self] in rest.wakeAll() }
-    public private(set) lazy var downloads = TaskList<DownloadCourse>(time, journal) { [unowned self] in rest.wakeAll()
-    }
+    public private(set) lazy var uploads: TaskList<UploadCourse> = newList()
+    public private(set) lazy var downloads: TaskList<DownloadCourse> = newList()
+    public let audience: Audience
+    let limits: TransferLimits
     let backend: any Backend
     let journal: Journal?
     private let time: TimeKeeping
@@ -25,23 +24,29 @@ public final class Transfers {
     lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
     lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
     private var bytesSetAside = 0
-    private var lastHandle = 0
 
     /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
     /// Without a journal tasks end with the process.
     public init(
-        backend: any Backend, journal: Journal? = nil, clock: any Clock<Duration> = ContinuousClock(),
-        now: @escaping @Sendable () -> Timestamp = { .now }
+        backend: any Backend, journal: Journal? = nil, limits: TransferLimits = .init(),
+        clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.backend = backend
         self.journal = journal
+        self.limits = limits
+        audience = Audience(limits)
         time = TimeKeeping(clock: clock, now: now)
         isReady = journal == nil
     }
 
-    public func newHandle() -> String {
-        lastHandle += 1
-        return "observer-\(lastHandle)"
+    private func newList<Course>() -> TaskList<Course> {
+        TaskList(time, finishedKept: limits.finishedTasks, journal) { [unowned self] in rest.wakeAll() }
+    }
+
+    func checkRoom() throws(StorageError) {
+        guard uploads.unfinished + downloads.unfinished < limits.tasks else {
+            throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
+        }
     }
 
     /// How many tasks of both kinds are in this state.

@@ -1,4 +1,5 @@
 import Credentials
+import Methods
 import Storage
 import Transfers
 
@@ -104,8 +105,7 @@ struct ServiceOptions {
     var readable: [String] = []
     var writable: [String] = []
     var credentials = CredentialOptions()
-    /// In bytes.
-    var maxMessageBytes = 64 << 20
+    var limits = Limits()
     var logLevel = LogLevel.warning
 
     fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
@@ -120,13 +120,14 @@ struct ServiceOptions {
         case "--allow-write": writable.append(try line.value("a directory"))
         case "--service-account": credentials.serviceAccount = try line.value("a key file")
         case "--application-default": credentials.useApplicationDefault = true
-        case "--max-message-bytes": maxMessageBytes = try line.number(in: 1024...(1 << 40))
         case "--log-level": logLevel = try line.choice()
         default:
             if let kind = Token.Kind.allCases.first(where: { $0.fileFlag == flag }) {
                 credentials.files[kind] = try line.value("a file")
             } else if let kind = Token.Kind.allCases.first(where: { $0.commandFlag == flag }) {
                 credentials.commands[kind] = try line.value("a command")
+            } else if let bound = Bound.all.first(where: { $0.flag == flag }) {
+                limits[keyPath: bound.value] = try line.number(in: bound.range)
             } else {
                 throw UsageError(message: "unknown flag \(flag); try --help")
             }

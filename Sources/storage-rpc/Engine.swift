@@ -152,7 +152,7 @@ extension AllowedPlaces.Unusable: Complaint {}
 
 extension Log {
     fileprivate func journal(_ archive: any TaskArchive, isEngines: Bool) -> Journal {
-        Journal(archive, isEngines: isEngines) { write(.error, $0) }
+        Journal(archive, isEngines: isEngines) { self.write(.error, $0) }
     }
 }
 

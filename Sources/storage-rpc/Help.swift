@@ -39,9 +39,11 @@ enum Help {
           --json                 print the result as JSON
           --trace                show the JSON-RPC conversation on stderr
 
+        bounds, with their defaults: what each means is in protocol/README.md
+        \(bounds)
+
         anywhere
           --allow-read DIR, --allow-write DIR   clients may have only files below these read, or written; repeatable
-          --max-message-bytes N  the longest message taken, default 67108864
           --log-level LEVEL      debug, info, warning (the default), error or off; logs go to stderr
           --help, --version
 
@@ -49,4 +51,21 @@ enum Help {
           printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\\n' | storage-rpc
         Exit status: 0 done, 1 failed, 64 the command line cannot be understood.
         """
+
+    /// Three in a line.
+    private static let bounds: String = {
+        let cells = Bound.all.map { "\($0.flag) \(Limits()[keyPath: $0.value])" }
+        return stride(from: 0, to: cells.count, by: 3).map { start in
+            let row = cells[start..<min(start + 3, cells.count)].map { cell in
+                cell + String(repeating: " ", count: max(0, 37 - cell.count))
+            }
+            return "  " + row.joined().trimmingSuffix(" ")
+        }.joined(separator: "\n")
+    }()
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        String(reversed().drop { $0 == character }.reversed())
+    }
 }

@@ -17,7 +17,7 @@ final class Server {
     private let transfers: Transfers
     private lazy var service = Service(
         .init(
-            engine: options.engine.rawValue, defaultBucket: options.bucket, maxMessageBytes: options.maxMessageBytes,
+            engine: options.engine.rawValue, defaultBucket: options.bucket, limits: options.limits,
             processID: getpid()),
         transfers: transfers, tokens: engine.tokens, end: { [weak self] status in self?.end(status) })
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
@@ -31,7 +31,7 @@ final class Server {
         self.options = options
         self.engine = engine
         self.log = log
-        transfers = Transfers(backend: engine.backend, journal: engine.journal)
+        transfers = Transfers(backend: engine.backend, journal: engine.journal, limits: options.limits.transfers)
     }
 
     /// Serves until it is told to end. Throws what keeps it from starting.
@@ -78,8 +78,12 @@ final class Server {
     ) {
         var session: Session?
         let connection = Connection<Session>(
-            input: input, output: output, table: allMethods, maxMessageBytes: options.maxMessageBytes, linger: linger
-        ) { connection in
+            input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger
+        ) { [log] connection in
+            if connection.isOverrun {
+                let most = self.options.limits.connection.unreadBytes
+                log.write(.warning, "a client had left \(most) bytes unread (--max-unread-bytes) and was disconnected")
+            }
             session?.leave()
             session = nil
             self.connections[ObjectIdentifier(connection)] = nil
@@ -94,11 +98,18 @@ final class Server {
 
     private func listen(_ path: String) {
         do throws(UnixListener.Unusable) {
-            listener = try UnixListener(path) { self.serve($0) }
+            listener = try UnixListener(path) { self.welcome($0) }
             log.write(.info, "listens on \(path)")
         } catch {
             fail(error.message)
         }
+    }
+
+    /// Who comes when there is no room is told so, and not kept.
+    private func welcome(_ socket: Descriptor) {
+        guard connections.count >= options.limits.connections else { return serve(socket) }
+        log.write(.info, "turned a client away: --max-connections is \(options.limits.connections)")
+        _ = Service.noRoomLine(options.limits).withUnsafeBytes { socket.write($0) }
     }
 
     private func fail(_ message: String) -> Never {

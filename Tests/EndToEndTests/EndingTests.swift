@@ -100,4 +100,38 @@ import Testing
             #expect(try service.waitForExit() == 0)
         }
     }
+
+    @Test func `Nobody reads its log: it serves on, and tells later what was lost`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--max-connections", "1"])
+            let client = try place.connect()
+            #expect(try client.call("service/ping") == "pong")
+            service.narrowLog(to: 4096)
+            // Each of them is worth a line: more than the pipe holds.
+            for _ in 1...60 { try turnAway() }
+            #expect(try client.call("service/ping") == "pong")
+            try service.waitForLog("turned a client away")
+            try turnAway()
+            try service.waitForLog("lines lost before this one")
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A log that nobody reads does not keep it from ending`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--max-connections", "1"])
+            let client = try place.connect()
+            #expect(try client.call("service/ping") == "pong")
+            service.narrowLog(to: 4096)
+            for _ in 1...60 { try turnAway() }
+            client.wire.send(#"{"jsonrpc":"2.0","method":"exit"}"#)
+            try client.waitForEnd()
+            #expect(try service.waitForExit() == 1)
+        }
+    }
+
+    private func turnAway() throws {
+        try place.connect().waitForEnd()
+    }
 }

@@ -12,7 +12,7 @@ import Testing
 
     @Test func `Any number of requests may wait for answers that stand behind them`() async throws {
         let (connection, _) = try desk.connect(wire)
-        let count = Gate.requests * 3
+        let count = ConnectionLimits().requests * 3
         let all = (1...count).map { inquire($0) } + (1...count).map { reply("\($0)", "\($0)") }
         async let sent = wire.send(all.joined(separator: "\n") + "\n")
         let lines = await wire.lines(count * 2)
@@ -25,16 +25,16 @@ import Testing
 
     @Test func `A request that has its answer takes its place back`() async throws {
         let (connection, _) = try desk.connect(wire)
-        for number in 1...Gate.requests { await wire.sendLine(inquire(number, stay: true)) }
-        _ = await wire.lines(Gate.requests)
+        for number in 1...ConnectionLimits().requests { await wire.sendLine(inquire(number, stay: true)) }
+        _ = await wire.lines(ConnectionLimits().requests)
         #expect(connection.gate.isOpen())
-        for number in 1...Gate.requests { await wire.sendLine(reply("\(number)", "\(number)")) }
-        for _ in 1...Gate.requests { _ = await desk.started.next() }
+        for number in 1...ConnectionLimits().requests { await wire.sendLine(reply("\(number)", "\(number)")) }
+        for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
         #expect(!connection.gate.isOpen())
         await wire.sendLine(echo("0"))
         await turns(5)
         desk.opened.wakeAll()
-        #expect(await Set(wire.lines(Gate.requests + 1)).contains(reply("0")))
+        #expect(await Set(wire.lines(ConnectionLimits().requests + 1)).contains(reply("0")))
         await turns(2)
         #expect(connection.gate == Gate(), "all have left")
         connection.close()
@@ -44,23 +44,23 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         let shared = desk.asking()
         #expect(await wire.line() == question(1))
-        for number in 1...Gate.requests {
+        for number in 1...ConnectionLimits().requests {
             await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(number),"method":"share"}"#)
         }
-        for _ in 1...Gate.requests { _ = await desk.started.next() }
-        #expect(connection.gate == Gate())
+        for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
+        #expect(connection.gate.isOpen())
         await wire.sendLine(reply("1", "5"))
         #expect(await shared.value == "5")
         desk.opened.wakeAll()
-        #expect(await wire.lines(Gate.requests).count == Gate.requests)
+        #expect(await wire.lines(ConnectionLimits().requests).count == ConnectionLimits().requests)
         connection.close()
     }
 
     @Test func `An answer passes requests that hold the gate for whatever reason`() async throws {
         let (connection, _) = try desk.connect(wire)
-        let flood = (1...Gate.requests).map { wait("\($0)") + "\n" }.joined()
+        let flood = (1...ConnectionLimits().requests).map { wait("\($0)") + "\n" }.joined()
         await wire.send(flood)
-        for _ in 1...Gate.requests { _ = await desk.started.next() }
+        for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
         await wire.sendLine(wait("0"))
         await turns(5)
         #expect(desk.started.waiting.isEmpty)
@@ -75,7 +75,7 @@ import Testing
         desk.opened.wakeAll()
         #expect(await desk.started.next() == "-1")
         desk.opened.wakeAll()
-        #expect(await wire.lines(Gate.requests + 2).count == Gate.requests + 2)
+        #expect(await wire.lines(ConnectionLimits().requests + 2).count == ConnectionLimits().requests + 2)
         connection.close()
     }
 
@@ -84,7 +84,7 @@ import Testing
         let (connection, _) = try desk.connect(wire, clock: clock)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
-        let count = Gate.requests * 2
+        let count = ConnectionLimits().requests * 2
         async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + reply("1") + "\n")
         for _ in 1...count { _ = await desk.started.next() }
         await turns(5)

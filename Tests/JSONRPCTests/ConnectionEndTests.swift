@@ -91,7 +91,7 @@ import Testing
         let ended = Mail<Void>()
         let enough = Waiters()
         let connection = Connection(
-            input: input, output: try #require(wire.takeServer()), table: Desk.methods, maxMessageBytes: 1000,
+            input: input, output: try #require(wire.takeServer()), table: Desk.methods, limits: .init(),
             linger: { _ in do { try await enough.wait() } catch {} }, ended: { _ in ended.deliver(()) })
         connection.serve(desk)
         let message = echo("1") + "\n"

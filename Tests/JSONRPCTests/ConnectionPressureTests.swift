@@ -11,14 +11,14 @@ import Testing
     @Test func `A flood of slow requests stays behind the gate`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire)
-        let count = Gate.requests * 2
+        let count = ConnectionLimits().requests * 2
         let flood = (0..<count).map { wait("\($0)") + "\n" }.joined()
         async let sent = wire.send(flood)
-        for number in 0..<Gate.requests { #expect(await desk.started.next() == "\(number)") }
+        for number in 0..<ConnectionLimits().requests { #expect(await desk.started.next() == "\(number)") }
         await turns(5)
-        #expect(desk.running == Gate.requests && desk.started.waiting.isEmpty)
+        #expect(desk.running == ConnectionLimits().requests && desk.started.waiting.isEmpty)
         async let answers = wire.lines(count)
-        var started = Gate.requests
+        var started = ConnectionLimits().requests
         desk.opened.wakeAll()
         while started < count {
             _ = await desk.started.next()
@@ -29,7 +29,7 @@ import Testing
         await turns(2)
         desk.opened.wakeAll()
         #expect(await answers.count == count)
-        #expect(desk.mostRunning <= Gate.requests)
+        #expect(desk.mostRunning <= ConnectionLimits().requests)
         _ = await sent
         connection.close()
     }
@@ -37,7 +37,7 @@ import Testing
     @Test func `One who only waits for others does not hold the gate`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire)
-        let count = Gate.requests * 2
+        let count = ConnectionLimits().requests * 2
         async let sent = wire.send((0..<count).map { wait("\($0)", aside: true) + "\n" }.joined())
         for _ in 0..<count { _ = await desk.started.next() }
         _ = await sent
@@ -50,8 +50,9 @@ import Testing
 
     @Test func `Large messages fill the gate by their bytes`() async throws {
         let wire = Wire()
-        let (connection, _) = try desk.connect(wire, maxMessageBytes: Gate.bytes * 2)
-        let padding = String(repeating: " ", count: Gate.bytes)
+        let (connection, _) = try desk.connect(
+            wire, limits: .with { $0.messageBytes = ConnectionLimits().requestBytes * 2 })
+        let padding = String(repeating: " ", count: ConnectionLimits().requestBytes)
         await wire.sendLine(wait("1") + padding)
         _ = await desk.started.next()
         async let sent: Void = wire.sendLine(wait("2"))
@@ -120,7 +121,7 @@ import Testing
 
     @Test func `One who reads no answers is not read from for ever`() async throws {
         let wire = Wire(isNarrow: true)
-        let (connection, ended) = try desk.connect(wire, maxMessageBytes: 4 << 20)
+        let (connection, ended) = try desk.connect(wire, limits: .with { $0.messageBytes = 4 << 20 })
         let big = echo("1", "\"" + String(repeating: "x", count: 1 << 20) + "\"") + "\n"
         let sender = Task { @Loop in
             var sent = 0

@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test func `What is too long or broken is skipped`() async throws {
-        let (connection, _) = try desk.connect(wire, maxMessageBytes: 200)
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.messageBytes = 200 })
         for length in [201, 10_000, 300_000] {
             await wire.sendLine("{" + String(repeating: "x", count: length))
             #expect(try complaint(await wire.line()) == "null -32600")

@@ -23,13 +23,13 @@ import Testing
 
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
-        _ wire: Wire, maxMessageBytes: Int = 1 << 20, linger: Connection<Desk>.Linger? = nil,
+        _ wire: Wire, limits: ConnectionLimits = .init(), linger: Connection<Desk>.Linger? = nil,
         clock: any Clock<Duration> = ManualClock()
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
         let socket = try #require(wire.takeServer())
         let ended = Mail<Void>()
         let connection = Connection(
-            input: socket, output: socket, table: Self.methods, maxMessageBytes: maxMessageBytes,
+            input: socket, output: socket, table: Self.methods, limits: limits,
             linger: linger, clock: clock
         ) { _ in ended.deliver(()) }
         peer = connection
@@ -65,7 +65,10 @@ struct Wait: RPCMethod {
         desk.running += 1
         desk.mostRunning = max(desk.running, desk.mostRunning)
         defer { desk.running -= 1 }
-        if aside { request.stepAside() }
+        if aside {
+            if !request.mayStepAside() { throw RPCError.invalidRequest("No seat.") }
+            request.stepAside()
+        }
         desk.started.deliver(name)
         do { try await desk.opened.wait() } catch {
             desk.cancelled.deliver(name)
@@ -116,4 +119,12 @@ func complaint(_ line: String?) throws -> String {
     let message = try parse(line)
     let id = message["id"].map { String(decoding: written($0), as: UTF8.self) }
     return "\(id ?? "?") \(message["error"]?["code"]?.number?.literal ?? "?")"
+}
+
+extension ConnectionLimits {
+    static func with(_ change: (inout ConnectionLimits) -> Void) -> ConnectionLimits {
+        var limits = ConnectionLimits()
+        change(&limits)
+        return limits
+    }
 }

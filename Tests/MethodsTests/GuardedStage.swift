@@ -28,7 +28,7 @@ extension ScriptedBackend {
     private let own: (any TokenSource)?
     private let engine: String
     private lazy var service = Service(
-        .init(engine: engine, defaultBucket: "b", maxMessageBytes: 1 << 20, processID: 1),
+        .init(engine: engine, defaultBucket: "b", limits: Limits(), processID: 1),
         transfers: Transfers(backend: backend), tokens: own
     ) { _ in }
 
@@ -42,7 +42,7 @@ extension ScriptedBackend {
     func serve(_ socket: Descriptor, clock: any Clock<Duration> = ContinuousClock()) -> Connection<Session> {
         var session: Session?
         let connection = Connection<Session>(
-            input: socket, output: socket, table: allMethods, maxMessageBytes: 1 << 20, clock: clock
+            input: socket, output: socket, table: allMethods, limits: ConnectionLimits(), clock: clock
         ) { [weak self] connection in
             session?.leave()
             session = nil

@@ -145,13 +145,15 @@ private final class ServiceScene: Sendable {
     let hasEnded = DispatchSemaphore(value: 0)
     let status = Mutex<Int32>(-1)
     private let backend: EmbeddedBackend
-    private let maxMessageBytes: Int
+    private let limits: Limits
     @Loop private var service: Service?
     @Loop private var connections: [ObjectIdentifier: Connection<Session>] = [:]
 
     init(_ backend: EmbeddedBackend, _ maxMessageBytes: Int) {
         self.backend = backend
-        self.maxMessageBytes = maxMessageBytes
+        var limits = Limits()
+        limits.connection.messageBytes = maxMessageBytes
+        self.limits = limits
         backend.urlBase = { "http://127.0.0.1:9" }
         // In line before the first connection, as in the program.
         Task { @Loop in try await backend.open() }
@@ -162,7 +164,7 @@ private final class ServiceScene: Sendable {
         self.service = service
         var session: Session?
         let connection = Connection<Session>(
-            input: descriptor, output: descriptor, table: allMethods, maxMessageBytes: maxMessageBytes
+            input: descriptor, output: descriptor, table: allMethods, limits: limits.connection
         ) { [weak self] connection in
             session?.leave()
             session = nil
@@ -176,8 +178,10 @@ private final class ServiceScene: Sendable {
 
     @Loop private func makeService() -> Service {
         let configuration = Service.Configuration(
-            engine: "embedded", defaultBucket: "default-bucket", maxMessageBytes: maxMessageBytes, processID: getpid())
-        return Service(configuration, transfers: Transfers(backend: backend)) { [weak self] in self?.end($0) }
+            engine: "embedded", defaultBucket: "default-bucket", limits: limits, processID: getpid())
+        return Service(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) { [weak self] in
+            self?.end($0)
+        }
     }
 
     @Loop func rest() async throws { try await service?.transfers.suspend() }

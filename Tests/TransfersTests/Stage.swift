@@ -13,9 +13,9 @@ import Transfers
     let clock = ManualClock()
     let transfers: Transfers
 
-    init(_ backend: ScriptedBackend = ScriptedBackend()) {
+    init(_ backend: ScriptedBackend = ScriptedBackend(), limits: TransferLimits = .init()) {
         self.backend = backend
-        transfers = Transfers(backend: backend, clock: clock) { [clock] in
+        transfers = Transfers(backend: backend, limits: limits, clock: clock) { [clock] in
             Stage.start.advanced(by: clock.sinceStart)
         }
     }

@@ -30,7 +30,7 @@ import Transfers
     @Test func `All unfinished tasks are kept, and the newest thousand finished ones`() async throws {
         let unfinished = try await stage.upload(1)
         var ids: [String] = []
-        for _ in 0..<Transfers.finishedTasksKept + 5 {
+        for _ in 0..<TransferLimits().finishedTasks + 5 {
             let (task, session) = try await stage.upload(1)
             task.start()
             _ = await session.nextStep()
@@ -39,7 +39,7 @@ import Transfers
             ids.append(task.id)
         }
         #expect(Set(ids).count == ids.count)
-        #expect(stage.transfers.uploads.all.map(\.id) == [unfinished.0.id] + ids.suffix(Transfers.finishedTasksKept))
+        #expect(stage.transfers.uploads.all.map(\.id) == [unfinished.0.id] + ids.suffix(TransferLimits().finishedTasks))
         for id in [ids[0], ids[4], "", "no such task"] {
             let error = #expect(throws: StorageError.self) { try stage.transfers.uploads.task(id) }
             #expect(error?.code == .invalidArgument && error?.message.contains("\"\(id)\"") == true)

@@ -19,6 +19,7 @@ struct List: RPCMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
+        try await request.roomToAnswer()
         return try await session.transfers.list(
             reference, maxResults: maxResults, pageToken: pageToken, tokens: session.tokens
         ).json

@@ -13,6 +13,7 @@ struct ListAll: RPCMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
+        try await request.roomToAnswer()
         return try await session.transfers.listAll(reference, tokens: session.tokens).json
     }
 }

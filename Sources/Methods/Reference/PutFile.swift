@@ -17,9 +17,10 @@ struct PutFile: RPCMethod {
     func run(in request: Request<Session>) async throws -> Started<UploadCourse> {
         try put.check()
         let session = request.context
-        let task = try await session.transfers.upload(
-            file: file, to: put.reference, put.metadata, tokens: session.tokens)
-        return try await put.start.start(task, in: request)
+        return try await put.start.start(in: request) {
+            try await session.transfers.upload(
+                file: file, to: put.reference, put.metadata, tokens: session.tokens)
+        }
     }
 
     func didReply(_ started: Started<UploadCourse>, in session: Session) { started.didReply(in: session) }

@@ -18,8 +18,9 @@ struct WriteToFile: RPCMethod {
 
     func run(in request: Request<Session>) async throws -> Started<DownloadCourse> {
         let session = request.context
-        let task = try await session.transfers.download(reference, to: file, tokens: session.tokens)
-        return try await start.start(task, in: request)
+        return try await start.start(in: request) {
+            try await session.transfers.download(reference, to: file, tokens: session.tokens)
+        }
     }
 
     func didReply(_ started: Started<DownloadCourse>, in session: Session) { started.didReply(in: session) }

@@ -27,7 +27,7 @@ struct Initialize: PromptMethod {
             "defaultBucket": .string(configuration.defaultBucket),
             "methods": .array(allMethods.names.map(JSON.string)),
             "notifications": .array(allNotifications.map(JSON.string)),
-            "limits": ["maxMessageBytes": JSON(Int64(configuration.maxMessageBytes))],
+            "limits": configuration.limits.json,
         ]
     }
 }

@@ -22,7 +22,8 @@ struct Observe<Course: TransferCourse>: RPCMethod {
     }
 
     func run(in request: Request<Session>) async throws -> Registered {
-        Registered(task: try await request.task(task), handle: request.context.transfers.newHandle())
+        let task: TransferTask<Course> = try await request.task(task)
+        return Registered(task: task, handle: try request.context.listener.newHandles(1)[0])
     }
 
     func didReply(_ registered: Registered, in session: Session) {

@@ -15,11 +15,20 @@ struct StartOptions: Sendable {
     }
 
     /// The task starts after the reply, so that nobody hears of it before; one who waits for its end hears of it at once.
+    /// It is made only where there is room for its observers, and for the wait.
     @Loop func start<Course>(
-        _ task: TransferTask<Course>, in request: Request<Session>
+        in request: Request<Session>, _ make: @Loop () async throws -> TransferTask<Course>
     ) async throws -> Started<Course> {
         let session = request.context
-        let observers = observe.map { ($0, session.transfers.newHandle()) }
+        if wait { try request.checkWait() }
+        let observers = Array(zip(observe, try session.listener.newHandles(observe.count)))
+        let task: TransferTask<Course>
+        do {
+            task = try await make()
+        } catch {
+            for (_, handle) in observers { session.listener.drop(handle) }
+            throw error
+        }
         let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
         guard wait else { return started }
         started.didReply(in: session)
@@ -46,5 +55,14 @@ struct Started<Course: TaskCourse>: JSONConvertible {
         let handles = observers.map { JSON.Member(key: $0.rawValue, value: .string($1)) }
         members.append(.init(key: "observers", value: .object(handles)))
         return .object(members)
+    }
+}
+
+extension Request<Session> {
+    /// Throws where too many requests of the connection wait for tasks already.
+    func checkWait() throws(StorageError) {
+        if mayStepAside() { return }
+        let most = context.service.configuration.limits.connection.waitingRequests
+        throw .noRoom(for: "requests of this connection that wait for tasks", "--max-waiting-requests", is: most)
     }
 }

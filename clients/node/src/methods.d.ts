@@ -307,6 +307,30 @@ export interface Methods {
       limits: {
         /** The longest message taken, in bytes. */
         maxMessageBytes: number;
+        /** Arrays and objects inside each other in one message. */
+        maxNesting: number;
+        /** Messages in one batch. */
+        maxBatchMessages: number;
+        /** Requests of one connection that are answered at the same time. */
+        maxRequests: number;
+        /** The same, in bytes. */
+        maxRequestBytes: number;
+        /** Requests of one connection that wait for tasks. */
+        maxWaitingRequests: number;
+        /** What one client may leave unread, in bytes. */
+        maxUnreadBytes: number;
+        /** Connections at the same time. */
+        maxConnections: number;
+        /** Tasks that have not ended. */
+        maxTasks: number;
+        /** Tasks of each kind that are still known after their end. */
+        maxFinishedTasks: number;
+        /** Observers of all connections. */
+        maxObservers: number;
+        /** Observers of one connection. */
+        maxConnectionObservers: number;
+        /** What `reference/listAll` answers at most. */
+        maxListResults: number;
       };
     };
   };

@@ -69,9 +69,10 @@ class ProjectNotFound(StorageError):
 
 
 class QuotaExceeded(StorageError):
-    """There is no room left, on the disk or in the project.
+    """There is no room left: on the disk, in the project, or within one of the service's bounds, which the message
+    names.
 
-    Make room, then upload again.
+    Make room, then try again; or raise the bound.
     """
 
     code = -13013

@@ -1,0 +1,23 @@
+/// How much one connection may ask of the service.
+public struct ConnectionLimits: Equatable, Sendable {
+    /// In bytes; a longer message is an error, and skipped.
+    public var messageBytes = 64 << 20
+    /// Arrays and objects inside each other.
+    public var nesting = 512
+    /// Messages in one batch: they are begun together, past the gate.
+    public var batchMessages = 4096
+    /// Requests that are being answered. Beyond it nothing more is read: the pipe fills and the peer feels it.
+    public var requests = 1024
+    /// The same in bytes of messages.
+    public var requestBytes = 64 << 20
+    /// Requests that only wait for others.
+    public var waitingRequests = 10_000
+    /// In bytes: a peer that has left as much unread is disconnected when there is news for it. At half of it nothing
+    /// more is read from the peer, so that answers alone never lead to that.
+    public var unreadBytes = 128 << 20
+
+    public init() {}
+
+    /// In bytes of answers.
+    var crowded: Int { unreadBytes / 2 }
+}

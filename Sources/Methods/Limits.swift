@@ -1,0 +1,61 @@
+import JSONRPC
+import JSONText
+import Storage
+import Transfers
+
+/// All that bounds what clients may ask of the service.
+public struct Limits: Equatable, Sendable {
+    public var connection = ConnectionLimits()
+    public var transfers = TransferLimits()
+    /// At the same time.
+    public var connections = 1024
+
+    public init() {}
+}
+
+/// One of the limits, as clients and the command line know it.
+public struct Bound: Sendable {
+    /// Such as `maxMessageBytes`.
+    public let name: String
+    public let value: any WritableKeyPath<Limits, Int> & Sendable
+    public let range: ClosedRange<Int>
+
+    /// `--max-message-bytes`.
+    public var flag: String {
+        "--" + name.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
+    }
+
+    public static let all: [Bound] = [
+        Bound("maxMessageBytes", \.connection.messageBytes, 1024...(1 << 40)),
+        Bound("maxNesting", \.connection.nesting, 16...512),
+        Bound("maxBatchMessages", \.connection.batchMessages),
+        Bound("maxRequests", \.connection.requests),
+        Bound("maxRequestBytes", \.connection.requestBytes, 1024...(1 << 40)),
+        Bound("maxWaitingRequests", \.connection.waitingRequests),
+        Bound("maxUnreadBytes", \.connection.unreadBytes, 1024...(1 << 40)),
+        Bound("maxConnections", \.connections),
+        Bound("maxTasks", \.transfers.tasks),
+        Bound("maxFinishedTasks", \.transfers.finishedTasks),
+        Bound("maxObservers", \.transfers.observers),
+        Bound("maxConnectionObservers", \.transfers.connectionObservers),
+        Bound("maxListResults", \.transfers.listResults),
+    ]
+
+    private init(
+        _ name: String, _ value: any WritableKeyPath<Limits, Int> & Sendable, _ range: ClosedRange<Int> = 1...10_000_000
+    ) {
+        (self.name, self.value, self.range) = (name, value, range)
+    }
+}
+
+extension Limits {
+    var json: JSON { .object(Bound.all.map { .init(key: $0.name, value: JSON(Int64(self[keyPath: $0.value]))) }) }
+}
+
+extension Service {
+    /// What a peer hears for which there is no room, before it is gone.
+    public nonisolated static func noRoomLine(_ limits: Limits) -> [UInt8] {
+        let error = StorageError.noRoom(for: "connections", "--max-connections", is: limits.connections).rpcError.json
+        return Array((["jsonrpc": "2.0", "id": nil, "error": error] as JSON).text.utf8) + [UInt8(ascii: "\n")]
+    }
+}

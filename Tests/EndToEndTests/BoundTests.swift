@@ -1,0 +1,104 @@
+import Glibc
+import JSONText
+import Methods
+import TestSupport
+import Testing
+
+/// The bounds of the whole service, as the command line sets them.
+@Suite(.timeLimit(.minutes(5))) struct BoundTests {
+    private let place = Place()
+
+    private func isNoRoom(_ error: JSON?, _ flag: String) -> Bool {
+        error?["code"]?.number?.int64 == -13013 && error?["message"]?.string?.contains(flag) == true
+            && error?["data"]?["name"] == "quotaExceeded" && error?["data"]?["retryable"] == true
+    }
+
+    @Test func `Each bound has a flag, stands in the help, and is told to clients`() async throws {
+        let help = await Command(ServiceProcess.program, ["--help"]).run().text
+        let flags = Bound.all.flatMap { [$0.flag, "\($0.range.upperBound)"] }
+        for bound in Bound.all {
+            #expect(help.contains("\(bound.flag) \(Limits()[keyPath: bound.value])"))
+            let low = await Command(ServiceProcess.program, [bound.flag, "\(bound.range.lowerBound - 1)"]).run()
+            #expect(low.status == 64)
+        }
+        try await onThread {
+            let (service, client) = try place.service(flags)
+            let limits = try client.call("initialize")["limits"]
+            for bound in Bound.all {
+                #expect(limits?[bound.name]?.number?.int64 == Int64(bound.range.upperBound))
+            }
+            client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Who comes when there is no room is told so; who leaves makes room`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--max-connections", "2"])
+            let first = try place.connect()
+            try {
+                let second = try place.connect()
+                for client in [first, second] { #expect(try client.call("service/ping") == "pong") }
+                let third = try place.connect()
+                third.say("service/ping")
+                let refusal = try #require(try third.wire.next())
+                #expect(refusal["id"] == .null && isNoRoom(refusal["error"], "--max-connections"))
+                try third.waitForEnd()
+                #expect(try second.call("service/ping") == "pong")
+            }()
+            while try first.call("service/status")["connections"] != 1 {}
+            #expect(try place.connect().call("service/ping") == "pong")
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `What cannot be kept or observed or waited for makes no task`() async throws {
+        try await onThread {
+            let flags = ["--max-tasks", "2", "--max-connection-observers", "2", "--max-waiting-requests", "1"]
+            let (service, client) = try place.service(Place.unreachable + flags)
+            func put(_ more: String) -> String { #"{"reference":"gs://b/a","text":"x"\#(more)}"# }
+            let task = try client.begin("reference/putData", put(#","observe":["success"]"#))
+            client.say("uploadTask/wait", #"{"task":"\#(task)"}"#)
+            #expect(isNoRoom(try client.refusal("uploadTask/wait", #"{"task":"\#(task)"}"#), "--max-waiting-requests"))
+            #expect(isNoRoom(try client.refusal("reference/putData", put(#","wait":true"#)), "--max-waiting-requests"))
+            #expect(
+                isNoRoom(
+                    try client.refusal("reference/putData", put(#","observe":["pause","resume"]"#)),
+                    "--max-connection-observers"))
+            func observe() -> String { #"{"task":"\#(task)","status":"pause"}"# }
+            let handle = try #require(try client.call("uploadTask/observe", observe())["handle"]?.text)
+            #expect(isNoRoom(try client.refusal("uploadTask/observe", observe()), "--max-connection-observers"))
+            try client.call("uploadTask/removeObserver", #"{"handle":\#(handle)}"#)
+            try client.call("uploadTask/observe", observe())
+            #expect(try client.call("uploadTask/list")["tasks"]?.array?.count == 1, "nothing was begun")
+            try client.call("reference/putData", put(""))
+            #expect(isNoRoom(try client.refusal("reference/putData", put("")), "--max-tasks"))
+            #expect(
+                isNoRoom(
+                    try client.refusal("reference/writeToFile", #"{"reference":"gs://b/a","file":"/f"}"#), "--max-tasks"
+                ))
+            try client.call("uploadTask/cancel", #"{"task":"\#(task)"}"#)
+            try client.call("reference/putData", put(#","observe":["pause","resume"]"#))
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Who reads nothing is disconnected, and the others hear nothing of it`() async throws {
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable + ["--max-unread-bytes", "100000"])
+            let (stalled, other) = (try place.connect(), try place.connect())
+            let task = try other.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            for _ in 1...100 { try stalled.call("uploadTask/observe", #"{"task":"\#(task)","status":"pause"}"#) }
+            while try other.call("service/status")["connections"] == 2 {
+                try other.call("uploadTask/pause", #"{"task":"\#(task)"}"#)
+                try other.call("uploadTask/resume", #"{"task":"\#(task)"}"#)
+            }
+            try service.waitForLog("left 100000 bytes unread (--max-unread-bytes) and was disconnected")
+            try stalled.waitForEnd()
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+}

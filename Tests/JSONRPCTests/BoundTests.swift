@@ -1,0 +1,154 @@
+import EventLoop
+import JSONText
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+/// What one connection may ask for: at the bound, beyond it, and afterwards.
+@Loop @Suite(.timeLimit(.minutes(10))) struct BoundTests {
+    let desk = Desk()
+
+    @Test func `A message is nested as deeply as allowed, and no deeper`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.nesting = 16 })
+        func nested(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
+        }
+        await wire.sendLine(echo("1", nested(14)))
+        #expect(await wire.line() == reply("1", nested(14)))
+        await wire.sendLine(echo("2", nested(15)))
+        let refusal = try #require(await wire.line())
+        #expect(try complaint(refusal) == "null -32700" && refusal.contains("nested more than 16 levels deep"))
+        await wire.sendLine(echo("3"))
+        #expect(await wire.line() == reply("3"))
+        connection.close()
+    }
+
+    @Test func `A batch has as many messages as allowed, and no more`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.batchMessages = 3 })
+        await wire.sendLine("[\(echo("1")),\(echo("2")),\(echo("3"))]")
+        #expect(await wire.line()?.contains("result") == true)
+        await wire.sendLine("[\(echo("1")),\(echo("2")),\(echo("3")),\(echo("4"))]")
+        let refusal = try #require(await wire.line())
+        #expect(try complaint(refusal) == "null -32600" && refusal.contains("at most 3 messages, this one 4"))
+        await wire.sendLine(echo("5"))
+        #expect(await wire.line() == reply("5"))
+        connection.close()
+    }
+
+    @Test func `A batch takes no more members when its answers are long already`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 2000 })
+        let long = "\"" + String(repeating: "x", count: 600) + "\""
+        let calls = (1...4).map { echo("\($0)", long) }
+        await wire.sendLine("[\(calls.joined(separator: ","))]")
+        let answers = try parse(try #require(await wire.line())).array ?? []
+        #expect(answers.count == 4 && answers.count { $0["result"] != nil } == 2)
+        #expect(answers.suffix(2).allSatisfy { $0["error"]?["code"]?.number?.int64 == -32600 })
+        await wire.sendLine(echo("5"))
+        #expect(await wire.line() == reply("5"))
+        connection.close()
+    }
+
+    @Test func `As many requests wait aside as allowed; a seat that is left can be taken again`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.waitingRequests = 2 })
+        for id in ["1", "2"] {
+            await wire.sendLine(wait(id, aside: true))
+            #expect(await desk.started.next() == id)
+        }
+        await wire.sendLine(wait("3", aside: true))
+        #expect(try complaint(await wire.line()) == "3 -32600")
+        await wire.sendLine(echo("4"))
+        #expect(await wire.line() == reply("4"))
+        desk.opened.wakeAll()
+        #expect(await Set(wire.lines(2)) == [reply("1", #""1""#), reply("2", #""2""#)])
+        await wire.sendLine(wait("5", aside: true))
+        #expect(await desk.started.next() == "5")
+        #expect(connection.seatsTaken == 1)
+        connection.close()
+    }
+
+    @Test func `Those who wait for answers of the peer are not without number either`() async throws {
+        let wire = Wire()
+        let clock = ManualClock()
+        let limits = ConnectionLimits.with { ($0.requests, $0.waitingRequests) = (1, 2) }
+        let (connection, _) = try desk.connect(wire, limits: limits, clock: clock)
+        await wire.send((1...5).map { inquire($0) + "\n" }.joined())
+        #expect(await wire.lines(4) == (1...4).map(question))
+        await turns(5)
+        #expect(connection.underWay.count == 4)
+        for _ in 1...4 { #expect(await clock.nextSleep() == Desk.patience) }
+        clock.advance(by: Desk.patience)
+        #expect(await wire.lines(5).last == question(5))
+        connection.close()
+    }
+
+    @Test func `Who lends a place keeps its bytes`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.requestBytes = 4000 })
+        let padding = String(repeating: " ", count: 3000)
+        for id in 1...3 { await wire.sendLine(inquire(id) + padding) }
+        #expect(await wire.lines(3) == (1...3).map(question))
+        await wire.sendLine(inquire(4))
+        await turns(5)
+        #expect(connection.underWay.count == 3, "twice the bytes are under way while an answer is outstanding")
+        connection.close()
+    }
+
+    @Test func `A peer that leaves too much unread is disconnected when there is news`() async throws {
+        let (wire, other) = (Wire(isNarrow: true), Wire())
+        let limits = ConnectionLimits.with { $0.unreadBytes = 100_000 }
+        let bystander = Desk()
+        let (healthy, _) = try bystander.connect(other, limits: limits)
+        let (connection, ended) = try desk.connect(wire, limits: limits)
+        while connection.outbox.unsent < limits.unreadBytes {
+            desk.tell(1)
+            await turns(1)
+        }
+        #expect(ended.waiting.isEmpty && !connection.isOverrun, "the bound may be reached")
+        desk.show(2)
+        await turns(1)
+        #expect(ended.waiting.isEmpty, "progress costs nothing")
+        desk.tell(3)
+        await ended.next()
+        #expect(connection.isOverrun && connection.stream == nil)
+        await other.sendLine(echo("1"))
+        #expect(await other.line() == reply("1"))
+        while await wire.line() != nil {}
+        healthy.close()
+    }
+
+    @Test func `A peer that reads at last has all its room again`() async throws {
+        let wire = Wire(isNarrow: true)
+        let limits = ConnectionLimits.with { $0.unreadBytes = 100_000 }
+        let (connection, _) = try desk.connect(wire, limits: limits)
+        for _ in 1...3 {
+            var told = 0
+            while connection.outbox.unsent < limits.unreadBytes {
+                desk.tell(1)
+                told += 1
+                await turns(1)
+            }
+            #expect(await wire.lines(told).count == told)
+            while connection.outbox.isBlocked { await turns(1) }
+        }
+        #expect(!connection.isOverrun && connection.outbox.unsent == 0)
+        connection.close()
+    }
+
+    @Test func `Ten thousand requests are all answered to one who reads afterwards`() async throws {
+        let wire = Wire(isNarrow: true)
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 50_000 })
+        async let sent = wire.send((1...10_000).map { echo("\($0)") + "\n" }.joined())
+        while connection.outbox.unsent < 25_000 { await turns(1) }
+        await turns(10)
+        #expect(connection.outbox.unsent < 150_000, "its requests are not read meanwhile")
+        #expect(await wire.lines(10_000) == (1...10_000).map { reply("\($0)") })
+        _ = await sent
+        #expect(!connection.isOverrun)
+        connection.close()
+    }
+}

@@ -1,0 +1,128 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+
+@testable import Transfers
+
+/// What all clients together may have the service keep: at the bound, beyond it, and afterwards.
+@Loop @Suite(.timeLimit(.minutes(10))) struct BoundTests {
+    private func stage(_ backend: ScriptedBackend = ScriptedBackend(), _ change: (inout TransferLimits) -> Void)
+        -> Stage
+    {
+        var limits = TransferLimits()
+        change(&limits)
+        return Stage(backend, limits: limits)
+    }
+
+    private func refusal(_ work: () async throws -> Void, _ bound: String) async -> Bool {
+        let error = await #expect(throws: StorageError.self) { try await work() }
+        return error?.code == .quotaExceeded && error?.retryable == true && error?.message.contains(bound) == true
+    }
+
+    @Test func `There are as many unfinished tasks as allowed, of both kinds together`() async throws {
+        let stage = stage { $0.tasks = 2 }
+        let (task, session) = try await stage.upload(1)
+        _ = try stage.transfers.download(Stage.reference(), to: "/f")
+        let more: [@Loop () async throws -> Void] = [
+            { _ = try await stage.transfers.upload([1], to: Stage.reference(), .init()) },
+            { _ = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()) },
+            { _ = try stage.transfers.download(Stage.reference(), to: "/f") },
+        ]
+        for work in more { #expect(await refusal(work, "--max-tasks")) }
+        #expect(stage.transfers.uploads.all.count == 1 && stage.transfers.downloads.all.count == 1)
+        task.start()
+        _ = await session.nextStep()
+        session.complete()
+        _ = try await task.result()
+        _ = try await stage.upload(1)
+        #expect(await refusal(more[0], "--max-tasks"))
+    }
+
+    @Test func `The newest finished tasks are kept, as many as allowed`() async throws {
+        let stage = stage { $0.finishedTasks = 2 }
+        var ids: [String] = []
+        for _ in 1...4 {
+            let (task, session) = try await stage.upload(1)
+            task.start()
+            _ = await session.nextStep()
+            session.complete()
+            _ = try await task.result()
+            ids.append(task.id)
+        }
+        #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(2))
+    }
+
+    @Test func `A connection has as many observers as allowed`() async throws {
+        let stage = stage { $0.connectionObservers = 3 }
+        let (listener, other) = (stage.listener(), stage.listener())
+        let (task, session) = try await stage.upload(1)
+        let handles = try listener.newHandles(3)
+        #expect(await refusal({ _ = try listener.newHandles(1) }, "--max-connection-observers"))
+        for handle in handles { task.observe(.progress, handle: handle, listener) }
+        #expect(await refusal({ _ = try listener.newHandles(1) }, "--max-connection-observers"))
+        _ = try other.newHandles(3)
+        #expect(listener.removeObserver(handles[0], of: UploadCourse.self))
+        #expect(await refusal({ _ = try listener.newHandles(2) }, "--max-connection-observers"))
+        _ = try listener.newHandles(1)
+        task.start()
+        _ = await session.nextStep()
+        session.complete()
+        _ = try await task.result()
+        _ = try listener.newHandles(2)
+    }
+
+    @Test func `All connections together have as many observers as allowed`() async throws {
+        let stage = stage { $0.observers = 3 }
+        let (one, other) = (stage.listener(), stage.listener())
+        let (task, _) = try await stage.upload(1)
+        let handles = try one.newHandles(2)
+        task.observe(.progress, handle: handles[0], one)
+        _ = try other.newHandles(1)
+        #expect(await refusal({ _ = try other.newHandles(1) }, "--max-observers"))
+        one.leave()
+        _ = try other.newHandles(2)
+        #expect(await refusal({ _ = try other.newHandles(1) }, "--max-observers"))
+        #expect(stage.transfers.audience.count == 3)
+    }
+
+    @Test func `Who observes what has ended takes no room`() async throws {
+        let stage = stage { $0.observers = 1 }
+        let listener = stage.listener()
+        let (task, session) = try await stage.upload(1)
+        task.start()
+        _ = await session.nextStep()
+        session.complete()
+        _ = try await task.result()
+        for _ in 1...2 { task.observe(.success, handle: try listener.newHandles(1)[0], listener) }
+        #expect(stage.transfers.audience.count == 0)
+    }
+
+    @Test func `A list of all is as long as allowed, and no longer`() async throws {
+        let backend = ScriptedBackend(page: { _, _, token, _ throws(StorageError) in
+            let page = token.flatMap(Int.init) ?? 1
+            let items = [try Reference(bucket: "b", path: "i\(page)"), try Reference(bucket: "b", path: "j\(page)")]
+            return Listing(prefixes: [], items: items, pageToken: page < 3 ? "\(page + 1)" : nil)
+        })
+        #expect(try await stage(backend) { $0.listResults = 6 }.transfers.listAll(Stage.reference()).items.count == 6)
+        let error = await #expect(throws: StorageError.self) {
+            try await stage(backend) { $0.listResults = 5 }.transfers.listAll(Stage.reference())
+        }
+        #expect(error?.code == .quotaExceeded && error?.retryable == false && error?.object == "a")
+        #expect(error?.message.contains("--max-list-results") == true)
+    }
+
+    @Test func `An engine that tells new page tokens for ever is given up`() async throws {
+        let backend = ScriptedBackend(page: { _, _, token, _ in
+            Listing(pageToken: "\((token.flatMap(Int.init) ?? 0) + 1)")
+        })
+        let error = await #expect(throws: StorageError.self) {
+            try await stage(backend) { $0.listResults = 5 }.transfers.listAll(Stage.reference())
+        }
+        #expect(error?.code == .quotaExceeded && error?.message.contains("1000 pages") == true)
+    }
+}
+
+extension Stage {
+    fileprivate func listener() -> Listener { Listener(of: transfers.audience) { _, _ in } }
+}
