@@ -23,11 +23,11 @@ import Testing
     @Test func `There are as many unfinished tasks as allowed, of both kinds together`() async throws {
         let stage = stage { $0.tasks = 2 }
         let (task, session) = try await stage.upload(1)
-        _ = try stage.transfers.download(Stage.reference(), to: "/f")
+        _ = try await stage.transfers.download(Stage.reference(), to: "/f")
         let more: [@Loop () async throws -> Void] = [
             { _ = try await stage.transfers.upload([1], to: Stage.reference(), .init()) },
             { _ = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()) },
-            { _ = try stage.transfers.download(Stage.reference(), to: "/f") },
+            { _ = try await stage.transfers.download(Stage.reference(), to: "/f") },
         ]
         for work in more { #expect(await refusal(work, "--max-tasks")) }
         #expect(stage.transfers.uploads.all.count == 1 && stage.transfers.downloads.all.count == 1)
