@@ -1,6 +1,7 @@
 #include "csqlite.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -19,7 +20,6 @@ typedef csqlite_statement statement;
     _(int, changes, (connection *))                                                       \
     _(int64_t, last_insert_rowid, (connection *))                                         \
     _(int, extended_errcode, (connection *))                                              \
-    _(int, system_errno, (connection *))                                                  \
     _(const char *, errmsg, (connection *))                                               \
     _(const char *, errstr, (int))                                                        \
     _(int, prepare_v3, (connection *, const char *, int, unsigned, statement **, const char **)) \
@@ -75,30 +75,44 @@ enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW
 #define STATIC ((void (*)(void *))0)
 #define TRANSIENT ((void (*)(void *))-1)
 
+// SQLite itself forgets why a commit failed.
+static _Thread_local int system_errno;
+static int noting(int code) {
+    system_errno = errno;
+    return code;
+}
+#define NOTING(call) (errno = 0, noting(call))
+
 int csqlite_open(const char *path, connection **out) {
-    const int code = sqlite.open_v2(path, out, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX | OPEN_NOFOLLOW, NULL);
+    const int code =
+        NOTING(sqlite.open_v2(path, out, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX | OPEN_NOFOLLOW, NULL));
     return code != CSQLITE_OK ? code : sqlite.extended_result_codes(*out, 1);
 }
 
 int csqlite_close(connection *c) { return sqlite.close_v2(c); }
 int csqlite_busy_timeout(connection *c, int milliseconds) { return sqlite.busy_timeout(c, milliseconds); }
-int csqlite_exec(connection *c, const char *sql) { return sqlite.exec(c, sql, NULL, NULL, NULL); }
+int csqlite_exec(connection *c, const char *sql) { return NOTING(sqlite.exec(c, sql, NULL, NULL, NULL)); }
 int csqlite_get_autocommit(connection *c) { return sqlite.get_autocommit(c); }
 int csqlite_db_readonly(connection *c) { return sqlite.db_readonly(c, "main"); }
 int csqlite_changes(connection *c) { return sqlite.changes(c); }
 int64_t csqlite_last_insert_rowid(connection *c) { return sqlite.last_insert_rowid(c); }
 
 int csqlite_extended_errcode(connection *c) { return sqlite.extended_errcode(c); }
-int csqlite_system_errno(connection *c) { return sqlite.system_errno(c); }
+int csqlite_system_errno(void) { return system_errno; }
 const char *csqlite_errmsg(connection *c) { return sqlite.errmsg(c); }
 const char *csqlite_errstr(int code) { return sqlite.errstr(code); }
 
 int csqlite_prepare(connection *c, const char *sql, int count, statement **out, const char **tail) {
-    return sqlite.prepare_v3(c, sql, count, PREPARE_PERSISTENT, out, tail);
+    return NOTING(sqlite.prepare_v3(c, sql, count, PREPARE_PERSISTENT, out, tail));
 }
 
-int csqlite_step(statement *s) { return sqlite.step(s); }
-int csqlite_reset(statement *s) { return sqlite.reset(s); }
+int csqlite_step(statement *s) { return NOTING(sqlite.step(s)); }
+int csqlite_reset(statement *s) {
+    // Repeats the failure of the last step, unless it has one of its own.
+    const int earlier = system_errno, code = NOTING(sqlite.reset(s));
+    if (system_errno == 0) system_errno = earlier;
+    return code;
+}
 int csqlite_clear_bindings(statement *s) { return sqlite.clear_bindings(s); }
 int csqlite_finalize(statement *s) { return sqlite.finalize(s); }
 

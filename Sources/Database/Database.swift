@@ -22,10 +22,11 @@ public final class Database {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
         }
         let result = csqlite_open(path, &connection)
+        let reason = csqlite_system_errno()
         do throws(DatabaseError) {
             guard connection != nil else { throw DatabaseError(CSQLITE_NOMEM, "out of memory", path: path) }
             try check(result)
-            try prepareFile(applicationID: applicationID, busyTimeout: busyTimeout)
+            try prepareFile(applicationID: applicationID, busyTimeout: busyTimeout, reason)
         } catch {
             abandon()
             throw error
@@ -85,7 +86,7 @@ public final class Database {
     }
 
     // Nothing is written before it is clear whose file this is.
-    private func prepareFile(applicationID: Int32, busyTimeout: Int32) throws(DatabaseError) {
+    private func prepareFile(applicationID: Int32, busyTimeout: Int32, _ openErrno: Int32) throws(DatabaseError) {
         try check(csqlite_busy_timeout(try opened(), busyTimeout))
         try execute(
             """
@@ -94,7 +95,9 @@ public final class Database {
             """)
         let isNew = try isNew(to: applicationID)
         guard csqlite_db_readonly(try opened()) == 0 else {
-            throw DatabaseError(CSQLITE_READONLY, "the file may not be written", path: path)
+            var error = DatabaseError(CSQLITE_READONLY, "the file may not be written", path: path)
+            error.systemErrno = openErrno
+            throw error
         }
         // Where there can be no write-ahead log, SQLite stays with its slower, equally safe rollback journal.
         try execute(

@@ -33,7 +33,10 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
 
     public var description: String {
         let number = finding == nil ? " (SQLite \(extendedCode))" : ""
-        return "\(path): \(message)\(number)"
+        // Where a file cannot be opened for writing, SQLite tries to read it, and only that one's errno is known.
+        let isKnown = systemErrno != 0 && !(code == CSQLITE_CANTOPEN.code && systemErrno == ENOENT)
+        let cause = isKnown ? ": \(String(cString: strerror(systemErrno)))" : ""
+        return "\(path): \(message)\(cause)\(number)"
     }
 
     /// No room left on the disk, or in the user's quota.
@@ -57,11 +60,14 @@ extension DatabaseError {
     /// What the connection says about its last call, which returned `result`.
     init(result: Int32, connection: OpaquePointer, path: String) {
         let isLast = csqlite_extended_errcode(connection) == result
+        let cause = csqlite_system_errno()
+        // What the disk did not hand out is not known to be damaged.
+        let result = result & 0xFF == CSQLITE_CORRUPT.code && cause == EIO ? CSQLITE_IOERR.code : result
         let text = isLast ? csqlite_errmsg(connection) : csqlite_errstr(result)
         self.init(
             code: result & 0xFF, extendedCode: result,
             message: text.map { String(cString: $0) } ?? "unknown error", path: path,
-            systemErrno: Self.isSystemCall(result) ? csqlite_system_errno(connection) : 0)
+            systemErrno: Self.isSystemCall(result) ? cause : 0)
     }
 
     static func libraryMissing(_ reason: String, path: String) -> Self {
@@ -72,7 +78,7 @@ extension DatabaseError {
         return Self(CSQLITE_ERROR, advice, path: path, finding: .libraryMissing)
     }
 
-    // The connection keeps its errno for longer than the call that it belongs to.
+    // Others may have come after a system call that failed, as many do while all goes well.
     private static func isSystemCall(_ result: Int32) -> Bool {
         [CSQLITE_IOERR, CSQLITE_CANTOPEN, CSQLITE_FULL].contains { $0.code == result & 0xFF }
     }

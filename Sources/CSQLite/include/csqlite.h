@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 // SQLite, as much of it as is used here. The library is looked for when it is first needed, so no
-// headers of it are needed to build. Every function is the sqlite3_ function of the same name.
+// headers of it are needed to build. Functions are the sqlite3_ functions of the same name.
 
 /// Loads the library, once for the process. NULL, or why it cannot be had; nothing else may be called then.
 const char *csqlite_load(void);
@@ -51,7 +51,9 @@ int csqlite_changes(csqlite_connection *);
 int64_t csqlite_last_insert_rowid(csqlite_connection *);
 
 int csqlite_extended_errcode(csqlite_connection *);
-int csqlite_system_errno(csqlite_connection *);
+/// The errno that the last open, exec, prepare, step or reset of this thread has left; 0 if none of its system calls
+/// failed. Some may fail though all went well.
+int csqlite_system_errno(void);
 const char *csqlite_errmsg(csqlite_connection *);
 const char *csqlite_errstr(int code);
 
