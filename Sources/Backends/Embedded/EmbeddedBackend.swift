@@ -116,7 +116,7 @@ public final class EmbeddedBackend: Backend {
     /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.
     func remove(_ file: Int64) {
         files.submit { [root, store] in
-            guard root.removeObject(file) else { return }
+            guard !root.remove([file]).isEmpty else { return }
             Task {
                 do {
                     try await store.write { _ = try $0.run("DELETE FROM files WHERE id = ?", .integer(file)) }

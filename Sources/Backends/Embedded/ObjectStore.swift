@@ -65,10 +65,10 @@ final class ObjectStore: Sendable {
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             """
         ) { leftovers.append(try $0.integer(0)) }
-        for file in leftovers { _ = root.removeObject(file) }
         if !leftovers.isEmpty {
+            let removed = root.remove(leftovers)
             try database.transaction {
-                for file in leftovers { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+                for file in removed { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
             }
         }
         for task in root.spooledTasks {

@@ -75,14 +75,20 @@ public final class Root: Sendable {
         }
     }
 
-    /// False where it is still there.
-    func removeObject(_ file: Int64) -> Bool { unlinkat(objectFiles.raw, "\(file)", 0) == 0 || errno == ENOENT }
+    /// Returns the files that are gone for good: not even a power failure brings them back.
+    func remove(_ files: [Int64]) -> [Int64] {
+        let removed = files.filter { unlinkat(objectFiles.raw, "\($0)", 0) == 0 || errno == ENOENT }
+        do throws(SystemError) { try syncObjects() } catch { return [] }
+        return removed
+    }
 
     func spooled(_ task: String) -> String { "\(path)/spool/\(task)" }
 
     /// What uploads from messages are kept in; made when it is needed first.
     func openSpool() throws(SystemError) -> OpenFile {
-        guard mkdirat(directory.raw, "spool", 0o700) == 0 || errno == EEXIST else { throw .last }
+        guard mkdirat(directory.raw, "spool", 0o700) == 0 || errno == EEXIST, fsync(directory.raw) == 0 else {
+            throw .last
+        }
         return try OpenFile("spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
     }
 
@@ -168,18 +174,25 @@ extension Root {
     /// Empty: SQLite gives the files beside it the same permissions.
     private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> ino_t {
         do throws(SystemError) {
-            return try OpenFile(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: directory).status().st_ino
+            let made = try OpenFile(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: directory).status().st_ino
+            guard fsync(directory.raw) == 0 else { throw .last }
+            return made
         } catch  where error.code == EEXIST {
             return try directory.status(of: database, AT_SYMLINK_NOFOLLOW).st_ino
         }
     }
 
-    /// Readable by its owner alone, as far as it has to be made.
+    /// Readable by its owner alone and on the disk, as far as it has to be made.
     private static func makeDirectories(_ path: String) throws(SystemError) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw .last }
-        try makeDirectories(String(path[..<slash]))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last }
+        let slash = path.lastIndex(of: "/")
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if mkdir(path, 0o700) != 0 {
+            if errno == EEXIST { return }
+            guard errno == ENOENT, parent != "/", parent != "." else { throw .last }
+            try makeDirectories(parent)
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last }
+        }
+        try OpenFile.syncDirectory(parent)
     }
 }
 

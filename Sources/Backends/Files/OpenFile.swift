@@ -69,6 +69,15 @@ final class OpenFile: Sendable {
     /// Where that is, for people, and for those who need a path without links; nil where it cannot be said.
     var location: String? { destination(ofLink: pathInProc).map { String(decoding: $0, as: UTF8.self) } }
 
+    /// Returns when the names in it are on the disk, or where nobody could do more about it: it may be written but
+    /// not read, or cannot be synced at all.
+    static func syncDirectory(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            let directory = try OpenFile(path, O_RDONLY | O_DIRECTORY)
+            guard fsync(directory.raw) == 0 else { throw .last }
+        } catch  where error.code == EACCES || error.code == EINVAL {}
+    }
+
     func status() throws(SystemError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else { throw .last }
