@@ -69,7 +69,7 @@ extension OpenObject {
         ) { range in
             switch body {
             case .bytes(let bytes): .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
-            case .file(let file):
+            case .file(let file, _):
                 .file(
                     ServedFile(
                         file.raw, of: file, offset: range.lowerBound, count: range.upperBound - range.lowerBound))

@@ -7,7 +7,7 @@ import Storage
 struct OpenObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
-        case file(OpenFile)
+        case file(OpenFile, path: String)
     }
 
     let metadata: ObjectMetadata
@@ -20,7 +20,7 @@ struct OpenObject: Sendable {
         case .bytes(let bytes):
             count = max(0, min(buffer.count, bytes.count - Int(offset)))
             bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0.dropFirst(Int(offset)).prefix(count))) }
-        case .file(let file):
+        case .file(let file, _):
             count = try reading { () throws(SystemError) in try file.read(into: buffer, at: offset) }
         }
         guard count == buffer.count else { throw damaged("they end after \(offset + Int64(count)) bytes") }
@@ -28,7 +28,7 @@ struct OpenObject: Sendable {
 
     /// Says that all bytes from there on will be read in order: the disk reads further ahead then.
     func expectReading(from offset: Int64) {
-        guard case .file(let file) = body else { return }
+        guard case .file(let file, _) = body else { return }
         posix_fadvise(file.raw, off_t(offset), 0, POSIX_FADV_SEQUENTIAL)
     }
 
@@ -37,7 +37,7 @@ struct OpenObject: Sendable {
         let bytes: [UInt8]
         switch body {
         case .bytes(let all): bytes = all
-        case .file(let file): bytes = try readWhole(file)
+        case .file(let file, _): bytes = try readWhole(file)
         }
         guard bytes.count == metadata.size else { throw damaged("there are \(bytes.count) of them") }
         var checksum = Checksum()
@@ -63,7 +63,8 @@ struct OpenObject: Sendable {
         do throws(SystemError) {
             return try body()
         } catch {
-            throw Self.unreadable(metadata.reference, error.reason)
+            guard case .file(_, let path) = self.body else { throw Self.unreadable(metadata.reference, error.reason) }
+            throw Self.unreadable(metadata.reference, "\(path): \(error.reason)")
         }
     }
 
@@ -95,7 +96,7 @@ extension EmbeddedBackend {
             case .bytes(let bytes): return OpenObject(metadata: metadata, body: .bytes(bytes))
             case .file(let id):
                 switch await open(file: id) {
-                case .success(let file): return OpenObject(metadata: metadata, body: .file(file))
+                case .success(let file): return OpenObject(metadata: metadata, body: .file(file, path: root.object(id)))
                 // Overwritten or deleted since the row was read: then the row says so.
                 case .failure(let error) where error.code == ENOENT && missed != metadata.generation:
                     missed = metadata.generation

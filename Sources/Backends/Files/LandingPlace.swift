@@ -88,14 +88,7 @@ struct LandingPlace {
     }
 
     func syncDirectory() throws(StorageError) {
-        try writing { () throws(SystemError) in
-            do throws(SystemError) {
-                let directory = try OpenFile(".", O_RDONLY | O_DIRECTORY, in: opened())
-                guard fsync(directory.raw) == 0 else { throw .last }
-            } catch  where error.code == EACCES || error.code == EINVAL {
-                // It may be written but not read, or cannot be synced at all: then nobody could do more.
-            }
-        }
+        try writing { () throws(SystemError) in try OpenFile.syncDirectory(".", in: opened()) }
     }
 
     private func findDirectory() throws(StorageError) -> OpenFile {

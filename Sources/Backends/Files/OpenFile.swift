@@ -71,9 +71,9 @@ final class OpenFile: Sendable {
 
     /// Returns when the names in it are on the disk, or where nobody could do more about it: it may be written but
     /// not read, or cannot be synced at all.
-    static func syncDirectory(_ path: String) throws(SystemError) {
+    static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
         do throws(SystemError) {
-            let directory = try OpenFile(path, O_RDONLY | O_DIRECTORY)
+            let directory = try OpenFile(path, O_RDONLY | O_DIRECTORY, in: start)
             guard fsync(directory.raw) == 0 else { throw .last }
         } catch  where error.code == EACCES || error.code == EINVAL {}
     }

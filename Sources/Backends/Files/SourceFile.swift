@@ -64,7 +64,10 @@ struct SourceFile {
             return FileIdentity(try Self.status(of: found, path))
         }
         var status = stat()
-        guard stat(path, &status) == 0 else { throw changed("it was removed") }
+        guard stat(path, &status) == 0 else {
+            throw errno == ENOENT
+                ? changed("it was removed") : .file(path, "cannot be inspected: \(SystemError.last.reason)")
+        }
         return FileIdentity(status)
     }
 
