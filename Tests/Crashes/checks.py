@@ -1,0 +1,352 @@
+"""What is done to a service while it does a scenario, and what has to hold afterwards."""
+import dataclasses
+import errno
+import os
+import pathlib
+import shutil
+import time
+
+import power
+from faults import (
+    CHANGE, EVERY_OTHER, FAIL, FROM_THEN_ON, HALVE, KILL_AFTER, KILL_BEFORE, LOOK, ONCE, OPEN, READ, SYNC, TEAR, WRITE,
+    Faults)
+from scenarios import CHUNK, FIRST, LARGE, SMALL, Delete, Get, List, Put, PutFile, Update
+from service import PATIENCE, Failure, Gone, Service
+from worlds import World, is_part, leaks, observe, rows
+
+# Whether tasks outlive their process. Then what a crash cut off is resumed, or cancelled, and nothing may be left of
+# it; until then a download that was killed leaves its part behind.
+TASKS_SURVIVE = False
+
+CHANGES = CHANGE | WRITE | SYNC
+
+
+@dataclasses.dataclass
+class Outcome:
+    place: str
+    flaw: str = ""
+
+
+class Stage:
+    """A scenario, and the directory in which it happens again and again."""
+
+    def __init__(self, program, library, place, scenario):
+        self.program, self.library, self.place, self.scenario = program, library, place, scenario
+        self.work, self.template = place / "work", place / "template"
+        self.root, self.out = self.work / "root", self.work / "out"
+
+    def prepare(self):
+        for name in "in", "out":
+            (self.template / name).mkdir(parents=True)
+        for data in SMALL, LARGE:
+            (self.template / "in" / str(len(data))).write_bytes(data)
+        for name, data in self.scenario.files.items():
+            (self.template / "out" / name).write_bytes(data)
+        self.world = World({}, self.scenario.files)
+        root = self.template / "root"
+        if self.scenario.before:
+            with Service(self.program, root) as service:
+                for step in self.scenario.before:
+                    step.call(service, self.template)
+                self.world = observe(service, self.template / "out")
+                self.settle(service, root)
+                service.end()
+        if self.scenario.prepare:
+            self.scenario.prepare(root)
+
+    def fresh(self):
+        """Everything as it was; sources keep their inodes."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.copytree(self.template / "out", self.out)
+        shutil.copytree(self.template / "in", self.work / "in", copy_function=os.link)
+        if self.scenario.before:
+            shutil.copytree(self.template / "root", self.root)
+        return Faults(self.library, self.place, self.work)
+
+    def restore(self, state):
+        """Makes root and files what a disk held."""
+        for directory in self.root, self.out:
+            shutil.rmtree(directory, ignore_errors=True)
+        for path, data in state.items():
+            if path.startswith((str(self.root), str(self.out))):
+                os.mkdir(path, 0o700) if data is None else pathlib.Path(path).write_bytes(data)
+
+    def start(self, faults, **orders):
+        """A service to which that happens from its start on, or from when it is ready, as the scenario wants."""
+        if self.scenario.at_start:
+            faults.set(**orders)
+        service = Service(self.program, self.root, faults.environment)
+        if not self.scenario.at_start:
+            service.call("reference/listAll", reference="gs://bucket")
+            faults.set(**orders)
+        return service
+
+    def settle(self, service, root=None):
+        """Waits until what nobody needs is removed, or the process is gone."""
+        end = time.monotonic() + PATIENCE
+        while service.process.poll() is None and rows(root or self.root, "SELECT 1 FROM files WHERE state <> 1"):
+            if time.monotonic() > end:
+                raise AssertionError("what nobody needs is not removed")
+            time.sleep(0.001)
+
+    def check(self, worlds, resumes):
+        """What is wrong after a crash in which one of the worlds should have come about, the last if all went on."""
+        with Service(self.program, self.root) as service:
+            if TASKS_SURVIVE and settle_tasks(service, resumes) and resumes:
+                worlds = worlds[-1:]
+            flaw = self.judge(service, worlds)
+            if flaw:
+                return flaw
+            self.use(service)
+            status, errors = service.end()
+        if status != 0 or errors:
+            return f"status {status} at the next end: {errors}"
+        parts = [file.name for file in self.out.iterdir() if is_part(file)]
+        return f"parts stay behind: {parts}" if TASKS_SURVIVE and parts else ""
+
+    def judge(self, service, worlds):
+        seen = observe(service, self.out)
+        differences = [world.difference(seen) for world in worlds]
+        if all(differences):
+            return ", and ".join(differences)
+        return leaks(self.root)
+
+    def use(self, service):
+        """Every operation works."""
+        again = [
+            Put("again/a", SMALL), PutFile("again/b", LARGE), Put("again/a", LARGE), Put("again/b", SMALL),
+            Update("again/a", FIRST, {}), List("again"), Get("again/a", "again"), Delete("again/a"), Delete("again/b")]
+        for step in again:
+            step.call(service, self.work)
+        if (self.out / "again").read_bytes() != LARGE:
+            raise AssertionError("a download after it has other bytes")
+        (self.out / "again").unlink()
+
+
+def settle_tasks(service, resumes):
+    """Ends the tasks that a crash has left; tells whether there were any."""
+    found = False
+    for kind in "uploadTask", "downloadTask":
+        for snapshot in service.call(f"{kind}/list")["tasks"]:
+            if snapshot["state"] in ("success", "failed", "cancelled"):
+                continue
+            found, task = True, snapshot["task"]
+            if snapshot["state"] != "paused":
+                raise AssertionError(f"a task of before is {snapshot['state']}")
+            service.call(f"{kind}/{'resume' if resumes else 'cancel'}", task=task)
+            if resumes:
+                service.call(f"{kind}/wait", task=task)
+    return found
+
+
+# MARK: - Killed
+
+
+def killed(stage, mode, points):
+    action, kinds, resumes = {
+        "kill-after": (KILL_AFTER, CHANGES, True), "kill-before": (KILL_BEFORE, CHANGES, False),
+        "torn": (TEAR, WRITE, True)}[mode]
+    stage.prepare()
+    for at in points:
+        faults = stage.fresh()
+        worlds, answered = [stage.world], 0
+        try:
+            with stage.start(faults, kinds=kinds, action=action, at=at) as service:
+                try:
+                    service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+                    for step in stage.scenario.steps:
+                        worlds.append(step.after(worlds[-1]))
+                        answer = step.call(service, stage.work)
+                        worlds[-1] = step.learn(worlds[-1], answer)
+                        answered += 1
+                    stage.settle(service)
+                except Gone:
+                    pass
+                status, errors = service.end()
+            if faults.hits == 0:
+                return
+            flaw = stage.check(worlds[answered:], resumes) if status == -9 else f"status {status}: {errors}"
+        except Exception as error:
+            flaw = f"{type(error).__name__}: {error}"
+        yield Outcome(f"{at} {faults.hit()[0]}", flaw)
+
+
+# MARK: - Faults
+
+FAULTS = {
+    "enospc": (errno.ENOSPC, CHANGES, FROM_THEN_ON),
+    "enospc-once": (errno.ENOSPC, CHANGES, ONCE),
+    "edquot": (errno.EDQUOT, CHANGES, FROM_THEN_ON),
+    "eio": (errno.EIO, CHANGES | OPEN | READ | LOOK, FROM_THEN_ON),
+    "eio-once": (errno.EIO, CHANGES | OPEN | READ | LOOK, ONCE),
+    "erofs": (errno.EROFS, CHANGE | WRITE, FROM_THEN_ON),
+    "eacces": (errno.EACCES, CHANGE | OPEN | LOOK, FROM_THEN_ON),
+    "emfile": (errno.EMFILE, OPEN, FROM_THEN_ON),
+}
+# What SQLite says instead of the system's words.
+CAUSES = ["database or disk is full", "disk I/O error", "unable to open database file", "attempt to write a readonly", "the file may not be written"]
+
+
+def faulty(stage, mode, points):
+    error, kinds, pattern = FAULTS[mode]
+    stage.prepare()
+    for at in points:
+        faults = stage.fresh()
+        try:
+            flaw = endure(stage, faults, dict(kinds=kinds, action=FAIL, error=error, pattern=pattern, at=at))
+        except (AssertionError, Failure, Gone) as problem:
+            flaw = f"{type(problem).__name__}: {problem}"
+        if faults.hits == 0:
+            return
+        yield Outcome(f"{at} {faults.hit()[0]}", flaw)
+
+
+def endure(stage, faults, orders):
+    """What is wrong with how the service takes the fault."""
+    with stage.start(faults, **orders) as service:
+        try:
+            service.call("reference/listAll", reference="gs://bucket")
+        except (Failure, Gone) as problem:
+            if not stage.scenario.at_start or not faults.hits:
+                raise
+            flaw = isinstance(problem, Failure) and blame(problem.message, orders["error"], stage)
+            # One that cannot open its root ends with a word about it; one that can goes on.
+            status, errors = service.end()
+            faults.stop()
+            if status == 1 and errors.count("\n") == 1:
+                flaw = flaw or blame(errors, orders["error"], stage)
+            elif status != 0 or isinstance(problem, Gone):
+                flaw = flaw or f"ended with status {status}: {errors}"
+            return flaw or stage.check([stage.world], True)
+        return endure_steps(stage, service, faults, orders["error"])
+
+
+def endure_steps(stage, service, faults, error):
+    world = stage.world
+    service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+    for step in stage.scenario.steps:
+        after = step.after(world)
+        try:
+            answer = step.call(service, stage.work)
+        except Failure as failure:
+            faults.stop()
+            if flaw := misfit(failure, error, stage):
+                return flaw
+            service.call("service/ping")
+            seen = observe(service, stage.out)
+            differences = [each.difference(seen) for each in (world, after)]
+            if all(differences):
+                return f"after {failure}: {', and '.join(differences)}"
+            # The name of a download is there before it is sure that it stays.
+            if differences[0] and not isinstance(step, Get):
+                return f"done all the same: {failure}"
+            answer = step.call(service, stage.work)
+        world = step.learn(after, answer)
+    faults.stop()
+    difference = world.difference(observe(service, stage.out))
+    if difference:
+        return difference
+    status, errors = service.end()
+    if status != 0:
+        return f"status {status} at the end: {errors}"
+    # One that the machine did not let be removed is the only one that may stay.
+    parts = {file.name for file in stage.out.iterdir() if is_part(file)}
+    if parts := [name for name in parts if f"unlink {name}" not in faults.hit()]:
+        return f"parts stay behind: {parts}"
+    return stage.check([world], True)
+
+
+def misfit(failure, error, stage):
+    """Why that is no good answer to the fault."""
+    fitting = {"unknown"}
+    if error in (errno.ENOSPC, errno.EDQUOT):
+        fitting = {"quotaExceeded"} | ({"unknown"} if failure.data.get("file") else set())
+    if error in (errno.EROFS, errno.EACCES):
+        fitting.add("unauthorized")
+    if failure.data.get("name") not in fitting:
+        return f"another code should be there: {failure.data.get('name')} {failure}"
+    return blame(failure.message, error, stage)
+
+
+def blame(text, error, stage):
+    if str(stage.work) not in text:
+        return f"names no path: {text}"
+    if not any(cause in text for cause in [os.strerror(error), *CAUSES]):
+        return f"names no cause: {text}"
+    return ""
+
+
+# MARK: - Nothing to notice
+
+
+def hindered(stage, mode, points):
+    action, kinds, pattern = {
+        "eintr": (FAIL, OPEN | READ | WRITE, ONCE), "eintr-every": (FAIL, OPEN | READ | WRITE, EVERY_OTHER),
+        "short": (HALVE, READ | WRITE, ONCE), "short-every": (HALVE, READ | WRITE, FROM_THEN_ON)}[mode]
+    stage.prepare()
+    for at in points if pattern == ONCE else [1]:
+        faults = stage.fresh()
+        orders = dict(kinds=kinds, action=action, error=errno.EINTR, pattern=pattern, at=at)
+        try:
+            flaw = endure(stage, faults, orders)
+        except (AssertionError, Failure, Gone) as problem:
+            flaw = f"{type(problem).__name__}: {problem}"
+        if faults.hits == 0:
+            return
+        yield Outcome(f"{at} {faults.hit()[0]}", flaw)
+
+
+# MARK: - Without power
+
+
+def powerless(stage, mode, points):
+    stage.prepare()
+    faults = stage.fresh()
+    disk = power.Disk(stage.work)
+    worlds, answers = [stage.world], []
+    faults.set(kinds=CHANGES, keeps_data=True)
+    with Service(stage.program, stage.root, faults.environment) as service:
+        service.call("reference/listAll", reference="gs://bucket")
+        begin = 0 if stage.scenario.at_start else faults.count
+        service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+        for step in stage.scenario.steps:
+            worlds.append(step.after(worlds[-1]))
+            answer = step.call(service, stage.work)
+            worlds[-1] = step.learn(worlds[-1], answer)
+            answers.append(faults.count)
+        stage.settle(service)
+        service.end()
+    notes = sorted(power.read_notes(faults.notes), key=lambda note: note[0])
+    known, followed = set(), 0
+    for at in points:
+        number = begin + at
+        if number > notes[-1][0]:
+            return
+        while followed < len(notes) and notes[followed][0] <= number:
+            disk.follow(notes[followed][1])
+            followed += 1
+        answered = sum(1 for count in answers if count <= number)
+        last = notes[followed - 1][1]
+        yield Outcome(f"{at} {last[0]} {os.path.basename(last[5])}", outlive(stage, disk, worlds, answered, at, known))
+
+
+def outlive(stage, disk, worlds, answered, seed, known):
+    flaws = []
+    for name, state in disk.states(seed):
+        if (key := (answered, power.digest(state))) in known:
+            continue
+        known.add(key)
+        stage.restore(state)
+        try:
+            flaw = stage.check(worlds[answered:answered + 2], seed % 2 == 1)
+        except (AssertionError, Failure, Gone) as problem:
+            flaw = f"{type(problem).__name__}: {problem}"
+        if flaw:
+            flaws.append(f"{name}: {flaw}")
+    return "; ".join(flaws)
+
+
+MODES = {
+    **dict.fromkeys(("kill-after", "kill-before", "torn"), killed), "power": powerless,
+    **dict.fromkeys(FAULTS, faulty), **dict.fromkeys(("eintr", "eintr-every", "short", "short-every"), hindered),
+}

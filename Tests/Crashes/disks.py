@@ -1,0 +1,117 @@
+"""Disks that really are full, or may not be written, and a root that is taken away; needs to be allowed to mount."""
+import contextlib
+import shutil
+import subprocess
+
+from checks import Outcome
+from scenarios import LARGE, SMALL, SMALL2, Delete, List, Put, Scenario
+from service import Failure, Gone, Service
+from worlds import leaks, observe
+
+# Whether a root that was removed or replaced is noticed before an upload into it is a success.
+REMOVAL_IS_NOTICED = False
+
+
+@contextlib.contextmanager
+def mounted(place, *words):
+    """Something mounted, or None where that is not allowed."""
+    done = subprocess.run(["mount", *words, place], stderr=subprocess.DEVNULL)
+    try:
+        yield None if done.returncode else place
+    finally:
+        if done.returncode == 0:
+            subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fails(service, stage, step, *names):
+    """Whether it fails; that has to be with a good answer."""
+    try:
+        step.call(service, stage.work)
+    except Failure as problem:
+        if problem.data["name"] not in names or str(stage.root) not in problem.message:
+            raise AssertionError(f"that is no good answer: {problem}") from None
+        service.call("service/ping")
+        return True
+    return False
+
+
+def expect(truth, word):
+    if not truth:
+        raise AssertionError(word)
+
+
+def full(stage):
+    """Fills the disk with small and large objects, makes room, and goes on."""
+    stage.root.mkdir()
+    with mounted(stage.root, "-t", "tmpfs", "-o", "size=3m", "none") as disk:
+        if disk is None:
+            return "not allowed to mount"
+        with Service(stage.program, stage.root) as service:
+            done = {}
+            for data in LARGE, SMALL:
+                for number in range(1000):
+                    step = Put(f"{len(data)}-{number}", data)
+                    if fails(service, stage, step, "quotaExceeded"):
+                        break
+                    done[step.path] = data
+                else:
+                    raise AssertionError("the disk never was full")
+            there = {path: object.data for path, object in observe(service, stage.out).objects.items()}
+            expect(there == done, "something else is there than what was a success")
+            subprocess.run(["mount", "-o", "remount,size=32m", disk], check=True)
+            for path in done:
+                Delete(path).call(service, stage.work)
+            stage.use(service)
+            service.end()
+        # What could not be removed while the disk was full is removed now.
+        with Service(stage.program, stage.root) as service:
+            List("").call(service, stage.work)
+            expect(not (flaw := leaks(stage.root)), flaw)
+
+
+def read_only(stage):
+    """Nothing new may be opened for writing."""
+    stage.root.mkdir()
+    with Service(stage.program, stage.root) as service:
+        Put("a", LARGE).call(service, stage.work)
+        List("").call(service, stage.work)
+        # The service has the mount below open, and finds this one by path.
+        with mounted(stage.root, "--bind", str(stage.root)) as disk:
+            if disk is None:
+                return "not allowed to mount"
+            subprocess.run(["mount", "-o", "remount,bind,ro", disk], check=True)
+            expect(fails(service, stage, Put("b", LARGE), "unknown", "unauthorized"), "it could be written")
+            expect(service.data("a") == LARGE, "what was there is another")
+            with Service(stage.program, stage.root) as another:
+                status, errors = another.end()
+            expect(status == 1 and str(stage.root) in errors and "Read-only" in errors, f"a start was {status}: {errors}")
+        stage.use(service)
+
+
+def removed(stage):
+    stage.root.mkdir()
+    with Service(stage.program, stage.root) as service:
+        Put("a", SMALL).call(service, stage.work)
+        shutil.rmtree(stage.root)
+        for step in Put("b", LARGE), *([Put("b", SMALL2), List("")] if REMOVAL_IS_NOTICED else []):
+            expect(fails(service, stage, step, "unknown"), f"{step.method} went well")
+        service.call("service/ping")
+        status, errors = service.end()
+        expect(status == 0, f"the end was {status}: {errors}")
+
+
+CHECKS = {"full": full, "read-only": read_only, "removed": removed}
+
+
+def check(stage, mode, points):
+    stage.prepare()
+    stage.fresh()
+    try:
+        skipped = CHECKS[mode](stage)
+        yield Outcome(f"skipped, {skipped}" if skipped else mode)
+    except (AssertionError, Failure, Gone) as problem:
+        yield Outcome(mode, f"{type(problem).__name__}: {problem}")
+
+
+SCENARIO = Scenario("root on a disk", [])
+MODES = dict.fromkeys(CHECKS, check)

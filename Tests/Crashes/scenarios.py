@@ -1,0 +1,187 @@
+"""What clients do while the machine fails."""
+import base64
+import dataclasses
+import random
+import sqlite3
+
+from service import url
+from worlds import Object, World, new_object
+
+SMALL, SMALL2 = (random.Random(seed).randbytes(5000) for seed in (1, 2))
+LARGE, LARGE2 = (random.Random(seed).randbytes(600_000) for seed in (3, 4))  # three chunks
+CHUNK = 256 << 10
+FIRST = {"contentType": "text/first", "cacheControl": "no-store", "customMetadata": {"a": "1", "b": "2"}}
+SECOND = {"contentType": "text/second", "customMetadata": {"c": "3"}}
+
+
+class Step:
+    """One call, and the world that it makes of another one."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def call(self, service, work):
+        return service.call(f"reference/{self.method}", reference=url(self.path), **self.params(work))
+
+    def params(self, work):
+        return {}
+
+    def after(self, world):
+        return world
+
+    def learn(self, world, answer):
+        """What of the world after it only the answer tells."""
+        return world
+
+
+class Put(Step):
+    method = "putData"
+
+    def __init__(self, path, data, metadata=FIRST):
+        super().__init__(path)
+        self.data, self.metadata = data, metadata
+
+    def params(self, work):
+        return {"data": base64.b64encode(self.data).decode(), "metadata": self.metadata, "wait": True}
+
+    def after(self, world):
+        return world.with_object(self.path, new_object(self.path, self.data, self.metadata))
+
+
+class PutFile(Put):
+    method = "putFile"
+
+    def params(self, work):
+        return {"file": str(work / "in" / str(len(self.data))), "metadata": self.metadata, "wait": True}
+
+
+class Update(Step):
+    method = "updateMetadata"
+
+    def __init__(self, path, change, result):
+        super().__init__(path)
+        self.change, self.result = change, result
+
+    def params(self, work):
+        return {"metadata": self.change}
+
+    def after(self, world):
+        return touched(world, self.path, self.result, world.objects[self.path].token)
+
+
+class Delete(Step):
+    method = "delete"
+
+    def after(self, world):
+        return world.with_object(self.path, None)
+
+
+class Get(Step):
+    method = "writeToFile"
+
+    def __init__(self, path, file):
+        super().__init__(path)
+        self.file = file
+
+    def params(self, work):
+        return {"file": str(work / "out" / self.file), "wait": True}
+
+    def after(self, world):
+        return World(world.objects, world.files | {self.file: world.objects[self.path].data})
+
+
+class Link(Step):
+    method = "downloadURL"
+
+    def learn(self, world, answer):
+        return touched_token(world, self.path, answer)
+
+
+class Revoke(Link):
+    method = "revokeDownloadURL"
+
+    def after(self, world):
+        return touched(world, self.path, {}, None)
+
+
+class List(Step):
+    method = "listAll"
+
+
+class FillLog(Put):
+    """Puts until the log has so many pages; SQLite copies them back when there are a thousand."""
+
+    def __init__(self, data, pages):
+        super().__init__("a", data)
+        self.pages = pages
+
+    def call(self, service, work):
+        log = work / "root" / "storage.sqlite3-wal"
+        while not log.exists() or log.stat().st_size < self.pages * 4120:
+            super().call(service, work)
+
+
+def touched(world, path, change, token):
+    old = world.objects[path]
+    metadata = {name: value for name, value in (old.metadata | change).items() if name != "updated" and value}
+    metadata["metageneration"] = str(int(metadata["metageneration"]) + 1)
+    return world.with_object(path, Object(old.data, metadata, token))
+
+
+def touched_token(world, path, answer):
+    old = world.objects[path]
+    return world.with_object(path, Object(old.data, old.metadata, answer["url"].split("token=")[1]))
+
+
+@dataclasses.dataclass
+class Scenario:
+    name: str
+    steps: list
+    before: list = dataclasses.field(default_factory=list)
+    prepare: callable = None  # does with a root what no client can
+    files: dict = dataclasses.field(default_factory=dict)  # what is where downloads go
+    at_start: bool = False  # the start of the service is what is looked at
+
+
+KEPT = [Put("keep/small", SMALL), Put("keep/large", LARGE)]
+
+
+def leave_leftovers(root):
+    """What an upload, a removal and a sweep leave behind that were cut off."""
+    database = sqlite3.connect(root / "storage.sqlite3")
+    for state, has_file in ((0, True), (0, False), (2, True), (2, False), (0, True)):
+        id = database.execute("INSERT INTO files (state) VALUES (?)", (state,)).lastrowid
+        if has_file:
+            (root / "objects" / str(id)).write_bytes(LARGE2[:1000])
+    database.commit()
+    database.close()
+
+
+ALL = [
+    Scenario("first start", [Put("a", SMALL)], at_start=True),
+    Scenario("start with leftovers", [List("")], KEPT, leave_leftovers, at_start=True),
+    Scenario("upload small", [Put("a", SMALL)], KEPT),
+    Scenario("upload large", [Put("a", LARGE)], KEPT),
+    Scenario("upload small file", [PutFile("a", SMALL)], KEPT),
+    Scenario("upload large file", [PutFile("a", LARGE)], KEPT),
+    Scenario("small over large", [Put("a", SMALL2, SECOND)], [*KEPT, Put("a", LARGE)]),
+    Scenario("large over small", [PutFile("a", LARGE, SECOND)], [*KEPT, Put("a", SMALL)]),
+    Scenario("large over large", [Put("a", LARGE2, SECOND)], [*KEPT, Put("a", LARGE)]),
+    Scenario(
+        "metadata",
+        [
+            Update("a", {"contentType": "text/new", "cacheControl": None}, {"contentType": "text/new", "cacheControl": None}),
+            Update("a", {"customMetadata": {"a": None, "d": "4"}}, {"customMetadata": {"b": "2", "d": "4"}}),
+            Update("a", {"customMetadata": None}, {"customMetadata": None}),
+        ], [*KEPT, Put("a", SMALL)]),
+    Scenario("delete small", [Delete("a"), List("")], [*KEPT, Put("a", SMALL)]),
+    Scenario("delete large", [Delete("a"), List("")], [*KEPT, Put("a", LARGE)]),
+    Scenario("download small", [Get("keep/small", "new")], KEPT),
+    Scenario("download large", [Get("keep/large", "new")], KEPT),
+    Scenario("download over a file", [Get("keep/large", "old")], KEPT, files={"old": SMALL2}),
+    Scenario("download URLs", [Link("a"), Revoke("a"), Link("a")], [*KEPT, Put("a", LARGE)]),
+    Scenario("one after the other", [Put("b", SMALL), PutFile("a", LARGE), List(""), Put("a", SMALL2, SECOND), Delete("a")], KEPT),
+    Scenario(
+        "checkpoint", [Put("a", SMALL2, SECOND), Put("b", SMALL), Put("c", SMALL)],
+        [*KEPT, FillLog(LARGE[:64_000], 950), FillLog(SMALL, 985)]),
+]

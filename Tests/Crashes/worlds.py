@@ -1,0 +1,125 @@
+"""What is in a root and beside it, as it should be and as it is."""
+import base64
+import dataclasses
+import hashlib
+import sqlite3
+
+from service import url
+
+# What the service chooses; an object that nobody has touched keeps them all the same.
+CHOSEN = {"generation", "updated", "timeCreated"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Object:
+    data: bytes
+    metadata: dict
+    token: str = None  # None: not known yet
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    objects: dict
+    files: dict  # what downloads have written
+
+    def with_object(self, path, object):
+        objects = {name: each for name, each in self.objects.items() if name != path}
+        return World(objects | ({path: object} if object else {}), self.files)
+
+    def difference(self, other):
+        """What differs in another world that was observed; empty where it is the same."""
+        if other.objects.keys() != self.objects.keys():
+            return f"there are {sorted(other.objects)}, not {sorted(self.objects)}"
+        for path, expected in self.objects.items():
+            found = other.objects[path]
+            metadata = {
+                name: value for name, value in found.metadata.items() if name in expected.metadata or name not in CHOSEN}
+            if found.data != expected.data:
+                return f"{path} has {len(found.data)} other bytes than the {len(expected.data)} that it should have"
+            if metadata != expected.metadata:
+                return f"{path} has {metadata}, not {expected.metadata}"
+            if expected.token not in (None, found.token):
+                return f"{path} has another token"
+        for name in self.files.keys() | other.files.keys():
+            if self.files.get(name) != other.files.get(name):
+                return f"the file {name} is not what it should be"
+        return ""
+
+
+def new_object(path, data, metadata):
+    fixed = {
+        "bucket": "bucket", "fullPath": path, "name": path.split("/")[-1], "metageneration": "1", "size": len(data),
+        "md5Hash": base64.b64encode(hashlib.md5(data).digest()).decode(), "crc32c": crc32c(data),
+    }
+    return Object(data, fixed | metadata)
+
+
+def observe(service, out):
+    """Everything that the service says, and the files beside it; parts of downloads are no files yet."""
+    items = service.call("reference/listAll", reference="gs://bucket")
+    paths = [item["fullPath"] for item in items["items"]]
+    for prefix in items["prefixes"]:
+        below = service.call("reference/listAll", reference=prefix)
+        paths += [item["fullPath"] for item in below["items"]]
+    objects = {}
+    for path in paths:
+        token = service.call("reference/downloadURL", reference=url(path))["url"].split("token=")[1]
+        objects[path] = Object(service.data(path), service.call("reference/getMetadata", reference=url(path)), token)
+    return World(objects, {file.name: file.read_bytes() for file in out.iterdir() if not is_part(file)})
+
+
+def is_part(file):
+    return file.name.startswith(".") and file.name.endswith(".part")
+
+
+def rows(root, sql):
+    """Looks into the database without leaving a trace; the service may be at it."""
+    database = sqlite3.connect(f"file:{root}/storage.sqlite3?mode=ro", uri=True, timeout=10)
+    try:
+        return database.execute(sql).fetchall()
+    finally:
+        database.close()
+
+
+def leaks(root):
+    """What is in the root that should not be there, or the other way round; nothing may be under way."""
+    found = []
+    if (verdict := rows(root, "PRAGMA integrity_check")) != [("ok",)]:
+        found.append(f"the database says {verdict}")
+    known = {str(id): state for id, state in rows(root, "SELECT id, state FROM files")}
+    there = {file.name for file in (root / "objects").iterdir()}
+    if any(state != 1 for state in known.values()):
+        found.append(f"rows of files that are not stored: {known}")
+    if there != known.keys():
+        found.append(f"files {sorted(there)}, but rows for {sorted(known)}")
+    strangers = {
+        "objects without a file of their own": """
+            SELECT name FROM objects WHERE file IS NOT NULL AND file NOT IN (SELECT id FROM files)""",
+        "files without an object": "SELECT id FROM files WHERE id NOT IN (SELECT file FROM objects WHERE file NOT NULL)",
+        "bodies without an object": "SELECT generation FROM bodies WHERE generation NOT IN (SELECT generation FROM objects)",
+        "objects without a body": """
+            SELECT name FROM objects WHERE file IS NULL AND generation NOT IN (SELECT generation FROM bodies)""",
+        "custom metadata without an object": """
+            SELECT * FROM customMetadata WHERE generation NOT IN (SELECT generation FROM objects)""",
+    }
+    found += [f"{what}: {list}" for what, sql in strangers.items() if (list := rows(root, sql))]
+    usual = {"lock", "objects", "spool", "storage.sqlite3", "storage.sqlite3-wal", "storage.sqlite3-shm"}
+    if names := {file.name for file in root.iterdir()} - usual:
+        found.append(f"strange files: {sorted(names)}")
+    return "; ".join(found)
+
+
+TABLE = []
+for byte in range(256):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    TABLE.append(byte)
+
+
+def crc32c(data, known={}):
+    if data not in known:
+        state = 0xFFFFFFFF
+        for byte in data:
+            state = state >> 8 ^ TABLE[state & 0xFF ^ byte]
+        known[data] = base64.b64encode((state ^ 0xFFFFFFFF).to_bytes(4, "big")).decode()
+    return known[data]
