@@ -126,6 +126,11 @@ static int64_t leave(
     return result;
 }
 
+static void die_of(struct call *call) {
+    note(call, -1, 0, 0, 0, NULL);
+    die();
+}
+
 static int64_t refuse(struct call *call) {
     errno = control->error;
     return leave(call, -1, 0, 0, -1, NULL);
@@ -136,7 +141,7 @@ static int64_t refuse(struct call *call) {
     struct call call;                                                                       \
     if (!enter(&call, kind, name, fd, path)) return (type)(system);                         \
     after;                                                                                  \
-    if (call.action == KILL_BEFORE || call.action == TEAR) die();                           \
+    if (call.action == KILL_BEFORE) die_of(&call);                                          \
     if (call.action == FAIL) return (type)refuse(&call);                                    \
     int64_t result = (system);                                                              \
     return (type)leave(&call, (result_fd), offset, length, result, NULL)
@@ -184,7 +189,7 @@ static ssize_t moving(
         offset = syscall(SYS_lseek, fd, 0, SEEK_CUR);
         if (syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND) offset = syscall(SYS_lseek, fd, 0, SEEK_END);
     }
-    if (call.action == KILL_BEFORE) die();
+    if (call.action == KILL_BEFORE) die_of(&call);
     if (call.action == FAIL) return refuse(&call);
     if ((call.action == HALVE || call.action == TEAR) && length > 1) length /= 2;
     ssize_t result = syscall(number, fd, data->iov_base, length, offset);

@@ -2,6 +2,7 @@
 import base64
 import dataclasses
 import hashlib
+import os
 import sqlite3
 
 from service import url
@@ -103,6 +104,8 @@ def leaks(root):
             SELECT * FROM customMetadata WHERE generation NOT IN (SELECT generation FROM objects)""",
     }
     found += [f"{what}: {list}" for what, sql in strangers.items() if (list := rows(root, sql))]
+    if (spool := root / "spool").exists() and (names := os.listdir(spool)):
+        found.append(f"spooled: {names}")
     usual = {"lock", "objects", "spool", "storage.sqlite3", "storage.sqlite3-wal", "storage.sqlite3-shm"}
     if names := {file.name for file in root.iterdir()} - usual:
         found.append(f"strange files: {sorted(names)}")
