@@ -214,7 +214,7 @@ def endure(stage, faults, orders):
     """What is wrong with how the service takes the fault."""
     with stage.start(faults, **orders) as service:
         try:
-            service.call("reference/listAll", reference="gs://bucket")
+            be_ready(service)
         except (Failure, Gone) as problem:
             if not stage.scenario.at_start or not faults.hits:
                 raise
@@ -258,10 +258,11 @@ def endure_steps(stage, service, faults, error):
     status, errors = service.end()
     if status != 0:
         return f"status {status} at the end: {errors}"
-    # One that the machine did not let be removed is the only one that may stay.
-    parts = {file.name for file in stage.out.iterdir() if is_part(file)}
-    if parts := [name for name in parts if f"unlink {name}" not in faults.hit()]:
-        return f"parts stay behind: {parts}"
+    # Only one that the machine did not let be removed may stay.
+    for part in filter(is_part, stage.out.iterdir()):
+        if f"unlink {part.name}" not in faults.hit():
+            return f"{part.name} stays behind"
+        part.unlink()
     # How a task ended could perhaps not be kept; then it is there again.
     return stage.check([world], False, may_linger=True)
 
