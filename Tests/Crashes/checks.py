@@ -95,9 +95,7 @@ class Stage:
                 if len(worlds) == 1 and not may_linger:
                     return "a task whose end was told is there again"
                 worlds = worlds[-1:] if resumes else worlds
-                service.end()
-        # What a task that was cancelled had begun may stay until the next start.
-        with Service(self.program, self.root) as service:
+                self.settle(service)
             if flaw := self.judge(service, worlds):
                 return flaw
             self.use(service)

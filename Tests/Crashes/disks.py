@@ -8,9 +8,6 @@ from scenarios import LARGE, SMALL, SMALL2, Delete, List, Put, Scenario
 from service import Failure, Gone, Service
 from worlds import leaks, observe
 
-# Whether a root that was removed or replaced is noticed before an upload into it is a success.
-REMOVAL_IS_NOTICED = False
-
 
 @contextlib.contextmanager
 def mounted(place, *words):
@@ -93,7 +90,7 @@ def removed(stage):
     with Service(stage.program, stage.root) as service:
         Put("a", SMALL).call(service, stage.work)
         shutil.rmtree(stage.root)
-        for step in Put("b", LARGE), *([Put("b", SMALL2), List("")] if REMOVAL_IS_NOTICED else []):
+        for step in Put("b", LARGE), Put("b", SMALL2), List(""):
             expect(fails(service, stage, step, "unknown"), f"{step.method} went well")
         service.call("service/ping")
         status, errors = service.end()

@@ -100,17 +100,24 @@ public final class EmbeddedBackend: Backend {
     /// is not needed any more.
     func newFile(for task: String?) async throws(StorageError) -> Int64 {
         let (file, old) = try await store.write { database in
-            var old: [Int64] = []
-            if let task {
-                let sql = "SELECT id FROM files WHERE state = 0 AND task = ?"
-                try database.rows(sql, .text(task)) { old.append(try $0.integer(0)) }
-            }
+            let old = try task.map(database.files) ?? []
             try database.run(
                 "INSERT INTO files (state, task) VALUES (?, ?)", Schema.FileState.beingWritten.value, .text(task))
             return (database.lastInsertedRowID, old)
         }
         for file in old { remove(file) }
         return file
+    }
+
+    /// Gives back what was made for a task that has not become an object.
+    @Loop func removeFiles(for task: String) {
+        errands.run { [self] in
+            do {
+                for file in try await store.write({ try $0.files(for: task) }) { remove(file) }
+            } catch {
+                // They are swept at the next start.
+            }
+        }
     }
 
     /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.

@@ -48,10 +48,13 @@ final class EmbeddedUpload: UploadSession {
     func discard() {
         queue.submit { [self] in
             isDiscarded = true
-            guard let file = staging?.file ?? known?.file else { return }
-            staging = nil
-            known = nil
-            backend.remove(file)
+            if let file = staging?.file ?? known?.file {
+                staging = nil
+                known = nil
+                backend.remove(file)
+            } else if upload.isRestored, let task = upload.record?.id {
+                Task { await backend.removeFiles(for: task) }
+            }
         }
     }
 

@@ -105,6 +105,14 @@ extension Database {
         return body
     }
 
+    /// What was made for a task that has not become an object.
+    func files(for task: String) throws -> [Int64] {
+        var files: [Int64] = []
+        let sql = "SELECT id FROM files WHERE state = 0 AND task = ?"
+        try rows(sql, .text(task)) { files.append(try $0.integer(0)) }
+        return files
+    }
+
     private static let select = """
         SELECT generation, metageneration, size, timeCreated, updated, md5, crc32c,
         cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
