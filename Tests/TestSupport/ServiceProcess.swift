@@ -41,7 +41,10 @@ public final class ServiceProcess {
     }
 
     /// Of what it writes to stderr the system keeps no more than this until it is read.
-    public func narrowLog(to bytes: Int32) { _ = fcntl(log, 1031 /* F_SETPIPE_SZ */, bytes) }
+    public func narrowLog(to bytes: Int32) {
+        let setPipeSize: Int32 = 1031
+        _ = fcntl(log, setPipeSize, bytes)
+    }
 
     public func signal(_ signal: Int32) { kill(id, signal) }
 
