@@ -59,7 +59,8 @@ final class EmbeddedUpload: UploadSession {
     }
 
     func bookmark() async -> Bookmark? {
-        await latest.withLock { $0 }?.lastMark().flatMap { mark in try? mark.text }.map(Bookmark.init)
+        guard let staging = latest.withLock({ $0 }) else { return upload.bookmark }
+        return await staging.lastMark().flatMap { mark in try? mark.text }.map(Bookmark.init)
     }
 }
 
