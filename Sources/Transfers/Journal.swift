@@ -89,7 +89,7 @@ final class JournalPage {
     }
 
     /// Whether nothing is left to do but to tell.
-    func isDone(after outcome: TaskOutcome) -> Bool { isKeptByEngine(outcome) && !isKept }
+    func isDone(after outcome: TaskOutcome) -> Bool { isKeptByEngine(outcome) && !isKept && !isWriting }
 
     private func isKeptByEngine(_ outcome: TaskOutcome) -> Bool {
         if case .succeeded = outcome { journal.isEngines && record.kind == .upload } else { false }

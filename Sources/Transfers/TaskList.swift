@@ -65,8 +65,9 @@ public final class TaskList<Course: TaskCourse> {
 
     /// Pauses all that run, as far as they still can be paused; those in line first, so that none of them gets a place.
     func suspend() async throws {
-        let pausing = all.reversed().filter { $0.beginPause() }
-        for task in pausing { try await task.settle() }
+        let all = Array(all.reversed())
+        for task in all { _ = task.beginPause() }
+        for task in all { try await task.settle() }
     }
 
     /// What has arrived for tasks that have not ended is not wanted any more.

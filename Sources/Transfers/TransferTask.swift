@@ -151,6 +151,7 @@ extension TransferTask {
         return gone.count
     }
 
+    /// Returns once it stands still, everybody knows, and it is kept.
     func settle() async throws {
         while !machine.isSettled || state.isFinished && !isTold { try await settled.wait() }
         await page?.settled()
@@ -268,12 +269,12 @@ extension TransferTask {
     /// Has the journal keep what is new, if it is worth it.
     private func note() {
         let now = Noted(machine)
-        guard let page, let session, !state.isFinished, page.isKept || now.isWaiting else { return }
+        guard let page, let session, !state.isFinished else { return }
         guard now.completed - noted.completed >= Course.stepWorthKeeping || now.isWaiting != noted.isWaiting else {
             return
         }
         noted = now
-        page.keep(machine.progress, session.bookmark)
+        if page.isKept || now.isWaiting { page.keep(machine.progress, session.bookmark) }
     }
 
     /// Returns when it is kept where the engine is.
