@@ -23,7 +23,7 @@ extension Transfers {
         do throws(StorageError) {
             (source, failure) = (.file(path: path, try await backend.inspect(file: path)), nil)
         } catch {
-            (source, failure) = (.data([]), error)
+            (source, failure) = (.file(path: path, .unknown), error)
         }
         try Task.checkCancellation()
         return try await create(
@@ -130,6 +130,12 @@ extension UploadSource {
         case .file: nil
         }
     }
+}
+
+extension FileIdentity {
+    /// Of a file that could not be looked at: none is the same.
+    fileprivate static let unknown = FileIdentity(
+        size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0, inode: 0, ends: 0)
 }
 
 extension String {
