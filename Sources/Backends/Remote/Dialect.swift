@@ -87,6 +87,13 @@ struct ResumableSession: Equatable, Sendable, CustomStringConvertible {
     /// In bytes: every chunk but the last is a multiple of it.
     var granularity = ChunkSizes.granularity
 
+    /// As the server wants it cut: who asks for it after a restart may not know how.
+    func chunk(_ range: Range<Int64>, of size: Int64) -> Range<Int64> {
+        guard range.upperBound < size, granularity > 0 else { return range }
+        let count = max((range.upperBound - range.lowerBound) / granularity * granularity, granularity)
+        return range.lowerBound..<range.lowerBound + min(count, size - range.lowerBound)
+    }
+
     var description: String { "session(…)" }
 }
 

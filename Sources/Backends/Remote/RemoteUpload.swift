@@ -39,7 +39,7 @@ final class RemoteUpload: UploadSession {
         // Nobody knows what the earlier process had sent.
         mayBeStored = true
         guard let mark = upload.bookmark.flatMap({ try? SessionMark(text: $0.text) }),
-            backend.endpoint.allows(mark.url), (0...upload.source.size).contains(mark.end)
+            backend.endpoint.covers(mark.url), (0...upload.source.size).contains(mark.end)
         else { return }
         session = ResumableSession(url: mark.url, granularity: mark.granularity)
         source.know(mark.crc32c, upTo: mark.end)
@@ -162,18 +162,24 @@ final class RemoteUpload: UploadSession {
     }
 
     private func query() async throws(StorageError) -> Answer {
-        let request = backend.dialect.query(try opened(), total: upload.source.size)
+        guard let session else { return try await lost(StorageError(.unknown, "The upload session is not known.")) }
+        let request = backend.dialect.query(session, total: upload.source.size)
         let response = try await ask(request)
         if let news = backend.dialect.news(response, after: nil, of: upload.source.size) {
             return try await answer(news, response)
         }
         let refusal = StorageError.refusal(response, of: request, to: upload.reference)
         guard [404, 410].contains(response.status) else { throw refusal }
-        if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
-        return .forgotten(refusal)
+        return try await lost(refusal)
     }
 
-    private func send(_ range: Range<Int64>) async throws(StorageError) -> Answer {
+    private func lost(_ why: StorageError) async throws(StorageError) -> Answer {
+        if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
+        return .forgotten(why)
+    }
+
+    private func send(_ wanted: Range<Int64>) async throws(StorageError) -> Answer {
+        let range = try opened().chunk(wanted, of: upload.source.size)
         if range.upperBound == upload.source.size { mayBeStored = true }
         do throws(StorageError) {
             return try await send(range, isRepeated: false)
