@@ -46,6 +46,7 @@ final class LandingFile {
         task = download.task
         guard download.isRestored else { return }
         restored = download.bookmark.flatMap { try? LandingMark(text: $0.text) }
+        if let number = restored?.number, !(0..<1 << 20).contains(number) { restored = nil }
         let number = restored?.number ?? 0
         temporary = Temporary(
             name: target.temporaryName(for: task, number: number), number: number, inode: restored?.inode ?? 0)
