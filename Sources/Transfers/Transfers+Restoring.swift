@@ -21,7 +21,14 @@ extension Transfers {
     public func restore(_ wish: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
         guard let journal else { return }
         var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
-        for record in try await journal.archive.records().sorted(by: { $0.number < $1.number }) {
+        var records: [TaskRecord] = []
+        for result in try await journal.archive.records() {
+            switch result {
+            case .success(let record): records.append(record)
+            case .failure(let error): journal.complain(error.message)
+            }
+        }
+        for record in records.sorted(by: { $0.number < $1.number }) {
             switch record.stage {
             case .ended(let outcome, let time): ended.append((record, outcome, time))
             case .unfinished(let request, let bookmark):

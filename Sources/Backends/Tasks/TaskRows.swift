@@ -37,10 +37,15 @@ extension Database {
             .integer(stored?.crc32c.map(Int64.init)))
     }
 
-    /// Throws at the first row that is none of these.
-    func tasks(place: String) throws -> [TaskRecord] {
-        var records: [TaskRecord] = []
-        try rows("SELECT * FROM tasks WHERE place = ?", .text(place)) { records.append(try TaskRecord($0)) }
+    func tasks(place: String) throws -> [Result<TaskRecord, StorageError>] {
+        var records: [Result<TaskRecord, StorageError>] = []
+        try rows("SELECT * FROM tasks WHERE place = ?", .text(place)) { row in
+            do {
+                records.append(.success(try TaskRecord(row)))
+            } catch {
+                records.append(.failure(.unreadable(try row.text(0), error)))
+            }
+        }
         return records
     }
 
@@ -68,6 +73,12 @@ private struct Ending {
 
 // MARK: - Reading
 
+extension StorageError {
+    fileprivate static func unreadable(_ task: String, _ error: any Error) -> StorageError {
+        StorageError(.internalError, "Task \(task) cannot be restored: its record cannot be read: \(error).")
+    }
+}
+
 /// A row that does not say what it should.
 private struct Unreadable: Error, CustomStringConvertible {
     let description: String
@@ -77,12 +88,12 @@ extension TaskRecord {
     fileprivate init(_ row: borrowing Row) throws {
         let id = try row.text(0)
         guard let kind = TaskKind(rawValue: try row.text(2)),
-            let name = String(validating: try row.blob(5), as: UTF8.self)
-        else { throw Unreadable(description: "the row of task \(id) cannot be read") }
+            let name = String(validating: try row.blob(5), as: UTF8.self), !name.isEmpty
+        else { throw Unreadable(description: "it is of no known kind, or its object has no name") }
         let reference = try Reference(bucket: try row.text(4), path: name)
         let completed = try row.integer(6)
         let progress = try row.integerOrNil(7).map {
-            Progress(completedUnitCount: min(max(completed, 0), $0), totalUnitCount: max($0, 0))
+            Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
         }
         var settable = SettableMetadata()
         for (index, property) in ContentProperty.allCases.enumerated() {
@@ -119,7 +130,13 @@ extension TaskRecord {
 
 extension Encodable {
     /// As JSON.
-    var text: String { get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } }
+    var text: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
 }
 
 extension Decodable {

@@ -25,7 +25,8 @@ public struct TaskTable: TaskArchive {
 
     /// Takes over what a process has left that is no more. Where it breaks off, the next one goes on.
     public func adopt(_ abandoned: TaskTable) async throws(StorageError) {
-        for var record in try await abandoned.records() {
+        for readable in try await abandoned.records() {
+            guard case .success(var record) = readable else { continue }
             guard case .unfinished(var request, let bookmark) = record.stage, request.isSpooled else {
                 try await keep(record, isUrgent: true)
                 try await abandoned.forget([record.id])
@@ -43,7 +44,7 @@ public struct TaskTable: TaskArchive {
         }
     }
 
-    public func records() async throws(StorageError) -> [TaskRecord] {
+    public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
         try await store.write { [place] in try $0.tasks(place: place) }
     }
 

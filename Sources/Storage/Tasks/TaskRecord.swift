@@ -86,8 +86,8 @@ public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomRefl
 
 /// Where what tasks must not lose is kept: their records, and the bytes that came with a message.
 public protocol TaskArchive: Sendable {
-    /// All that were kept and not forgotten.
-    func records() async throws(StorageError) -> [TaskRecord]
+    /// All that were kept and not forgotten; of one that cannot be read, why.
+    func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>]
     /// Returns when it is kept. What is not urgent outlives the process, but perhaps not a loss of power. A record
     /// of a task that has ended stays as it is.
     func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError)
