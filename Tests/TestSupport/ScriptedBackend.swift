@@ -41,6 +41,9 @@ public final class ScriptedBackend: Backend {
         self.inspection = inspection
     }
 
+    /// Those whose session nobody has taken yet.
+    public var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
+
     /// The session of the next upload that was begun.
     public func nextSession() async -> ScriptedSession { await begun.next() }
 

@@ -9,12 +9,30 @@ extension Backend {
         _ upload: Upload, chunks: ChunkSizes? = nil, patience: Duration = .zero,
         between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
-        let session = beginUpload(upload)
         let size = upload.source.size
-        var machine = UploadMachine(
+        let machine = UploadMachine(
             size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes,
             patience: patience)
-        var events: [UploadMachine.Event] = [.asked(.start), .admitted]
+        return try await run(machine, .start, beginUpload(upload), between)
+    }
+
+    /// The same with one that an earlier process began.
+    public func goOn(
+        _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
+    ) async throws -> ObjectMetadata {
+        let size = upload.source.size
+        let course = UploadCourse(
+            size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes)
+        let restored = course.restored(acknowledged: 0, isOpen: upload.bookmark != nil)
+        return try await run(UploadMachine(restored: restored, patience: .zero), .resume, beginUpload(upload), between)
+    }
+
+    private func run(
+        _ machine: UploadMachine, _ wish: UploadMachine.Wish, _ session: any UploadSession,
+        _ between: (UploadMachine.Step) async -> Void
+    ) async throws -> ObjectMetadata {
+        var machine = machine
+        var events: [UploadMachine.Event] = [.asked(wish), .admitted]
         var ends = 0
         while !events.isEmpty {
             for effect in machine.handle(events.removeFirst()) {

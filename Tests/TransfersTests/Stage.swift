@@ -10,14 +10,33 @@ import Transfers
     nonisolated static let start = Timestamp(microseconds: 1_767_225_600_000_000)
 
     let backend: ScriptedBackend
-    let clock = ManualClock()
+    let clock: ManualClock
+    let archive: MemoryArchive?
+    /// What the journal had to say.
+    let complaints = Mail<String>()
     let transfers: Transfers
 
-    init(_ backend: ScriptedBackend = ScriptedBackend(), limits: TransferLimits = .init()) {
+    init(
+        _ backend: ScriptedBackend = ScriptedBackend(), _ archive: MemoryArchive? = nil, isEngines: Bool = false,
+        limits: TransferLimits = .init(), clock: ManualClock = ManualClock()
+    ) {
         self.backend = backend
-        transfers = Transfers(backend: backend, limits: limits, clock: clock) { [clock] in
+        self.clock = clock
+        self.archive = archive
+        let complain: @Sendable (String) -> Void = { [complaints] in complaints.deliver($0) }
+        let journal = archive.map { Journal($0, isEngines: isEngines, complain: complain) }
+        transfers = Transfers(backend: backend, journal: journal, limits: limits, clock: clock) { [clock] in
             Stage.start.advanced(by: clock.sinceStart)
         }
+    }
+
+    /// The next process, after this one was killed.
+    func afterCrash(
+        _ wish: UnfinishedTasks = .pause, tokens: (any TokenSource)? = nil, _ backend: ScriptedBackend? = nil
+    ) async throws -> Stage {
+        let stage = Stage(backend ?? ScriptedBackend(), archive?.afterCrash(), clock: clock)
+        try await stage.transfers.restore(wish, tokens: tokens)
+        return stage
     }
 
     static func reference(_ path: String = "a") throws -> Reference { try Reference(bucket: "b", path: path) }

@@ -1,0 +1,65 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct FailingArchiveTests {
+    let archive = MemoryArchive()
+    let stage: Stage
+    let full = StorageError(.quotaExceeded, "There is no room left.")
+
+    init() { stage = Stage(ScriptedBackend(), archive) }
+
+    @Test func `What cannot be kept is not begun`() async throws {
+        archive.failure = full
+        let uploads = [
+            try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()),
+            try await stage.transfers.upload(.init(repeating: 1, count: 20), to: Stage.reference(), .init()),
+        ]
+        let download = try await stage.transfers.download(Stage.reference(), to: "/f")
+        for task in uploads { task.start() }
+        download.start()
+        for task in uploads {
+            let error = await #expect(throws: StorageError.self) { try await task.result() }
+            #expect(error == full.about(try Stage.reference()))
+        }
+        let error = await #expect(throws: StorageError.self) { try await download.result() }
+        #expect(error?.code == .quotaExceeded && stage.backend.uploadsBegun.isEmpty)
+    }
+
+    @Test func `What cannot be kept any more goes on, and it is said`() async throws {
+        let (task, session) = try await stage.sending()
+        archive.failure = full
+        session.answer(.received(upTo: 2))
+        #expect(await session.nextStep() == .send(2..<6))
+        #expect(
+            await stage.complaints.next() == "Task \(task.id) would not survive a restart now: There is no room left.")
+        session.complete()
+        #expect(try await task.result().state == .success)
+        #expect(
+            await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
+        #expect(await stage.transfers.uploads.forget(task))
+        #expect(await stage.complaints.next() == "Tasks that are over could not be forgotten: There is no room left.")
+    }
+
+    @Test func `What could not be kept once is kept the next time`() async throws {
+        let (task, session) = try await stage.upload(1)
+        archive.failure = full
+        #expect(try await task.pause(), "it is paused all the same")
+        _ = await stage.complaints.next()
+        archive.failure = nil
+        #expect(task.resume())
+        #expect(await session.nextStep() == .sendWhole)
+        let pause = Task { try await task.pause() }
+        await turns(3)
+        session.answer(.aborted)
+        #expect(try await pause.value)
+        #expect(archive.kept[task.id] != nil && archive.spooled[task.id] == [1])
+    }
+
+    @Test func `An archive that cannot be read keeps the service from starting`() async throws {
+        archive.failure = full
+        await #expect(throws: full) { try await stage.transfers.restore(.pause) }
+    }
+}

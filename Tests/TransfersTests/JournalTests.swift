@@ -1,0 +1,207 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct JournalTests {
+    let archive = MemoryArchive()
+    let stage: Stage
+    let ear = Ear()
+
+    init() { stage = Stage(ScriptedBackend(), archive) }
+
+    private func record(_ id: String) throws -> TaskRecord { try #require(archive.kept[id]) }
+
+    private func bookmark(_ id: String) throws -> String? {
+        guard case .unfinished(_, let bookmark) = try record(id).stage else { return nil }
+        return bookmark?.text
+    }
+
+    private func request(_ id: String) throws -> TaskRequest? {
+        guard case .unfinished(let request, _) = try record(id).stage else { return nil }
+        return request
+    }
+
+    private func outcome(_ id: String) throws -> TaskOutcome? {
+        guard case .ended(let outcome, _) = try record(id).stage else { return nil }
+        return outcome
+    }
+
+    @Test func `A file's task is kept before the engine hears of it`() async throws {
+        archive.stall()
+        async let made = stage.transfers.upload(file: "/f", to: Stage.reference(), .init())
+        await turns(5)
+        #expect(archive.waiting == 1 && stage.backend.uploadsBegun.isEmpty && stage.transfers.uploads.all.isEmpty)
+        archive.goOn()
+        let task = try await made
+        let request = try #require(try request(task.id))
+        #expect(request.file == "/f" && request.identity == .ofSize(20) && !request.hasOwnTokens && !request.isSpooled)
+        #expect(try record(task.id).progress == .of(0, 20) && record(task.id).reference == Stage.reference())
+    }
+
+    @Test func `A download is kept before the engine hears of it`() async throws {
+        archive.stall()
+        async let made = stage.transfers.download(Stage.reference(), to: "/f")
+        await turns(5)
+        #expect(archive.waiting == 1 && stage.transfers.downloads.all.isEmpty)
+        archive.goOn()
+        let task = try await made
+        #expect(try record(task.id).kind == .download && request(task.id)?.file == "/f")
+    }
+
+    @Test func `Larger bytes go on from the disk, until they are stored`() async throws {
+        let (task, session) = try await stage.upload()
+        guard case .file("/spool/\(task.id)", .ofSize(20)) = session.upload.source else {
+            return #expect(Bool(false), "\(session.upload.source)")
+        }
+        #expect(archive.spooled[task.id]?.count == 20)
+        #expect(try request(task.id)?.isSpooled == true)
+        task.start()
+        #expect(await session.nextStep() == .open)
+        session.complete()
+        _ = try await task.result()
+        #expect(archive.spooled.isEmpty)
+    }
+
+    @Test func `What was opened is kept before the first chunk is sent`() async throws {
+        let (task, session) = try await stage.upload()
+        task.start()
+        #expect(await session.nextStep() == .open)
+        archive.stall()
+        session.mark = "opened"
+        session.answer(.opened())
+        await turns(5)
+        #expect(archive.waiting == 1 && !session.isInFlight)
+        #expect(try bookmark(task.id) == nil)
+        archive.goOn()
+        #expect(await session.nextStep() == .send(0..<2))
+        #expect(try bookmark(task.id) == "opened")
+    }
+
+    @Test func `Each acknowledged chunk is kept, and nobody waits for that`() async throws {
+        let (task, session) = try await stage.sending()
+        archive.stall()
+        session.mark = "two"
+        session.answer(.received(upTo: 2))
+        #expect(await session.nextStep() == .send(2..<6))
+        session.mark = "six"
+        session.answer(.received(upTo: 6))
+        #expect(await session.nextStep() == .send(6..<14))
+        await turns(3)
+        #expect(archive.waiting == 1, "one at a time, the newest next")
+        archive.goOn()
+        await turns(5)
+        #expect(try bookmark(task.id) == "six" && record(task.id).progress == .of(6, 20))
+    }
+
+    @Test func `A download is kept each eight mebibytes, and when it stops`() async throws {
+        let (task, fetch) = try await stage.fetching()
+        let before = archive.keeps
+        for count in [1, 8 << 20, (8 << 20) + 1, 16 << 20, (16 << 20) + 5] as [Int64] {
+            fetch.session.mark = "\(count)"
+            fetch.report(.of(count, 1 << 30))
+            await turns(5)
+        }
+        #expect(archive.keeps == before + 2)
+        #expect(try bookmark(task.id) == "\(16 << 20)")
+        async let paused = task.pause()
+        await turns(3)
+        fetch.session.answer(.aborted)
+        #expect(try await paused)
+        #expect(
+            try bookmark(task.id) == "\((16 << 20) + 5)" && record(task.id).progress == .of((16 << 20) + 5, 1 << 30))
+    }
+
+    @Test func `Success is told only after it is kept`() async throws {
+        let (task, session) = try await stage.sending()
+        ear.observeAll(task)
+        async let result = task.result()
+        archive.stall()
+        session.complete()
+        await turns(5)
+        #expect(archive.waiting == 1 && ear.story.last == "progress progress 20" && ear.heard.count == 3)
+        archive.goOn()
+        #expect(try await result.state == .success)
+        #expect(ear.story.last == "success success 20")
+        #expect(try outcome(task.id) == .succeeded(.stored(session.upload.reference, size: 20)))
+        #expect(try record(task.id).progress == .of(20, 20))
+    }
+
+    @Test func `So is a failure`() async throws {
+        let (task, session) = try await stage.sending()
+        ear.observeAll(task)
+        archive.stall()
+        session.answer(.failed(.refused))
+        await turns(5)
+        #expect(ear.heard.count == 2 && archive.waiting == 1)
+        archive.goOn()
+        await #expect(throws: StorageError.self) { try await task.result() }
+        #expect(ear.story.last == "failure failure 0")
+        #expect(try outcome(task.id) == .failed(.refused))
+    }
+
+    @Test func `So is a cancellation, and so is its answer`() async throws {
+        let (task, session) = try await stage.sending()
+        ear.observeAll(task)
+        archive.stall()
+        let answered = Mail<Bool>()
+        let cancel = Task { answered.deliver(try await task.cancel()) }
+        await turns(3)
+        session.answer(.aborted)
+        await turns(5)
+        #expect(ear.heard.count == 2 && answered.waiting.isEmpty)
+        archive.goOn()
+        #expect(await answered.next())
+        try await cancel.value
+        #expect(ear.story.last == "failure failure 0")
+        #expect(try outcome(task.id) == .cancelled)
+    }
+
+    @Test func `An end waits until it is kept how tasks ended`() async throws {
+        let (task, session) = try await stage.sending()
+        archive.stall()
+        session.complete()
+        await turns(5)
+        let suspended = Mail<Void>()
+        Task {
+            try await stage.transfers.suspend()
+            suspended.deliver(())
+        }
+        await turns(5)
+        #expect(suspended.waiting.isEmpty)
+        archive.goOn()
+        await suspended.next()
+        #expect(try outcome(task.id) != nil)
+    }
+
+    @Test func `An engine that is its own archive has kept success already`() async throws {
+        let stage = Stage(ScriptedBackend(), archive, isEngines: true)
+        let (large, session) = try await stage.sending()
+        #expect(session.upload.record?.id == large.id)
+        archive.stall()
+        session.complete()
+        await turns(5)
+        #expect(large.state == .success && archive.waiting <= 1)
+        archive.goOn()
+        _ = try await large.result()
+        #expect(try outcome(large.id) == nil, "it is the engine's to say")
+        #expect(archive.spooled.isEmpty)
+    }
+
+    @Test func `A pause answers after its record`() async throws {
+        let (task, session) = try await stage.sending()
+        archive.stall()
+        let answered = Mail<Bool>()
+        let pause = Task { answered.deliver(try await task.pause()) }
+        await turns(3)
+        session.mark = "there"
+        session.answer(.aborted)
+        await turns(5)
+        #expect(task.state == .paused && answered.waiting.isEmpty)
+        archive.goOn()
+        #expect(await answered.next())
+        try await pause.value
+        #expect(try bookmark(task.id) == "there")
+    }
+}

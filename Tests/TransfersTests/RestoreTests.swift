@@ -1,0 +1,208 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct RestoreTests {
+    let stage = Stage(ScriptedBackend(), MemoryArchive())
+
+    /// An upload of 20 bytes, 6 of them acknowledged.
+    private func halfway(_ stage: Stage) async throws -> (UploadTask, ScriptedSession) {
+        let (task, session) = try await stage.sending()
+        session.mark = "two"
+        session.answer(.received(upTo: 2))
+        #expect(await session.nextStep() == .send(2..<6))
+        session.mark = "six"
+        session.answer(.received(upTo: 6))
+        #expect(await session.nextStep() == .send(6..<14))
+        await turns(5)
+        return (task, session)
+    }
+
+    @Test func `An upload goes on where the engine is, under the same id`() async throws {
+        var change = MetadataChange()
+        change.content = [.contentType: "x/y"]
+        change.custom = .merge(["k": "v"])
+        change.md5Hash = "abc"
+        let made = try await stage.transfers.upload(file: "/f", to: Stage.reference(), change)
+        let first = await stage.backend.nextSession()
+        made.start()
+        _ = await first.nextStep()
+        first.mark = "opened"
+        first.answer(.opened())
+        _ = await first.nextStep()
+        first.mark = "two"
+        first.answer(.received(upTo: 2))
+        _ = await first.nextStep()
+        await turns(5)
+
+        let next = try await stage.afterCrash()
+        let task = try #require(next.transfers.uploads.all.first)
+        #expect(task.id == made.id && task.state == .paused && next.transfers.uploads.all.count == 1)
+        #expect(task.snapshot().progress == .of(2, 20) && task.snapshot().status == .pause)
+        #expect(task.snapshot().metadata == made.snapshot().metadata && next.backend.uploadsBegun.isEmpty)
+        let ear = Ear()
+        ear.observeAll(task)
+        #expect(ear.story == ["pause pause 2"])
+        #expect(task.resume() && !task.resume())
+        let session = await next.backend.nextSession()
+        #expect(session.upload.isRestored && session.upload.bookmark == Bookmark("two"))
+        #expect(session.upload.metadata == first.upload.metadata && session.upload.expectedMD5 == "abc")
+        #expect(await session.nextStep() == .query)
+        session.answer(.received(upTo: 6))
+        #expect(await session.nextStep() == .send(6..<8))
+        session.complete()
+        #expect(try await task.result().state == .success)
+        #expect(
+            ear.story == [
+                "pause pause 2", "resume resume 2", "progress progress 6", "progress progress 20", "success success 20",
+            ])
+    }
+
+    @Test func `What was killed before it was opened is opened`() async throws {
+        let (made, first) = try await stage.upload()
+        made.start()
+        #expect(await first.nextStep() == .open)
+        let next = try await stage.afterCrash()
+        let task = try next.transfers.uploads.task(made.id)
+        #expect(task.resume())
+        #expect(await next.backend.nextSession().nextStep() == .open)
+    }
+
+    @Test func `What is resumed and killed again has lost nothing`() async throws {
+        let (made, _) = try await halfway(stage)
+        var stage = stage
+        for _ in 0..<3 {
+            stage = try await stage.afterCrash()
+            let task = try stage.transfers.uploads.task(made.id)
+            #expect(task.snapshot().progress == .of(6, 20) && task.resume())
+            let session = await stage.backend.nextSession()
+            #expect(session.upload.bookmark == Bookmark("six"))
+            session.mark = "six"
+            #expect(await session.nextStep() == .query)
+            await turns(5)
+        }
+    }
+
+    @Test func `A download goes on with what has arrived`() async throws {
+        let (made, fetch) = try await stage.fetching()
+        fetch.session.mark = "nine"
+        fetch.report(.of(9 << 20, 20 << 20))
+        await turns(5)
+        let next = try await stage.afterCrash()
+        let task = try next.transfers.downloads.task(made.id)
+        #expect(task.state == .paused && task.snapshot().progress == .of(9 << 20, 20 << 20))
+        #expect(task.resume())
+        let session = await next.backend.nextDownload()
+        #expect(session.download.isRestored && session.download.bookmark == Bookmark("nine"))
+        #expect(session.download.task == made.id && session.download.file == "/f")
+        _ = await session.nextTry()
+        session.complete()
+        #expect(try await task.result().progress == .of(20, 20))
+    }
+
+    @Test func `The list has the order of creation, and goes on in it`() async throws {
+        var ids: [String] = []
+        for index in 0..<12 {
+            let (task, session) = try await stage.upload()
+            ids.append(task.id)
+            guard index % 3 == 0 else { continue }
+            task.start()
+            _ = await session.nextStep()
+            session.complete()
+            _ = try await task.result()
+        }
+        let next = try await stage.afterCrash()
+        #expect(next.transfers.uploads.all.map(\.id) == ids)
+        #expect(next.transfers.count(of: .success) == 4 && next.transfers.count(of: .paused) == 8)
+        ids.append(try await next.upload().0.id)
+        #expect(next.transfers.uploads.all.map(\.id) == ids)
+    }
+
+    @Test func `Those that ended say how, for good`() async throws {
+        let (won, one) = try await stage.sending()
+        let (lost, two) = try await stage.sending()
+        one.complete()
+        two.answer(.failed(.refused))
+        let last = try await won.result()
+        await #expect(throws: StorageError.self) { try await lost.result() }
+        let (given, _) = try await stage.upload()
+        #expect(try await given.cancel())
+        var next = stage
+        for _ in 0..<2 {
+            next = try await next.afterCrash()
+            #expect(try next.transfers.uploads.task(won.id).snapshot() == last)
+            #expect(try next.transfers.uploads.task(lost.id).snapshot() == lost.snapshot())
+            #expect(try next.transfers.uploads.task(given.id).snapshot() == given.snapshot())
+            let task = try next.transfers.uploads.task(won.id)
+            #expect(try await task.result() == last)
+            #expect(try await !task.pause())
+            #expect(try await !task.cancel())
+            #expect(!task.resume())
+            let ear = Ear()
+            ear.observeAll(task)
+            #expect(ear.story == ["success success 20"])
+        }
+    }
+
+    @Test func `Of those that ended the newest thousand are known, over several lives`() async throws {
+        var stage = stage, ids: [String] = []
+        for _ in 0..<3 {
+            for _ in 0..<400 {
+                let (task, session) = try await stage.upload(1)
+                task.start()
+                _ = await session.nextStep()
+                stage.clock.advance(by: .seconds(1))
+                session.complete()
+                _ = try await task.result()
+                ids.append(task.id)
+            }
+            stage = try await stage.afterCrash()
+        }
+        #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(Transfers.finishedTasksKept))
+        await turns(5)
+        #expect(stage.archive?.kept.count ?? 0 < Transfers.finishedTasksKept + 64)
+    }
+
+    @Test func `One that is forgotten is gone, one that has not ended stays`() async throws {
+        let (made, session) = try await stage.sending()
+        #expect(await !stage.transfers.uploads.forget(made))
+        session.complete()
+        _ = try await made.result()
+        let next = try await stage.afterCrash()
+        let task = try next.transfers.uploads.task(made.id)
+        #expect(await next.transfers.uploads.forget(task))
+        #expect(await !next.transfers.uploads.forget(task))
+        #expect(next.transfers.uploads.all.isEmpty && next.archive?.kept.isEmpty == true)
+        #expect(throws: StorageError.self) { try next.transfers.uploads.task(made.id) }
+    }
+
+    @Test func `A cancellation after a crash is the engine's to hear of`() async throws {
+        let (upload, _) = try await halfway(stage)
+        let (download, _) = try await stage.fetching()
+        let next = try await stage.afterCrash()
+        let tokens = Tokens()
+        #expect(try await next.transfers.uploads.task(upload.id).cancel(tokens: tokens))
+        #expect(try await next.transfers.downloads.task(download.id).cancel(tokens: tokens))
+        let session = await next.backend.nextSession(), fetch = await next.backend.nextDownload()
+        #expect(session.discards == 1 && session.upload.bookmark == Bookmark("six"))
+        #expect(fetch.discards == 1 && fetch.download.isRestored)
+        #expect(session.upload.caller.tokens is Tokens && fetch.download.caller.tokens is Tokens)
+        #expect(try next.transfers.uploads.task(upload.id).state == .cancelled)
+    }
+
+    @Test func `A file that could not be looked at is not taken for an empty one`() async throws {
+        let failure = StorageError.file("/no/such", "does not exist")
+        let stage = Stage(ScriptedBackend(inspection: .failure(failure)), MemoryArchive())
+        let made = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())
+        #expect(try await made.pause())
+        #expect(stage.archive?.spooled == [:])
+        let next = try await stage.afterCrash()
+        #expect(try next.transfers.uploads.task(made.id).resume())
+        guard case .file("/no/such", let identity) = await next.backend.nextSession().upload.source else {
+            return #expect(Bool(false), "it is not about the file")
+        }
+        #expect(identity.inode == 0)
+    }
+}

@@ -1,0 +1,73 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct SmallJournalTests {
+    let archive = MemoryArchive()
+
+    @Test func `Bytes that need not wait are nobody's business before they are stored`() async throws {
+        for isEngines in [false, true] {
+            let stage = Stage(ScriptedBackend(), archive, isEngines: isEngines)
+            let before = archive.keeps
+            let (task, session) = try await stage.upload(1)
+            task.start()
+            #expect(await session.nextStep() == .sendWhole)
+            #expect(archive.keeps == before && archive.spooled.isEmpty)
+            session.complete()
+            _ = try await task.result()
+            #expect(archive.keeps == before + (isEngines ? 0 : 1))
+        }
+    }
+
+    @Test func `Paused ones are spooled and kept, and go on from memory`() async throws {
+        let stage = Stage(ScriptedBackend(), archive)
+        let (task, session) = try await stage.upload(1)
+        #expect(try await task.pause())
+        #expect(archive.spooled == [task.id: [1]] && archive.kept[task.id] != nil)
+        #expect(task.resume())
+        #expect(await session.nextStep() == .sendWhole)
+        session.complete()
+        _ = try await task.result()
+        #expect(archive.spooled.isEmpty)
+    }
+
+    @Test func `So are those that rest`() async throws {
+        let stage = Stage(ScriptedBackend(), archive)
+        let (task, session) = try await stage.upload(1)
+        task.start()
+        #expect(await session.nextStep() == .sendWhole)
+        session.answer(.failed(.busy))
+        _ = try await stage.rest(upTo: 1)
+        await turns(5)
+        #expect(archive.spooled == [task.id: [1]])
+        let next = try await stage.afterCrash()
+        let restored = try #require(next.transfers.uploads.all.first)
+        #expect(restored.id == task.id && restored.state == .paused && restored.resume())
+        let again = await next.backend.nextSession()
+        guard case .file("/spool/\(task.id)", .ofSize(1)) = again.upload.source else {
+            return #expect(Bool(false), "\(again.upload.source)")
+        }
+        #expect(await again.nextStep() == .sendWhole)
+    }
+
+    @Test func `One that is stored while it is being spooled leaves nothing`() async throws {
+        let stage = Stage(ScriptedBackend(), archive, isEngines: true)
+        let (task, session) = try await stage.upload(1)
+        archive.stall()
+        let pause = Task { try await task.pause() }
+        await turns(3)
+        #expect(task.state == .paused && task.resume())
+        #expect(await session.nextStep() == .sendWhole)
+        session.complete()
+        await turns(5)
+        archive.goOn()
+        #expect(try await task.result().state == .success)
+        _ = try await pause.value
+        await turns(5)
+        #expect(archive.spooled.isEmpty)
+        #expect(await stage.transfers.uploads.forget(task))
+        #expect(archive.kept.isEmpty, "what is forgotten does not come back")
+    }
+}

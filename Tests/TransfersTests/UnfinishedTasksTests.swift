@@ -1,0 +1,75 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct UnfinishedTasksTests {
+    let stage = Stage(ScriptedBackend(), MemoryArchive())
+
+    @Test func `Those that go on by themselves do it with the service's tokens`() async throws {
+        let (upload, _) = try await stage.upload()
+        let (download, _) = try await stage.download()
+        let next = try await stage.afterCrash(.resume, tokens: Tokens())
+        let session = await next.backend.nextSession(), fetch = await next.backend.nextDownload()
+        #expect(session.upload.caller.tokens is Tokens && fetch.download.caller.tokens is Tokens)
+        #expect(await session.nextStep() == .open)
+        _ = await fetch.nextTry()
+        #expect(try next.transfers.uploads.task(upload.id).state == .running)
+        #expect(try next.transfers.downloads.task(download.id).state == .running)
+    }
+
+    @Test func `Those with tokens of a client's own wait for one who has some`() async throws {
+        let own = Tokens(isPersonal: true)
+        let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), tokens: own)
+        let download = try await stage.transfers.download(Stage.reference(), to: "/f", tokens: own)
+        var next = stage
+        for _ in 0..<2 {
+            next = try await next.afterCrash(.resume, tokens: Tokens())
+            await turns(3)
+            #expect(next.transfers.count(of: .paused) == 2 && next.backend.uploadsBegun.isEmpty)
+        }
+        #expect(try next.transfers.uploads.task(upload.id).resume(tokens: own))
+        #expect(try next.transfers.downloads.task(download.id).resume(tokens: own))
+        let session = await next.backend.nextSession(), fetch = await next.backend.nextDownload()
+        #expect((session.upload.caller.tokens as? Tokens)?.personal == true)
+        #expect((fetch.download.caller.tokens as? Tokens)?.personal == true)
+    }
+
+    @Test func `Those that are to be forgotten are cancelled at the engine, others stay`() async throws {
+        let (_, session) = try await stage.sending()
+        session.mark = "m"
+        session.answer(.received(upTo: 2))
+        _ = try await stage.download()
+        let (won, small) = try await stage.upload(1)
+        won.start()
+        _ = await small.nextStep()
+        small.complete()
+        _ = try await won.result()
+        await turns(5)
+        let next = try await stage.afterCrash(.forget)
+        #expect(next.transfers.uploads.all.map(\.id) == [won.id] && next.transfers.downloads.all.isEmpty)
+        #expect(await next.backend.nextSession().discards == 1)
+        #expect(await next.backend.nextDownload().discards == 1)
+        #expect(next.archive?.kept.keys.sorted() == [won.id] && next.archive?.spooled.isEmpty == true)
+    }
+
+    @Test func `A record that cannot be read is said, and keeps nobody else from going on`() async throws {
+        let (one, _) = try await stage.upload()
+        let (two, _) = try await stage.upload()
+        stage.archive?.spoil(one.id, StorageError(.internalError, "Task one cannot be restored."))
+        let next = try await stage.afterCrash()
+        #expect(next.transfers.uploads.all.map(\.id) == [two.id])
+        #expect(next.complaints.waiting == ["Task one cannot be restored."])
+    }
+}
+
+/// Has none.
+struct Tokens: TokenSource {
+    var personal = false
+
+    init(isPersonal: Bool = false) { personal = isPersonal }
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? { nil }
+    func isPersonal() async -> Bool { personal }
+}
