@@ -1,0 +1,145 @@
+import Glibc
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Downloads that one process began and another one ends.
+@Suite(.timeLimit(.minutes(10))) struct RestoredDownloadTests {
+    static let places: [any BackendUnderTest.Type] = [
+        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    ]
+    let bytes = noise(9 << 20)
+    let scratch: Scratch
+    var target: String { scratch.path + "/file" }
+
+    init() throws { scratch = try Scratch() }
+
+    private func download() throws -> Download {
+        Download(reference: try ref("a"), file: target, task: "task", caller: Caller(patience: .seconds(10)))
+    }
+
+    private var part: String {
+        get throws { scratch.path + "/" + (try #require(names(in: scratch.path).first { $0.hasSuffix(".part") })) }
+    }
+
+    /// As the next process finds it: killed at the first report, and some way behind its mark.
+    private func interrupted(_ place: any BackendUnderTest) async throws -> Download {
+        let stop = Stop()
+        let session = place.backend.beginDownload(try download())
+        async let answer = session.fetch { if $0.completedUnitCount < 9 << 20 { stop.wait() } }
+        await stop.reached()
+        var next = try download()
+        next.isRestored = true
+        next.bookmark = await session.bookmark()
+        session.abort()
+        stop.open()
+        #expect(await answer == .aborted)
+        return next
+    }
+
+    private func fetch(_ download: Download, _ place: any BackendUnderTest) async throws -> [Int64] {
+        let reports = Reports()
+        guard case .completed(let metadata) = await place.backend.beginDownload(download).fetch(reports.take) else {
+            throw Aborted()
+        }
+        #expect(metadata.size == bytes.count && metadata.crc32c == Checksum(of: bytes).crc32c)
+        #expect(try contentsOf(target) == bytes)
+        #expect(try await settledNames(in: scratch.path, ["file"]) == ["file"])
+        return reports.counts
+    }
+
+    @Test func `What has arrived is not fetched again`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try await place.backend.put(bytes, at: "a")
+            let next = try await interrupted(place)
+            let mark = try #require(next.bookmark.map { try LandingMark(text: $0.text) })
+            #expect(mark.offset > 0)
+            let again = try await place.reopened()
+            #expect(try await fetch(next, again).allSatisfy { $0 > mark.offset })
+            if let again = again as? any RemoteUnderTest {
+                let range = again.fixture.log.requests(.media).last?.headers["Range"]
+                #expect(range == "bytes=\(mark.offset)-")
+            }
+            #expect(unlink(target) == 0)
+        }
+    }
+
+    enum Damage: CaseIterable { case flipped, shorter, empty, missing, another, link }
+
+    @Test(arguments: Damage.allCases)
+    func `What was changed meanwhile is fetched anew`(damage: Damage) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try await place.backend.put(bytes, at: "a")
+            let next = try await interrupted(place)
+            let part = try part
+            switch damage {
+            case .flipped:
+                let file = open(part, O_WRONLY)
+                #expect(pwrite(file, [bytes[10] ^ 1], 1, 10) == 1)
+                close(file)
+            case .shorter: #expect(truncate(part, 100_000) == 0)
+            case .empty: #expect(truncate(part, 0) == 0)
+            case .missing: #expect(unlink(part) == 0)
+            case .another: #expect(rename(try scratch.file("other", noise(9 << 20, seed: 7)), part) == 0)
+            case .link:
+                #expect(rename(part, scratch.path + "/other") == 0 && symlink(scratch.path + "/other", part) == 0)
+            }
+            let reports = Reports()
+            let session = try await place.reopened().backend.beginDownload(next)
+            guard case .completed = await session.fetch(reports.take) else { throw Aborted() }
+            #expect(try contentsOf(target) == bytes)
+            if damage == .another || damage == .link {
+                #expect(unlink(part) == 0, "what is not ours stays")
+                unlink(scratch.path + "/other")
+            }
+            #expect(try await settledNames(in: scratch.path, ["file"]) == ["file"])
+            #expect(unlink(target) == 0)
+        }
+    }
+
+    @Test func `Another generation is fetched anew`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try await place.backend.put(noise(9 << 20, seed: 4), at: "a")
+            let next = try await interrupted(place)
+            try await place.backend.put(bytes, at: "a")
+            _ = try await fetch(next, place.reopened())
+            #expect(unlink(target) == 0)
+        }
+    }
+
+    @Test(arguments: [
+        nil, "", "{}", #"{"generation":1,"number":-9,"inode":0,"offset":-5,"crc32c":0}"#,
+        #"{"generation":1,"number":9223372036854775807,"inode":0,"offset":9223372036854775807,"crc32c":0}"#,
+    ])
+    func `What was killed before anything was marked leaves nothing behind`(text: String?) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try await place.backend.put(bytes, at: "a")
+            var next = try await interrupted(place)
+            next.bookmark = text.map(Bookmark.init)
+            _ = try await fetch(next, place.reopened())
+            #expect(unlink(target) == 0)
+        }
+    }
+
+    @Test func `One that is given up leaves nothing behind`() async throws {
+        for type in Self.places {
+            for isMarked in [true, false] {
+                let place = try await type.init()
+                try await place.backend.put(bytes, at: "a")
+                var next = try await interrupted(place)
+                if !isMarked { next.bookmark = nil }
+                let session = try await place.reopened().backend.beginDownload(next)
+                #expect(await session.bookmark() == next.bookmark)
+                session.discard()
+                #expect(try await settledNames(in: scratch.path, []).isEmpty)
+            }
+        }
+    }
+}

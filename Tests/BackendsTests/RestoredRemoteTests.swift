@@ -1,0 +1,153 @@
+import JSONText
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Uploads to remote engines that one process began and another one ends.
+@Suite(.timeLimit(.minutes(10))) struct RestoredRemoteTests {
+    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    let bytes = noise(5 * granule + 1000)
+    let scratch: Scratch
+    let path: String
+
+    init() throws {
+        scratch = try Scratch()
+        path = try scratch.file("source", bytes)
+    }
+
+    private func expectStored(_ place: any RemoteUnderTest, _ stored: ObjectMetadata) async throws {
+        #expect(stored.crc32c == Checksum(of: bytes).crc32c && stored.size == bytes.count)
+        #expect(place.fixture.bytes("b", "a") == bytes && place.fixture.objects == ["b/a"])
+        #expect(try await place.backend.metadata(of: ref("a")) == stored)
+        #expect(place.fixture.log.openSessions.isEmpty)
+    }
+
+    @Test(arguments: 0...5)
+    func `It goes on with the same session from every border of chunks`(chunks: Int) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: chunks * granule)
+            let again = try type.init(place.fixture)
+            let stored = try await again.backend.goOn(upload)
+            try await expectStored(again, stored)
+            #expect(place.fixture.log.sessions.count == 1 && place.fixture.log.resentPersistedBytes == 0)
+        }
+    }
+
+    @Test func `What the server has got since counts`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: granule, thenSending: 2 * granule)
+            let again = try type.init(place.fixture)
+            let steps = Steps()
+            let stored = try await again.backend.goOn(upload, between: steps.take)
+            #expect(steps.all.first == .query && steps.sent.first?.lowerBound == Int64(3 * granule))
+            try await expectStored(again, stored)
+            #expect(place.fixture.log.sessions.count == 1 && place.fixture.log.resentPersistedBytes == 0)
+        }
+    }
+
+    @Test func `Chunks are cut as the server wants them, whoever asks`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+            let session = try type.init(place.fixture).backend.beginUpload(upload)
+            #expect(await session.perform(.query) == .received(upTo: Int64(granule)))
+            #expect(await session.perform(.send(262_144..<600_000)) == .received(upTo: 524_288))
+            #expect(await session.perform(.send(524_288..<524_289)) == .received(upTo: 786_432))
+        }
+    }
+
+    @Test func `What was damaged before the crash is noticed after it`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            place.fixture.faults = [.init(.byte(7), .corrupt)]
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
+            let again = try type.init(place.fixture)
+            let error = try await failure { _ = try await again.backend.goOn(upload) }
+            #expect(error.code == .nonMatchingChecksum && place.fixture.objects.isEmpty)
+        }
+    }
+
+    @Test(arguments: [404, 410])
+    func `A session that is gone is begun anew`(status: Int) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
+            place.fixture.faults = [.init(.first(.query), .forget(status))]
+            let again = try type.init(place.fixture)
+            let steps = Steps()
+            let stored = try await again.backend.goOn(upload, between: steps.take)
+            #expect(steps.all.starts(with: [.query, .open]) && steps.sent.first?.lowerBound == 0)
+            try await expectStored(again, stored)
+            #expect(place.fixture.log.sessions.count == 2)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `What was completed behind our back is a success, once`(isForgotten: Bool) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: 4 * granule)
+            let first = try await type.init(place.fixture).backend.goOn(upload)
+            if isForgotten { place.fixture.faults = [.init(.first(.query), .forget(404))] }
+            let again = try type.init(place.fixture)
+            let steps = Steps()
+            let stored = try await again.backend.goOn(upload, between: steps.take)
+            #expect(stored == first && steps.all == [.query])
+            try await expectStored(again, stored)
+        }
+    }
+
+    @Test func `What went in one request is not sent twice`() async throws {
+        let small = try scratch.file("small", [1, 2, 3])
+        for type in Self.places {
+            let place = try await type.init()
+            var upload = try await place.backend.upload(file: small, to: "a")
+            let first = try await place.backend.run(upload)
+            upload.isRestored = true
+            let stored = try await type.init(place.fixture).backend.goOn(upload)
+            #expect(stored == first && place.fixture.log.requests(.multipart, .raw).count == 1)
+        }
+    }
+
+    @Test func `A session elsewhere is not asked`() async throws {
+        for type in Self.places {
+            let place = try await type.init(), other = try StorageFixture()
+            var upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
+            let text = try #require(upload.bookmark?.text.replacing(#"\/"#, with: "/"))
+            #expect(text.contains(place.fixture.url))
+            upload.bookmark = Bookmark(text.replacing(place.fixture.url, with: other.url))
+            let again = try type.init(place.fixture)
+            let stored = try await again.backend.goOn(upload)
+            #expect(other.requests.isEmpty && place.fixture.bytes("b", "a") == bytes)
+            #expect(stored.crc32c == Checksum(of: bytes).crc32c && place.fixture.log.sessions.count == 2)
+            #expect(!place.fixture.log.sessions.contains { $0.dialect != type.dialect })
+        }
+    }
+
+    @Test(arguments: ["", "{}", "null"])
+    func `What was never a bookmark is begun anew`(text: String) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            var upload = try await place.backend.upload(file: path, to: "a")
+            (upload.isRestored, upload.bookmark) = (true, Bookmark(text))
+            try await expectStored(place, place.backend.goOn(upload))
+        }
+    }
+
+    @Test func `A restored upload that is given up is cancelled at the server`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+            let again = try type.init(place.fixture)
+            let session = again.backend.beginUpload(upload)
+            #expect(await session.bookmark() == upload.bookmark && upload.bookmark != nil)
+            session.discard()
+            await again.backend.settle()
+            #expect(place.fixture.log.cancelledSessions.count == 1 && place.fixture.objects.isEmpty)
+        }
+    }
+}

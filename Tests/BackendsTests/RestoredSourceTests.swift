@@ -1,0 +1,86 @@
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Files that changed while no process watched them.
+@Suite(.timeLimit(.minutes(10))) struct RestoredSourceTests {
+    static let places: [any BackendUnderTest.Type] = [
+        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    ]
+
+    struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let make: @Sendable (_ path: String, _ size: Int, Scratch) throws -> Void
+
+        init(_ said: String, _ make: @escaping @Sendable (_ path: String, _ size: Int, Scratch) throws -> Void) {
+            (testDescription, self.make) = (said, make)
+        }
+    }
+
+    static let changes = [
+        Change("its size went from") { path, size, _ in #expect(truncate(path, size - 1) == 0) },
+        Change("its size went from") { path, size, _ in #expect(truncate(path, size + 1) == 0) },
+        Change("it was written to") { path, _, _ in try write(path, at: 5, andHide: false) },
+        Change("another file took its place") { path, size, scratch in
+            let other = try scratch.file("other", noise(size))
+            #expect(rename(other, path) == 0)
+        },
+        Change("its first or its last bytes are others") { path, _, _ in try write(path, at: 5, andHide: true) },
+        Change("its first or its last bytes are others") { path, size, _ in
+            try write(path, at: size - 5, andHide: true)
+        },
+        Change("does not exist") { path, _, _ in #expect(unlink(path) == 0) },
+    ]
+
+    /// Flips a bit, and has size and time look as if nothing had been.
+    private static func write(_ path: String, at offset: Int, andHide: Bool) throws {
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        let file = open(path, O_RDWR)
+        defer { close(file) }
+        var byte: UInt8 = 0
+        #expect(pread(file, &byte, 1, offset) == 1)
+        byte ^= 1
+        #expect(pwrite(file, &byte, 1, offset) == 1)
+        if andHide { #expect(futimens(file, [status.st_atim, status.st_mtim]) == 0) }
+    }
+
+    @Test(arguments: changes, [20_000, 4 * granule])
+    func `A file that changed is not gone on with, and it is said how`(change: Change, size: Int) async throws {
+        for type in Self.places {
+            let scratch = try Scratch()
+            let path = try scratch.file("source", noise(size))
+            let place = try await type.init()
+            var upload: Upload
+            if size > granule {
+                upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
+            } else {
+                upload = try await place.backend.upload(file: path, to: "a")
+                upload.isRestored = true
+            }
+            try change.make(path, size, scratch)
+            let again = try await place.reopened()
+            let error = try await failure { _ = try await again.backend.goOn(upload) }
+            #expect(error.code == .unknown && error.file == path && error.message.contains(change.testDescription))
+            if let again = again as? EmbeddedUnderTest { #expect(try await again.settledContents(.none) == .none) }
+            #expect(try await again.contents().objects == 0)
+        }
+    }
+
+    @Test func `What was sent before the crash counts, whatever became of it since`() async throws {
+        for type in Self.places {
+            let scratch = try Scratch()
+            let path = try scratch.file("source", noise(4 * granule))
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
+            try Self.write(path, at: 10_000, andHide: true)
+            let again = try await place.reopened()
+            let stored = try await again.backend.goOn(upload)
+            #expect(stored.crc32c == Checksum(of: noise(4 * granule)).crc32c)
+            #expect(try await again.bytes(of: ref("a")) == noise(4 * granule))
+        }
+    }
+}

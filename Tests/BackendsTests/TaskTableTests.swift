@@ -1,0 +1,217 @@
+import Database
+import EventLoop
+import Foundation
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+@Suite(.timeLimit(.minutes(10))) struct TaskTableTests {
+    static func record(_ id: String = "task", _ stage: TaskRecord.Stage? = nil) throws -> TaskRecord {
+        var request = TaskRequest(
+            file: "/a \"b\"\n\u{E9}", identity: .ofSize(77), patience: 600.5, chunkSize: 5, hasOwnTokens: true)
+        request.isSpooled = true
+        return TaskRecord(
+            id: id, kind: .upload, number: 3, reference: try ref("dir/a\0b"),
+            progress: Progress(completedUnitCount: 5, totalUnitCount: 77),
+            metadata: .of([.contentType: "x/y"], ["": "", "k": "v"]), md5Hash: "abc",
+            stage: stage ?? .unfinished(request, Bookmark("secret")))
+    }
+
+    static func longFailure() -> StorageError {
+        var error = StorageError(.retryLimitExceeded, "A sentence.")
+        (error.bucket, error.object, error.file, error.param) = ("b", "o", "f", "p")
+        (error.httpStatus, error.serverResponse, error.retryable, error.retryAfter) = (503, "{}", true, .seconds(3))
+        error.attempts = [.init(time: .now, httpStatus: nil, cause: "c", completedUnitCount: 7)]
+        return error
+    }
+
+    private func kept(_ archive: any TaskArchive) async throws -> [TaskRecord] {
+        try await archive.records().map { try $0.get() }
+    }
+
+    @Test func `What is kept is what is found, in the next process too`() async throws {
+        let scratch = try Scratch()
+        var download = try Self.record("download")
+        (download.kind, download.progress, download.md5Hash) = (.download, .unknown, nil)
+        download.stage = .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), nil)
+        let time = Timestamp(microseconds: 1_700_000_000_123_456)
+        let stored = ObjectMetadata(
+            reference: try ref("dir/a\0b"), generation: 5, metageneration: 6, size: 77, timeCreated: time,
+            updated: time, md5: nil, crc32c: .max, settable: .of([.cacheControl: ""]))
+        let records = [
+            try Self.record("unfinished"), download, try Self.record("won").ended(.succeeded(stored), at: time),
+            try Self.record("lost").ended(.failed(Self.longFailure()), at: time),
+            try Self.record("given up").ended(.cancelled, at: time),
+        ]
+        do {
+            let archive = TaskTable(try Root(scratch.path + "/root"), place: "p")
+            for record in records { try await archive.keep(record, isUrgent: record.number % 2 == 0) }
+        }
+        let again = TaskTable(try Root(scratch.path + "/root"), place: "p")
+        var expected = records
+        // After success the object's own are known.
+        expected[2].metadata = stored.settable
+        #expect(try await kept(again).sorted { $0.id < $1.id } == expected.sorted { $0.id < $1.id })
+    }
+
+    @Test func `The newest state counts, and an end is one`() async throws {
+        let archive = TaskTable(try Root(try Scratch().path + "/root"), place: "p")
+        var record = try Self.record()
+        try await archive.keep(record, isUrgent: true)
+        record.progress.completedUnitCount = 50
+        record.stage = .unfinished(TaskRequest(file: "/g", patience: 1, hasOwnTokens: false), nil)
+        try await archive.keep(record, isUrgent: false)
+        #expect(try await kept(archive) == [record])
+        let ended = record.ended(.cancelled, at: .now)
+        try await archive.keep(ended, isUrgent: false)
+        try await archive.keep(record, isUrgent: false)
+        #expect(try await kept(archive) == [ended])
+        try await archive.forget(["other", record.id])
+        #expect(try await kept(archive).isEmpty)
+    }
+
+    @Test func `Tasks of another service are left alone`() async throws {
+        let root = try Root(try Scratch().path + "/root")
+        let one = TaskTable(root, ObjectStore(root), place: "one", files: .init("spool", limit: 1))
+        try await one.keep(Self.record(), isUrgent: true)
+        let other = TaskTable(root, place: "other")
+        #expect(try await kept(other).isEmpty)
+        #expect(try await kept(one).count == 1)
+    }
+
+    @Test(arguments: [
+        "kind = 'sideload'", "request = NULL", "request = '{}'", "request = '{'", "number = 'x'", "bucket = ''",
+        "name = x'FF'", "name = x''", "completed = 'x'", "customMetadata = '[]'", "ended = 1, outcome = 'success'",
+        "ended = 1, outcome = 'failed'", "ended = 'x'", "name = 5",
+    ])
+    func `A row that cannot be read says so, and others are found`(damage: String) async throws {
+        let scratch = try Scratch()
+        let root = try Root(scratch.path + "/root")
+        let store = ObjectStore(root)
+        let archive = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        try await archive.keep(Self.record("damaged"), isUrgent: true)
+        try await archive.keep(Self.record("sound"), isUrgent: true)
+        try await store.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
+        var found: [String] = [], errors: [String] = []
+        for record in try await archive.records() {
+            do { found.append(try record.get().id) } catch { errors.append(error.message) }
+        }
+        #expect(found == ["sound"] && errors.count == 1)
+        #expect(errors.first?.hasPrefix("Task damaged cannot be restored: its record cannot be read: ") == true)
+    }
+
+    @Test func `Numbers that cannot be are no harm`() async throws {
+        let root = try Root(try Scratch().path + "/root")
+        let store = ObjectStore(root)
+        let archive = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        try await archive.keep(Self.record(), isUrgent: true)
+        for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {
+            try await store.write {
+                _ = try $0.run("UPDATE tasks SET completed = ?, total = ?", .integer(completed), .integer(total))
+            }
+            let progress = try #require(try await kept(archive).first?.progress)
+            #expect((0...max(progress.totalUnitCount, 0)).contains(progress.completedUnitCount))
+        }
+    }
+
+    @Test func `Spooled bytes are there for their owner alone, until they are not needed`() async throws {
+        let scratch = try Scratch()
+        let archive = TaskTable(try Root(scratch.path + "/root"), place: "p")
+        #expect(try await archive.records().isEmpty)
+        let old = umask(0)
+        defer { umask(old) }
+        let (path, identity) = try await archive.spool(noise(70_000), for: "task")
+        #expect(try contentsOf(path) == noise(70_000) && identity == SourceFile.inspect(path))
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(stat(scratch.path + "/root/spool", &status) == 0 && status.st_mode & 0o777 == 0o700)
+        let again = try await failure { _ = try await archive.spool([1], for: "task") }
+        #expect(again.message.contains(path))
+        archive.unspool("task")
+        #expect(try await settledNames(in: scratch.path + "/root/spool", []).isEmpty)
+    }
+
+    @Test func `A start sweeps what no unfinished task needs`() async throws {
+        let scratch = try Scratch()
+        do {
+            let archive = TaskTable(try Root(scratch.path + "/root"), place: "p")
+            #expect(try await archive.records().isEmpty)
+            for id in ["unfinished", "ended", "unknown"] { _ = try await archive.spool([1], for: id) }
+            try await archive.keep(Self.record("unfinished"), isUrgent: true)
+            try await archive.keep(Self.record("ended").ended(.cancelled, at: .now), isUrgent: true)
+        }
+        let again = TaskTable(try Root(scratch.path + "/root"), place: "another")
+        _ = try await again.records()
+        #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
+    }
+
+    @Test func `A root of the version before has its objects, and room for tasks`() async throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(
+            atPath: scratch.path + "/root/objects", withIntermediateDirectories: true)
+        do {
+            let database = try Database(
+                path: scratch.path + "/root/storage.sqlite3", applicationID: Schema.applicationID)
+            try database.migrate([Migration(version: 1, sql: Self.firstSchema)])
+            try database.execute(Self.firstObjects)
+            try database.close()
+        }
+        _ = try scratch.file("root/objects/1", noise(100_000))
+        _ = try scratch.file("root/objects/2", noise(10))
+        let backend = EmbeddedBackend(try Root(scratch.path + "/root"))
+        try await backend.open()
+        let small = try await backend.metadata(of: ref("small"))
+        #expect(small.generation == 7 && small.settable.content == [.contentType: "x/y"])
+        #expect(small.settable.custom == ["k": "v"])
+        #expect(try await backend.metadata(of: ref("large")).size == 100_000)
+        #expect(try names(in: scratch.path + "/root/objects") == ["1"], "an abandoned upload is swept")
+        let archive = try #require(backend.archive)
+        #expect(try await archive.records().isEmpty)
+        try await archive.keep(Self.record(), isUrgent: true)
+        #expect(try await archive.records().count == 1)
+        #expect(try await backend.put(noise(100_000), at: "new").generation > 8)
+    }
+
+    private static let firstSchema = """
+        CREATE TABLE counters (generation INTEGER NOT NULL);
+        INSERT INTO counters VALUES (0);
+        CREATE TABLE buckets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+        CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL);
+        CREATE INDEX unwanted ON files (state) WHERE state <> 1;
+        CREATE TABLE objects (
+            bucket INTEGER NOT NULL, name BLOB NOT NULL,
+            generation INTEGER NOT NULL, metageneration INTEGER NOT NULL, size INTEGER NOT NULL,
+            timeCreated INTEGER NOT NULL, updated INTEGER NOT NULL, md5 BLOB NOT NULL, crc32c INTEGER NOT NULL,
+            cacheControl TEXT, contentDisposition TEXT, contentEncoding TEXT, contentLanguage TEXT,
+            contentType TEXT, downloadTokens TEXT NOT NULL, file INTEGER,
+            PRIMARY KEY (bucket, name)) WITHOUT ROWID;
+        CREATE TABLE customMetadata (
+            generation INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+            PRIMARY KEY (generation, key)) WITHOUT ROWID;
+        CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+        """
+
+    private static let firstObjects = """
+        INSERT INTO buckets VALUES (1, 'b');
+        INSERT INTO files VALUES (1, 1), (2, 0);
+        INSERT INTO objects VALUES
+            (1, x'736D616C6C', 7, 1, 2, 7, 7, x'00', 0, NULL, NULL, NULL, NULL, 'x/y', 't', NULL),
+            (1, x'6C61726765', 8, 1, 100000, 8, 8, x'00', 0, NULL, NULL, NULL, NULL, NULL, 't', 1);
+        INSERT INTO customMetadata VALUES (7, 'k', 'v');
+        INSERT INTO bodies VALUES (7, x'0102');
+        UPDATE counters SET generation = 8;
+        """
+}
+
+extension SettableMetadata {
+    fileprivate static func of(
+        _ content: [ContentProperty: String], _ custom: [String: String] = [:]
+    ) -> SettableMetadata {
+        var metadata = SettableMetadata()
+        (metadata.content, metadata.custom) = (content, custom)
+        return metadata
+    }
+}
