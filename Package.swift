@@ -77,7 +77,8 @@ let package = Package(
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["storage-rpc", "Methods", "EventLoop", "JSONText", "TestSupport"]),
+            name: "EndToEndTests",
+            dependencies: ["storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Checksums", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x

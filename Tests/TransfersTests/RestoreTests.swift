@@ -160,9 +160,9 @@ import Transfers
             }
             stage = try await stage.afterCrash()
         }
-        #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(Transfers.finishedTasksKept))
+        #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(TransferLimits().finishedTasks))
         await turns(5)
-        #expect(stage.archive?.kept.count ?? 0 < Transfers.finishedTasksKept + 64)
+        #expect(stage.archive?.kept.count ?? 0 < TransferLimits().finishedTasks + 64)
     }
 
     @Test func `One that is forgotten is gone, one that has not ended stays`() async throws {

@@ -1,0 +1,173 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// What a client finds that was away while the service ended.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LaterTests {
+    static let remotes = [Lives.Engine.firebase, .gcs]
+
+    private static func put(_ lives: Lives, _ name: String, _ file: String, wait: Bool = false) throws -> JSON {
+        try lives.call(
+            "reference/putFile",
+            [
+                "reference": .string("gs://default-bucket/\(name)"), "file": .string(file), "wait": .bool(wait),
+                "metadata": ["customMetadata": ["k": "v"]],
+            ])
+    }
+
+    @Test(arguments: Lives.Engine.allCases)
+    func `How tasks ended is known, if killed right after the answer`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { lives in
+            let small = try lives.write(noise(1000), to: "small")
+            let large = try lives.write(noise(600_000), to: "large")
+            var ended: [JSON] = []
+            for (name, file) in [("small", small), ("large", large)] {
+                try lives.start()
+                ended.append(try Self.put(lives, name, file, wait: true))
+                try lives.kill()
+            }
+            try lives.start()
+            let error = try lives.refused { _ = try Self.put(lives, "lost", lives.path("missing"), wait: true) }
+            try lives.kill()
+            try lives.start()
+            let tasks = try lives.tasks()
+            #expect(tasks.map(\.state) == ["success", "success", "failed"])
+            #expect(Array(tasks.prefix(2)) == ended)
+            #expect(tasks.last?["error"] == error && error["message"]?.string?.contains("does not exist") == true)
+            let again = try lives.refused { try lives.call("uploadTask/wait", ["task": .string(tasks[2].id)]) }
+            #expect(again == error)
+            let forgotten = try lives.call("uploadTask/forget", ["task": .string(tasks[2].id)])
+            #expect(forgotten["accepted"]?.bool == true)
+            try lives.kill()
+            try lives.start()
+            #expect(try lives.tasks() == ended)
+            try lives.terminate()
+        }
+    }
+
+    @Test(arguments: Lives.Engine.allCases)
+    func `Bytes that came in a message outlive the process`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { lives in
+            let bytes = noise(1 << 20)
+            let held = Signal()
+            defer { held.fire() }
+            lives.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
+            try lives.start()
+            let task = try lives.call(
+                "reference/putData",
+                ["reference": "gs://default-bucket/a", "data": .string(Data(bytes).base64EncodedString())])
+            try lives.kill()
+            held.fire()
+            try lives.start()
+            let found = try #require(lives.tasks().first)
+            #expect(found.id == task.id)
+            if found.state != "success" {
+                #expect(found.state == "paused")
+                try lives.call("uploadTask/resume", ["task": .string(task.id)])
+            }
+            #expect(try lives.call("uploadTask/wait", ["task": .string(task.id)]).state == "success")
+            _ = try lives.expectObject("a", bytes)
+            try lives.terminate()
+            try lives.expectNothingLeft(objects: 1)
+        }
+    }
+
+    @Test(arguments: remotes)
+    func `So do few of them, once they had to wait`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { lives in
+            let held = Signal()
+            defer { held.fire() }
+            lives.fixture?.faults = [.init(.first(.multipart), .stall(until: held))]
+            try lives.start()
+            let task = try lives.call(
+                "reference/putData",
+                ["reference": "gs://default-bucket/a", "data": .string(Data(noise(4096)).base64EncodedString())])
+            try lives.until { $0.unfired.isEmpty }
+            #expect(try lives.call("uploadTask/pause", ["task": .string(task.id)])["accepted"]?.bool == true)
+            try lives.kill()
+            try lives.start()
+            #expect(try lives.tasks().map(\.id) == [task.id])
+            try lives.call("uploadTask/resume", ["task": .string(task.id)])
+            #expect(try lives.call("uploadTask/wait", ["task": .string(task.id)]).state == "success")
+            _ = try lives.expectObject("a", noise(4096))
+            try lives.terminate()
+            try lives.expectNothingLeft(objects: 1)
+        }
+    }
+
+    /// With an upload that was killed in its middle; what had left it stays on the way until the signal.
+    private static func interrupted(_ lives: Lives, until held: Signal) throws -> JSON {
+        let file = try lives.write(noise(600_000), to: "source")
+        lives.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
+        try lives.start()
+        let task = try put(lives, "a", file)
+        try lives.until { $0.unfired.isEmpty }
+        try lives.kill()
+        return task
+    }
+
+    @Test(arguments: remotes)
+    func `Tasks can go on by themselves`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { lives in
+            let held = Signal()
+            defer { held.fire() }
+            let task = try Self.interrupted(lives, until: held)
+            try lives.start("--tasks", "resume")
+            #expect(try lives.call("uploadTask/wait", ["task": .string(task.id)]).state == "success")
+            #expect(lives.fixture?.bytes("default-bucket", "a") == noise(600_000))
+            #expect(lives.fixture?.log.sessions.count == 1)
+            try lives.terminate()
+        }
+    }
+
+    @Test(arguments: remotes)
+    func `Tasks can be forgotten`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { lives in
+            let held = Signal()
+            defer { held.fire() }
+            _ = try Self.interrupted(lives, until: held)
+            try lives.start("--tasks", "forget")
+            #expect(try lives.tasks().isEmpty)
+            try lives.until { $0.cancelledSessions.count == 1 }
+            try lives.terminate()
+            try lives.start()
+            #expect(try lives.tasks().isEmpty && lives.fixture?.objects.isEmpty == true)
+            try lives.terminate()
+            try lives.expectNothingLeft(objects: 0)
+        }
+    }
+
+    @Test(arguments: remotes)
+    func `Two services of one root have each their own tasks`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { one in
+            let two = try Lives(engine, in: one.directory, sharing: one)
+            let held = Signal()
+            defer { held.fire() }
+            let file = try one.write(noise(600_000), to: "source")
+            one.fixture?.faults = [
+                .init(.first(.start), .stall(until: held)), .init(.nth(2, .start), .stall(until: held)),
+            ]
+            for lives in [one, two] {
+                try lives.start()
+                try lives.call("service/ping")
+            }
+            let first = try Self.put(one, "one", file), second = try Self.put(two, "two", file)
+            #expect(try one.tasks().map(\.id) == [first.id] && two.tasks().map(\.id) == [second.id])
+            try one.until { $0.unfired.isEmpty }
+            for lives in [one, two] { try lives.kill() }
+            held.fire()
+            for lives in [one, two] {
+                try lives.start()
+                try lives.call("service/ping")
+            }
+            #expect(try one.tasks().map(\.id) == [first.id] && two.tasks().map(\.id) == [second.id])
+            for (lives, task) in [(one, first), (two, second)] {
+                try lives.call("uploadTask/resume", ["task": .string(task.id)])
+                #expect(try lives.call("uploadTask/wait", ["task": .string(task.id)]).state == "success")
+            }
+            #expect(one.fixture?.objects == ["default-bucket/one", "default-bucket/two"])
+            for lives in [one, two] { try lives.terminate() }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Checksums
+import Dispatch
+import EventLoop
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// The program over several lives: started, ended or killed, and started again on what it has kept. Blocks.
+final class Lives {
+    enum Engine: String, CaseIterable, Sendable {
+        case embedded, firebase, gcs
+    }
+
+    /// An error that a method was answered with.
+    struct Refusal: Error { var error: JSON }
+    struct Silence: Error {
+        var log: [String] = []
+    }
+
+    let engine: Engine
+    let directory: String
+    /// Where a remote engine keeps its objects.
+    let fixture: StorageFixture?
+    private let root: String
+    private var life: (process: ServiceProcess, client: WireClient)?
+    private var lastID: Int64 = 0
+    private var heard: [JSON] = []
+
+    init(_ engine: Engine, in directory: String, sharing other: Lives? = nil) throws {
+        (self.engine, self.directory) = (engine, directory)
+        fixture = try other?.fixture ?? (engine == .embedded ? nil : StorageFixture())
+        root = directory + "/root"
+    }
+
+    /// Runs on a thread of its own, in a directory that is gone afterwards.
+    static func run(_ engine: Engine, _ body: @escaping @Sendable (Lives) throws -> Void) async throws {
+        try await withTaskExecutorPreference(ThreadPerJob()) {
+            try withTemporaryDirectory { try body(Lives(engine, in: $0)) }
+        }
+    }
+
+    func start(_ flags: String...) throws {
+        var words = ["--root", root, "--engine", engine.rawValue]
+        if let fixture { words += ["--endpoint", fixture.url] }
+        let process = try ServiceProcess(words + flags)
+        life = (process, WireClient(reading: process.output, writing: process.input))
+        heard = []
+    }
+
+    /// At once, and without a word.
+    func kill() throws { #expect(try end(by: SIGKILL) == 128 + SIGKILL) }
+    func terminate() throws { #expect(try end(by: SIGTERM) == 0) }
+
+    /// Neither says nor hears anything any more.
+    func hangUp() throws {
+        let process = life?.process
+        life = nil
+        #expect(try process?.waitForExit() == 0)
+    }
+
+    private func end(by signal: Int32) throws -> Int32? {
+        defer { life = nil }
+        life?.process.signal(signal)
+        return try life?.process.waitForExit()
+    }
+}
+
+// MARK: - Talking
+
+extension Lives {
+    @discardableResult
+    func call(_ method: String, _ params: JSON = [:]) throws -> JSON {
+        let id = try ask(method, params)
+        while true {
+            let message = try next()
+            guard message["id"]?.number?.int64 == id else {
+                heard.append(message)
+                continue
+            }
+            if let error = message["error"] { throw Refusal(error: error) }
+            return message["result"] ?? .null
+        }
+    }
+
+    /// Without waiting for the answer.
+    @discardableResult
+    func ask(_ method: String, _ params: JSON = [:]) throws -> Int64 {
+        lastID += 1
+        let message: JSON = ["jsonrpc": "2.0", "id": JSON(lastID), "method": .string(method), "params": params]
+        life?.client.send(message.text)
+        return lastID
+    }
+
+    /// Returns when so many events of a task have come.
+    func hear(_ count: Int) throws {
+        while heard.count < count { heard.append(try next()) }
+    }
+
+    private func next() throws -> JSON {
+        guard let message = try life?.client.next() else { throw Silence() }
+        return message
+    }
+
+    /// Returns when the fixture's log is so. Throws when that will never be.
+    func until(_ isSo: @escaping @Sendable (StorageFixture.Log) -> Bool) throws {
+        guard let fixture else { return }
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            await fixture.until(isSo)
+            done.signal()
+        }
+        guard done.wait(timeout: .now() + 60) == .success else {
+            throw Silence(log: fixture.requests.map { "\($0.method) \($0.kind) \($0.status ?? 0)" })
+        }
+    }
+
+    func tasks(_ kind: String = "upload") throws -> [JSON] { try call("\(kind)Task/list")["tasks"]?.array ?? [] }
+
+    func refused(_ body: () throws -> Void) throws -> JSON {
+        do { try body() } catch let refusal as Refusal { return refusal.error }
+        throw Silence()
+    }
+}
+
+// MARK: - What there is
+
+extension Lives {
+    func path(_ name: String) -> String { directory + "/" + name }
+
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try Data(bytes).write(to: URL(filePath: path(name)))
+        return path(name)
+    }
+
+    func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path(name)))) }
+
+    /// What the service says of the object, where that is what it should be: it is fetched for that.
+    func expectObject(_ name: String, _ expected: [UInt8]) throws -> JSON {
+        let metadata = try call("reference/getMetadata", ["reference": .string("gs://default-bucket/\(name)")])
+        let got = path("got")
+        try call(
+            "reference/writeToFile",
+            [
+                "reference": .string("gs://default-bucket/\(name)"), "file": .string(got), "wait": true,
+            ])
+        #expect(try bytes("got") == expected)
+        try FileManager.default.removeItem(atPath: got)
+        #expect(metadata["size"]?.number?.int64 == Int64(expected.count))
+        #expect(metadata["md5Hash"]?.string == Data(md5(expected)).base64EncodedString())
+        return metadata
+    }
+
+    /// Nothing is left but these many objects.
+    func expectNothingLeft(objects: Int) throws {
+        let files = FileManager.default
+        if engine == .embedded { #expect(try files.contentsOfDirectory(atPath: root + "/objects").count == objects) }
+        let spools = try #require(files.enumerator(atPath: root)).compactMap { $0 as? String }
+            .filter { $0.contains("spool/") }
+        let parts = try files.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".part") }
+        #expect(spools.isEmpty && parts.isEmpty)
+    }
+
+    /// The files in which the embedded engine keeps what it has got so far.
+    var staged: [Int64] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: root + "/objects").map {
+                let attributes = try FileManager.default.attributesOfItem(atPath: root + "/objects/" + $0)
+                return attributes[.size] as? Int64 ?? 0
+            }
+        }
+    }
+}
+
+/// Threads that may block, a fresh one for each job.
+private final class ThreadPerJob: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        startThread("lives", stackSize: 4 << 20) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+private func md5(_ bytes: [UInt8]) -> [UInt8] {
+    var context = checksums_md5()
+    checksums_md5_init(&context)
+    bytes.withUnsafeBytes { checksums_md5_update(&context, $0.baseAddress, $0.count) }
+    var digest = [UInt8](repeating: 0, count: 16)
+    checksums_md5_digest(&context, &digest)
+    return digest
+}
+
+/// Bytes that look random.
+func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var random = SeededGenerator(state: seed)
+    return (0..<(count + 7) / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }.dropLast(7 & -count)
+}
+
+extension JSON {
+    var completed: Int64 { self["progress"]?["completedUnitCount"]?.number?.int64 ?? -1 }
+    var state: String { self["state"]?.string ?? "" }
+    var id: String { self["task"]?.string ?? "" }
+}
