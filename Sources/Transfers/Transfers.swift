@@ -40,7 +40,7 @@ public final class Transfers {
     }
 
     private func newList<Course>() -> TaskList<Course> {
-        TaskList(time, finishedKept: limits.finishedTasks, journal) { [unowned self] in rest.wakeAll() }
+        TaskList(time, finishedKept: limits.finishedTasks, journal) { [weak self] in self?.rest.wakeAll() }
     }
 
     func checkRoom() throws(StorageError) {

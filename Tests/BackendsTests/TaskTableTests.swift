@@ -124,7 +124,7 @@ import Testing
         let old = umask(0)
         defer { umask(old) }
         let (path, identity) = try await archive.spool(noise(70_000), for: "task")
-        #expect(try contentsOf(path) == noise(70_000) && identity == SourceFile.inspect(path))
+        #expect(try contentsOf(path) == noise(70_000) && identity == SourceFile.inspect(path, in: nil))
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(stat(scratch.path + "/root/spool", &status) == 0 && status.st_mode & 0o777 == 0o700)

@@ -212,9 +212,10 @@ def endure(stage, faults, orders):
     """What is wrong with how the service takes the fault."""
     with stage.start(faults, **orders) as service:
         try:
-            be_ready(service)
+            if stage.scenario.at_start:
+                be_ready(service)
         except (Failure, Gone) as problem:
-            if not stage.scenario.at_start or not faults.hits:
+            if not faults.hits:
                 raise
             flaw = isinstance(problem, Failure) and blame(problem.message, orders["error"], stage)
             # One that cannot open its root ends with a word about it; one that can goes on.

@@ -18,7 +18,7 @@ import Transfers
 
     init(
         _ backend: ScriptedBackend = ScriptedBackend(), _ archive: MemoryArchive? = nil, isEngines: Bool = false,
-        limits: TransferLimits = .init(), clock: ManualClock = ManualClock()
+        limits: TransferLimits = .init(), clock: ManualClock = ManualClock(), isFirst: Bool = true
     ) {
         self.backend = backend
         self.clock = clock
@@ -28,13 +28,14 @@ import Transfers
         transfers = Transfers(backend: backend, journal: journal, limits: limits, clock: clock) { [clock] in
             Stage.start.advanced(by: clock.sinceStart)
         }
+        if isFirst { Task { try await transfers.restore(.pause) } }
     }
 
     /// The next process, after this one was killed.
     func afterCrash(
         _ wish: UnfinishedTasks = .pause, tokens: (any TokenSource)? = nil, _ backend: ScriptedBackend? = nil
     ) async throws -> Stage {
-        let stage = Stage(backend ?? ScriptedBackend(), archive?.afterCrash(), clock: clock)
+        let stage = Stage(backend ?? ScriptedBackend(), archive?.afterCrash(), clock: clock, isFirst: false)
         try await stage.transfers.restore(wish, tokens: tokens)
         return stage
     }
