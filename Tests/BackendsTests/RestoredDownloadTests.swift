@@ -135,10 +135,12 @@ import Testing
                 try await place.backend.put(bytes, at: "a")
                 var next = try await interrupted(place)
                 if !isMarked { next.bookmark = nil }
-                let session = try await place.reopened().backend.beginDownload(next)
+                let again = try await place.reopened()
+                let session = again.backend.beginDownload(next)
                 #expect(await session.bookmark() == next.bookmark)
                 session.discard()
-                #expect(try await settledNames(in: scratch.path, []).isEmpty)
+                await again.backend.settle()
+                #expect(try names(in: scratch.path).isEmpty)
             }
         }
     }
