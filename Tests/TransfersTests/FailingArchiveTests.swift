@@ -12,6 +12,7 @@ import Transfers
     init() { stage = Stage(ScriptedBackend(), archive) }
 
     @Test func `What cannot be kept is not begun`() async throws {
+        try await stage.transfers.ready()
         archive.failure = full
         let uploads = [
             try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()),
