@@ -16,9 +16,14 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         return Timestamp(microseconds: duration < .zero ? .min : .max)
     }
 
-    /// RFC 3339, UTC, milliseconds: `2016-03-01T20:16:01.673Z`. Cut off, not rounded.
+    /// What RFC 3339 can write: the years 0000 to 9999.
+    private static let writable: ClosedRange<Int64> = -62_167_219_200_000_000...253_402_300_799_999_999
+
+    /// RFC 3339, UTC, milliseconds: `2016-03-01T20:16:01.673Z`. Cut off, not rounded. Moments of years that it cannot
+    /// write are moved to its ends.
     public var rfc3339: String {
-        let (days, timeOfDay) = microseconds.dividedByFloor(86_400_000_000)
+        let moment = min(max(microseconds, Self.writable.lowerBound), Self.writable.upperBound)
+        let (days, timeOfDay) = moment.dividedByFloor(86_400_000_000)
         let (year, month, day) = Self.date(daysSince1970: days)
         let milliseconds = timeOfDay / 1000
         let seconds = milliseconds / 1000

@@ -54,6 +54,15 @@ import Testing
 
     @Test(
         arguments: [
+            (Int64.min, "0000-01-01T00:00:00.000Z"), (-62_167_219_200_000_001, "0000-01-01T00:00:00.000Z"),
+            (253_402_300_799_999_999, "9999-12-31T23:59:59.999Z"), (.max, "9999-12-31T23:59:59.999Z"),
+        ] as [(Int64, String)])
+    func `Years that cannot be written are moved to the ends`(microseconds: Int64, text: String) {
+        #expect(Timestamp(microseconds: microseconds).rfc3339 == text)
+    }
+
+    @Test(
+        arguments: [
             ("1970-01-01T00:00:00Z", 0), ("2000-02-29T23:59:59Z", 951_868_799),
             ("2024-03-01T00:00:00+05:30", 1_709_231_400),
             ("1969-12-31t23:59:59.999z", -0.001), ("2100-03-01 00:00:00-01:00", 4_107_546_000),
