@@ -15,12 +15,12 @@ final class LoopExecutor: SerialExecutor {
     /// Touched by the loop's thread alone.
     private nonisolated(unsafe) var queue: [UnownedJob] = []
     private nonisolated(unsafe) var turn: [UnownedJob] = []
-    private nonisolated(unsafe) var thread = pthread_t()
+    private let thread = Atomic(pthread_t())
 
     func start() {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         startThread("loop", stackSize: 2 << 20) { [self] in
-            thread = pthread_self()
+            thread.store(pthread_self(), ordering: .relaxed)
             while true { takeTurn() }
         }
     }
@@ -54,7 +54,7 @@ final class LoopExecutor: SerialExecutor {
         _ = read(wakeUp, &count, 8)
     }
 
-    private var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+    private var isCurrent: Bool { pthread_equal(thread.load(ordering: .relaxed), pthread_self()) != 0 }
 
     private func ring() {
         var one: UInt64 = 1

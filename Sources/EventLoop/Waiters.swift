@@ -19,7 +19,7 @@ public final class Waiters {
         }
     }
 
-    /// In the order in which they began to wait.
+    /// In the order in which they began to wait, but on their way back to the loop they may overtake each other.
     public func wakeAll() {
         guard !waiting.isEmpty else { return }
         let woken = waiting.sorted { $0.key < $1.key }

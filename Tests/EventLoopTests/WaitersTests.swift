@@ -12,14 +12,16 @@ import Testing
         }
     }
 
-    @Test func `All are woken, in the order in which they came`() async {
+    @Test func `All are woken`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
         for number in 0..<50 { _ = wait(waiters, number, results) }
         await turns(1)
         #expect(!waiters.isEmpty && results.waiting.isEmpty)
         waiters.wakeAll()
         #expect(waiters.isEmpty)
-        for number in 0..<50 { #expect(await results.next() == "\(number) woken") }
+        var woken: Set<String> = []
+        for _ in 0..<50 { woken.insert(await results.next()) }
+        #expect(woken == Set((0..<50).map { "\($0) woken" }))
     }
 
     @Test func `Each can be cancelled on its own`() async {
@@ -29,8 +31,7 @@ import Testing
         tasks[1].cancel()
         #expect(await results.next() == "1 cancelled")
         waiters.wakeAll()
-        #expect(await results.next() == "0 woken")
-        #expect(await results.next() == "2 woken")
+        #expect(await [results.next(), results.next()].sorted() == ["0 woken", "2 woken"])
     }
 
     @Test func `Who was cancelled before does not wait`() async {
