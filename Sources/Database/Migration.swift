@@ -14,6 +14,11 @@ public struct Migration: Sendable {
 }
 
 extension Database {
+    /// Whether the file has not seen the first step of any schema.
+    public var isEmpty: Bool {
+        get throws(DatabaseError) { try number("PRAGMA user_version") == 0 }
+    }
+
     /// Takes the file through the steps that it has not seen, each in a transaction of its own.
     ///
     /// - Throws: a `DatabaseError`; its `finding` is `.newer` if the file has seen a step that is not in the list.

@@ -23,7 +23,7 @@ extension Database {
             """
             UPDATE objects SET downloadTokens = ?, metageneration = ?, updated = ?
             WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
-            """, .text(token), .integer(old.metageneration + 1),
+            """, .text(token), .integer(try next(after: old.metageneration)),
             .integer(max(Timestamp.now, old.updated).microseconds), .text(reference.bucket), .name(reference))
         return [token]
     }

@@ -19,6 +19,9 @@ extension Database {
                 "SELECT name FROM objects WHERE bucket = ? AND name >= ? AND name < ? ORDER BY name",
                 .integer(bucket), .blob(from), .blob(end)
             ) { row in
+                // From rows in another order no page would ever be the last.
+                let isBehind = try row.withBytes(0) { !$0.lexicographicallyPrecedes(from) }
+                guard isBehind else { throw StorageError.outOfOrder(self) }
                 switch try row.withBytes(0, { page.take($0) }) {
                 case .nextName: return true
                 case .nameFrom(let name): start = name
@@ -28,6 +31,12 @@ extension Database {
             }
         }
         return page.listing
+    }
+}
+
+extension StorageError {
+    fileprivate static func outOfOrder(_ database: Database) -> StorageError {
+        StorageError(.unknown, "The database \(database.path) is damaged: names in it are not in their order.")
     }
 }
 

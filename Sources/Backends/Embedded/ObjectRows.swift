@@ -66,7 +66,7 @@ extension Database {
     func update(_ reference: Reference, _ change: MetadataChange) throws -> ObjectMetadata {
         var metadata = try metadata(of: reference)
         try metadata.settable.apply(change)
-        metadata.metageneration += 1
+        metadata.metageneration = try next(after: metadata.metageneration)
         metadata.updated = max(.now, metadata.updated)
         let content = ContentProperty.allCases.map { Value(metadata.settable.content[$0]) }
         try run(
@@ -166,10 +166,18 @@ extension Database {
         return old.file
     }
 
+    /// Only a row that is damaged has a number that none comes after.
+    func next(after number: Int64) throws(StorageError) -> Int64 {
+        guard number < .max else {
+            throw StorageError(.unknown, "The database \(path) is damaged: no generation can come after \(number).")
+        }
+        return number + 1
+    }
+
     /// The time in microseconds where the clock allows it; always more than ever before.
     private func nextGeneration(_ now: Timestamp) throws -> Int64 {
         let last = try first("SELECT generation FROM counters") { try $0.integer(0) } ?? 0
-        let next = max(now.microseconds, last + 1)
+        let next = max(now.microseconds, try next(after: last))
         try run("UPDATE counters SET generation = ?", .integer(next))
         return next
     }

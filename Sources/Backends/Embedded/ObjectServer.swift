@@ -61,7 +61,7 @@ public final class ObjectServer {
 }
 
 extension OpenObject {
-    fileprivate var resource: ServedResource {
+    var resource: ServedResource {
         ServedResource(
             size: metadata.size, etag: EntityTag((metadata.md5 ?? []).map(\.hexadecimal).joined()),
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),

@@ -33,7 +33,7 @@ final class ObjectStore: Sendable {
     init(_ root: Root) {
         self.root = root
         thread.submit { [self] in
-            database = Result { () throws(StorageError) in try openAndSweep() }
+            database = Result { () throws(StorageError) in try Self.openAndSweep(root) }
             isReady.signal()
         }
     }
@@ -44,12 +44,13 @@ final class ObjectStore: Sendable {
         try opened.get()
     }
 
-    private func openAndSweep() throws(StorageError) -> Database {
+    static func openAndSweep(_ root: Root) throws(StorageError) -> Database {
         do {
             try root.checkDatabase()
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
+            guard try !database.isEmpty || !root.hasObjects else { throw StorageError.lost(root) }
             try database.migrate(Schema.migrations)
-            try sweep(database)
+            try sweep(root, database)
             return database
         } catch {
             throw .database(error)
@@ -57,11 +58,11 @@ final class ObjectStore: Sendable {
     }
 
     /// What an upload had written is still wanted while its task has not ended.
-    private func sweep(_ database: Database) throws {
+    private static func sweep(_ root: Root, _ database: Database) throws {
         var leftovers: [Int64] = []
         try database.rows(
             """
-            SELECT id FROM files WHERE state <> 1
+            SELECT id FROM files WHERE \(Schema.isUnwanted)
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             """
         ) { leftovers.append(try $0.integer(0)) }
@@ -177,6 +178,15 @@ final class ObjectStore: Sendable {
 }
 
 extension StorageError {
+    fileprivate static func lost(_ root: Root) -> StorageError {
+        StorageError(
+            .unknown,
+            """
+            The database \(root.database) is empty, but there are bytes of objects in \(root.objects): \
+            put the database back, or move them away.
+            """)
+    }
+
     static func database(_ error: any Error) -> StorageError {
         switch error {
         case let error as StorageError: error

@@ -13,6 +13,14 @@ struct OpenObject: Sendable {
     let metadata: ObjectMetadata
     let body: Body
 
+    /// Throws where a damaged row has more or fewer bytes than it says.
+    init(metadata: ObjectMetadata, body: Body) throws(StorageError) {
+        (self.metadata, self.body) = (metadata, body)
+        if case .bytes(let bytes) = body, bytes.count != metadata.size {
+            throw damaged("there are \(bytes.count) of them")
+        }
+    }
+
     /// Fills the buffer, which may not reach beyond the object's size. Blocks where the bytes are in a file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
         let count: Int
@@ -93,10 +101,11 @@ extension EmbeddedBackend {
                 return (metadata, try database.body(of: reference))
             }
             switch body {
-            case .bytes(let bytes): return OpenObject(metadata: metadata, body: .bytes(bytes))
+            case .bytes(let bytes): return try OpenObject(metadata: metadata, body: .bytes(bytes))
             case .file(let id):
                 switch await open(file: id) {
-                case .success(let file): return OpenObject(metadata: metadata, body: .file(file, path: root.object(id)))
+                case .success(let file):
+                    return try OpenObject(metadata: metadata, body: .file(file, path: root.object(id)))
                 // Overwritten or deleted since the row was read: then the row says so.
                 case .failure(let error) where error.code == ENOENT && missed != metadata.generation:
                     missed = metadata.generation

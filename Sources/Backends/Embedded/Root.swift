@@ -104,15 +104,22 @@ public final class Root: Sendable {
 
     func removeSpooled(_ task: String) { unlinkat(directory.raw, "spool/\(task)", 0) }
 
-    var spooledTasks: [String] {
-        let opened = openat(directory.raw, "spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0, let spool = fdopendir(opened) else {
+    var spooledTasks: [String] { names(in: "spool") }
+
+    /// Whether the bytes of any object are there.
+    var hasObjects: Bool { !names(in: "objects").isEmpty }
+
+    /// None where there is no such directory.
+    private func names(in child: String) -> [String] {
+        let opened = openat(directory.raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0 else { return [] }
+        guard let entries = fdopendir(opened) else {
             close(opened)
             return []
         }
-        defer { closedir(spool) }
+        defer { closedir(entries) }
         var names: [String] = []
-        while let entry = readdir(spool) {
+        while let entry = readdir(entries) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }

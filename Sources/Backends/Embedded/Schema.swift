@@ -46,6 +46,9 @@ enum Schema {
                 """),
     ]
 
+    /// Whether a file is of no use: it says so, and no object needs it, whatever has happened to the row.
+    static let isUnwanted = "state <> 1 AND id NOT IN (SELECT file FROM objects WHERE file IS NOT NULL)"
+
     /// What a file in `objects` is to the database.
     enum FileState: Int64 {
         case beingWritten = 0

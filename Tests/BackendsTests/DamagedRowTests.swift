@@ -1,0 +1,59 @@
+import Database
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Rows that no version of this program has written: errors, and nothing that is still whole is lost over them.
+@Suite(.timeLimit(.minutes(10))) struct DamagedRowTests {
+    private func damaged(_ size: Int, _ sql: String) async throws -> EmbeddedUnderTest {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put(noise(size), at: "a")
+        try await place.backend.store.write { try $0.execute(sql) }
+        return place
+    }
+
+    @Test func `The last generation there can be is followed by an error`() async throws {
+        let place = try await damaged(10, "UPDATE counters SET generation = \(Int64.max)")
+        let error = try await failure { try await place.backend.put([1], at: "a") }
+        #expect(error.code == .unknown && error.message.contains(place.root.database))
+        #expect(try await place.bytes(of: ref("a")) == noise(10))
+    }
+
+    @Test func `The last metageneration there can be is followed by an error`() async throws {
+        let place = try await damaged(10, "UPDATE objects SET metageneration = \(Int64.max)")
+        for error in [
+            try await failure { _ = try await place.backend.updateMetadata(of: ref("a"), .init()) },
+            try await failure { _ = try await place.backend.replaceDownloadTokens(of: ref("a")) },
+        ] { #expect(error.code == .unknown && error.message.contains(place.root.database)) }
+    }
+
+    @Test(arguments: [-1, 0, 9, 11, Int64.max])
+    func `Bytes that are not as many as the row says are not given to anybody`(size: Int64) async throws {
+        let place = try await damaged(10, "UPDATE objects SET size = \(size)")
+        let token = try #require(try await place.backend.downloadTokens(of: ref("a")).first)
+        for error in [
+            try await failure { _ = try await place.backend.open(ref("a")) },
+            try await failure { _ = try await place.backend.servable(bucket: "b", name: "a", token: token) },
+        ] { #expect(error.code == .nonMatchingChecksum && error.message.contains("there are 10 of them")) }
+    }
+
+    @Test func `A file that an object needs is not swept, whatever its row says`() async throws {
+        for state in [0, 2] {
+            let place = try await damaged(100_000, "UPDATE files SET state = \(state)")
+            #expect(try await place.reopened().bytes(of: ref("a")) == noise(100_000))
+        }
+    }
+
+    @Test func `An empty database beside the bytes of objects is no new one`() async throws {
+        let scratch = try Scratch()
+        let root = try Root(scratch.path + "/root")
+        _ = try scratch.file("root/objects/1", [1])
+        for _ in 0..<2 {
+            let error = try await failure { try await EmbeddedBackend(root).open() }
+            #expect(error.message.contains(root.database) && error.message.contains(root.objects))
+            _ = try scratch.file("root/storage.sqlite3", [])
+        }
+    }
+}
