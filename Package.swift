@@ -84,6 +84,18 @@ let package = Package(
     cLanguageStandard: .c2x
 )
 
+// Built by Tests/Fuzz/run alone, for it needs sanitizers.
+if Context.environment["STORAGE_RPC_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "Methods", "Backends", "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC", "JSONText",
+                "Database", "EventLoop", "CCrypto",
+            ],
+            path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
+}
+
 let cTargets: Set = ["Contract", "CCrypto", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [

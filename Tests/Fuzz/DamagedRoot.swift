@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Glibc
+import Storage
+
+@testable import Backends
+@testable import Database
+
+/// A root with some dozen objects, whose database is written anew for each input, and then damaged.
+final class DamagedRoot {
+    let root: Root
+    /// What was stored, by reference.
+    private(set) var objects: [Reference: [UInt8]] = [:]
+    private var files: [String: [UInt8]] = [:]
+    private(set) var template: [UInt8] = []
+
+    init() throws {
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        root = try Root("\(directory)/root-\(getpid())")
+        let database = try ObjectStore.openAndSweep(root)
+        try database.transaction { try fill(database) }
+        // Nothing in it may depend on when it was made: findings have to be found again.
+        try database.execute(
+            """
+            UPDATE objects SET timeCreated = 1700000000000000, updated = 1700000000000000, downloadTokens = 'token';
+            VACUUM
+            """)
+        try database.close()
+        template = try Array(Data(contentsOf: URL(filePath: root.database)))
+    }
+
+    private func fill(_ database: Database) throws {
+        try database.run("UPDATE counters SET generation = 9000000000000000")
+        for number in 0..<48 { try put("n/\(number)", [UInt8](repeating: UInt8(number), count: number), database) }
+        for (index, name) in ["a", "b/c", "b/c/d", "b/c/e/f", "ü", "empty"].enumerated() {
+            try put(name, [UInt8](repeating: UInt8(index), count: index == 3 ? 6000 : 5 - index), database)
+        }
+        for (id, name) in [(1, "b/large"), (2, "large"), (3, "z")] {
+            try database.run("INSERT INTO files VALUES (?, 1)", .integer(Int64(id)))
+            try put(name, [UInt8](repeating: UInt8(id), count: 100 * id), database, file: Int64(id))
+        }
+        // What a crash has left.
+        try database.run("INSERT INTO files VALUES (4, 0), (5, 2)")
+        for id in [4, 5] { files[root.object(Int64(id))] = [] }
+    }
+
+    private func put(_ name: String, _ bytes: [UInt8], _ database: Database, file: Int64? = nil) throws {
+        let reference = try Reference(bucket: "b", path: name)
+        let object = NewObject(reference, bytes, file: file)
+        _ = try database.put(object)
+        objects[reference] = bytes
+        if let file { files[root.object(file)] = bytes }
+    }
+
+    /// Everything as it was, but for the database, which is this.
+    func restore(_ bytes: [UInt8]) throws {
+        for ending in ["-wal", "-shm", "-journal"] { unlink(root.database + ending) }
+        for (path, bytes) in files { try write(bytes, path) }
+        try write(bytes, root.database)
+    }
+
+    private func write(_ bytes: [UInt8], _ path: String) throws {
+        try Data(bytes).write(to: URL(filePath: path))
+    }
+}
+
+extension NewObject {
+    init(_ reference: Reference, _ bytes: [UInt8], file: Int64? = nil) {
+        var metadata = SettableMetadata()
+        metadata.content = [.contentType: "text/plain"]
+        if bytes.count % 3 == 0 { metadata.custom = ["key": "value", "other": "\(bytes.count)"] }
+        let checksum = Checksum(of: bytes)
+        self.init(
+            reference: reference, metadata: metadata, size: Int64(bytes.count), md5: checksum.md5,
+            crc32c: checksum.crc32c, body: file.map { .file($0) } ?? .bytes(bytes))
+    }
+}

@@ -1,0 +1,158 @@
+import Dispatch
+import EventLoop
+import HTTPServing
+import JSONText
+import Storage
+
+@testable import Backends
+@testable import Database
+@testable import Methods
+
+private nonisolated(unsafe) let place: DamagedRoot = {
+    do { return try DamagedRoot() } catch { fail("there is no template: \(error)") }
+}()
+
+/// Whatever has happened to the database's file or rows: an error that says so, or what was stored.
+@Sendable func fuzzDatabase(_ input: UnsafeRawBufferPointer) {
+    var feed = Feed(input)
+    do {
+        switch feed.byte() % 3 {
+        case 0: try look(patched(place.template, &feed), mayLose: true)
+        case 1:
+            try place.restore(place.template)
+            try editRows(&feed, place.root)
+            try look(nil, mayLose: true)
+        default: try look(Array(place.template.prefix(Int(feed.number(3)))), mayLose: false)
+        }
+    } catch {
+        fail("the stage broke: \(error)")
+    }
+}
+
+private func look(_ bytes: [UInt8]?, mayLose: Bool) throws {
+    if let bytes { try place.restore(bytes) }
+    do throws(StorageError) {
+        let database = try ObjectStore.openAndSweep(place.root)
+        check(database, mayLose)
+    } catch {
+        expect(error.message.contains(place.root.database), "an error names the file: \(error.message)")
+    }
+}
+
+private func check(_ database: Database, _ mayLose: Bool) {
+    for (reference, bytes) in place.objects {
+        switch read(reference, database) {
+        case .success(let found):
+            expect(mayLose || found == bytes, "\(reference.url) is what was stored")
+            expect(place.objects.values.contains(found), "what is read was stored, if elsewhere: \(reference.url)")
+        case .failure(let error):
+            expect(
+                !error.message.contains("No such file") || isStrange(reference, database),
+                "no object loses its file: \(error.message)")
+            expect(mayLose || error.code != .objectNotFound, "nothing is lost in silence: \(reference.url)")
+        }
+    }
+    checkListing(database, mayLose)
+    checkWrites(database)
+}
+
+/// Whether the row names a file that there never was.
+private func isStrange(_ reference: Reference, _ database: Database) -> Bool {
+    let body = attempt { try database.body(of: reference) }
+    guard case .file(let id)? = body else { return true }
+    return !(1...3).contains(id)
+}
+
+private func read(_ reference: Reference, _ database: Database) -> Result<[UInt8], StorageError> {
+    trying {
+        let (metadata, body) = try database.snapshot {
+            (try database.metadata(of: reference), try database.body(of: reference))
+        }
+        _ = metadata.json.text
+        let object: OpenObject
+        switch body {
+        case .bytes(let bytes): object = try OpenObject(metadata: metadata, body: .bytes(bytes))
+        case .file(let id):
+            let file = Result { () throws(SystemError) in try OpenFile(place.root.object(id), 0) }
+            object = try OpenObject(
+                metadata: metadata, body: .file(file.mapError { OpenObject.unreadable(reference, $0.reason) }.get()))
+        }
+        if !reference.fullPath.hasPrefix("n/") { serve(object) }
+        return try object.readWhole()
+    }
+}
+
+/// Gives the object to who has its URL.
+private func serve(_ object: OpenObject) {
+    onLoop {
+        for range in ["bytes=0-", "bytes=-3"] {
+            let response = await respond(to: HTTPServerRequest("/", headers: ["Range": range]), with: object.resource)
+            expect([200, 206, 404, 416].contains(response.status), "an object is served or not: \(response.status)")
+        }
+    }
+}
+
+private func checkListing(_ database: Database, _ mayLose: Bool) {
+    for path in ["", "b", "n"] {
+        let outcome = trying { () -> Int in
+            let reference = try Reference(bucket: "b", path: path)
+            var (count, token) = (0, PageToken?.none)
+            for _ in 0..<1000 {
+                let page = try database.snapshot { try database.list(reference, maxResults: 3, after: token) }
+                count += page.items.count + page.prefixes.count
+                expect(page.items.count + page.prefixes.count <= 3, "a page is as long as was asked for")
+                guard let text = page.pageToken else { return count }
+                token = try PageToken(text, of: reference)
+            }
+            fail("a listing comes to an end")
+        }
+        let expected = ["": 7, "b": 3, "n": 48]
+        if !mayLose, case .success(let count) = outcome {
+            expect(count == expected[path], "a listing is whole: \(count)")
+        }
+    }
+}
+
+private func checkWrites(_ database: Database) {
+    for name in ["a", "new", "large"] {
+        guard let reference = attempt({ () throws(StorageError) in try Reference(bucket: "b", path: name) }) else {
+            return
+        }
+        let bytes = Array("new \(name)".utf8)
+        let change = MetadataChange()
+        for _ in 0..<2 {
+            _ = trying { try database.transaction { try database.update(reference, change) } }
+            _ = trying { try database.transaction { try database.replaceDownloadTokens(of: reference) } }
+        }
+        if case .success = trying({ try database.transaction { try database.put(NewObject(reference, bytes)) } }),
+            case .success(let found) = read(reference, database)
+        {
+            expect(found == bytes, "what was put is there: \(name)")
+        }
+        if case .success = trying({ try database.transaction { try database.delete(reference) } }),
+            case .success = read(reference, database)
+        {
+            fail("what was deleted is gone: \(name)")
+        }
+    }
+}
+
+/// Returns when the work is done.
+private func onLoop(_ work: @escaping @Loop @Sendable () async -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Task { @Loop in
+        await work()
+        done.signal()
+    }
+    done.wait()
+}
+
+/// What went wrong, as those who asked hear of it.
+private func trying<Value>(_ body: () throws -> Value) -> Result<Value, StorageError> {
+    do {
+        return .success(try body())
+    } catch {
+        expect(error is StorageError || error is DatabaseError, "an error is one of two kinds: \(error)")
+        return .failure(.database(error))
+    }
+}
