@@ -67,17 +67,15 @@ def full(stage):
 
 
 def read_only(stage):
-    """Nothing new may be opened for writing."""
+    """A service that has it open goes on; one that starts says why it cannot."""
     stage.root.mkdir()
     with Service(stage.program, stage.root) as service:
         Put("a", LARGE).call(service, stage.work)
-        List("").call(service, stage.work)
-        # The service has the mount below open, and finds this one by path.
+        # The service has the mount below open.
         with mounted(stage.root, "--bind", str(stage.root)) as disk:
             if disk is None:
                 return "not allowed to mount"
             subprocess.run(["mount", "-o", "remount,bind,ro", disk], check=True)
-            expect(fails(service, stage, Put("b", LARGE), "unknown", "unauthorized"), "it could be written")
             expect(service.data("a") == LARGE, "what was there is another")
             with Service(stage.program, stage.root) as another:
                 status, errors = another.end()
