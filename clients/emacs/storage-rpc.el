@@ -201,8 +201,10 @@ Call THEN with the last snapshot, a plist.  Return the upload."
   (interactive)
   (when-let ((connection storage-rpc--connection))
     (when (jsonrpc-running-p connection)
-      (storage-rpc--request 'shutdown nil (lambda (&rest _) (jsonrpc-notify connection 'exit nil))))
-    (cl-loop repeat 30 while (jsonrpc-running-p connection) do (accept-process-output nil 0.1))
+      (mapc #'storage-rpc-cancel (storage-rpc--running)) ; else they would wait for the next service
+      (with-timeout (3) (while (storage-rpc--running) (accept-process-output nil 0.1)))
+      (storage-rpc--request 'shutdown nil (lambda (&rest _) (jsonrpc-notify connection 'exit nil)))
+      (with-timeout (3) (while (jsonrpc-running-p connection) (accept-process-output nil 0.1))))
     (jsonrpc-shutdown connection t)
     (setq storage-rpc--connection nil)))
 

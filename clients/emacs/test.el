@@ -26,7 +26,7 @@
                          (process-id (jsonrpc--process storage-rpc--connection)))))
            (storage-rpc-shutdown)
            (delete-directory directory t)
-           (when pid (should-not (process-attributes pid))))))))
+           (when pid (storage-rpc-test-await (lambda () (not (process-attributes pid))))))))))
 
 (defun storage-rpc-test-file (directory name size)
   "Make a file of SIZE bytes called NAME in DIRECTORY; return its path."
@@ -127,6 +127,15 @@
     ;; And the next command starts it anew.
     (should (equal (plist-get (storage-rpc-reference "a") :fullPath) "a"))))
 
+(storage-rpc-test what-has-not-ended-is-cancelled-at-the-end
+  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 8589934592) "huge")))
+    (storage-rpc-test-await (lambda () (storage-rpc-upload-task upload)))
+    (storage-rpc-shutdown)
+    (storage-rpc-reference "a")
+    (should (equal (mapcar (lambda (task) (plist-get task :state))
+                           (plist-get (storage-rpc--call 'uploadTask/list nil) :tasks))
+                   '("cancelled")))))
+
 (storage-rpc-test a-program-that-is-not-there-is-an-error
   (let ((storage-rpc-command '("/no/such/program")))
     (should-error (storage-rpc-reference "a")))
@@ -144,7 +153,7 @@
       (should (equal 0 (call-process (expand-file-name invocation-name invocation-directory) nil '(t nil) nil
                                      "-Q" "--batch" "--eval" (prin1-to-string form))))
       (should (> (string-to-number (buffer-string)) 1))
-      (should-not (process-attributes (string-to-number (buffer-string)))))
+      (storage-rpc-test-await (lambda () (not (process-attributes (string-to-number (buffer-string)))))))
     (delete-directory directory t)))
 
 (ert-deftest it-compiles-without-warnings ()

@@ -174,6 +174,17 @@ local tests = {
     assert(last.error.message:find('The service has ended'))
     assert(put(file('plain.txt', 3), 'a').metadata)
   end },
+  { 'what has not ended is cancelled at the end', function()
+    local upload = storage.put_file(file('huge', 8589934592), 'huge')
+    await(function() return upload.task end, 'the task')
+    storage.stop()
+    local state
+    storage.call('uploadTask/snapshot', { task = upload.task }, function(failure, snapshot)
+      state = failure and failure.message or snapshot.state
+    end)
+    await(function() return state end, 'the answer')
+    assert(state == 'cancelled', state)
+  end },
   { 'a program that is not there is an error', function()
     storage.setup({ command = { '/no/such/program' } })
     assert(put(file('plain.txt', 3), 'a').error)
@@ -201,7 +212,7 @@ for _, test in ipairs(tests) do
   storage.setup({ command = command })
   local ok, why = xpcall(test[2], debug.traceback)
   storage.stop()
-  if ok and is_running() then
+  if ok and not vim.wait(60000, function() return not is_running() end, 50) then
     ok, why = false, 'A process is left behind.'
   end
   print_line((ok and 'ok: ' or 'FAILED: ') .. test[1])

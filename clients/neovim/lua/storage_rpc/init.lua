@@ -1,42 +1,19 @@
---- Cloud Storage for Firebase, through storage-rpc on Neovim's own JSON-RPC. The service is started when it is first
---- needed, and ends with Neovim, and uploads with it.
+--- Cloud Storage for Firebase, through storage-rpc. The service is started when it is first needed, and ends with
+--- Neovim, and uploads with it.
 
-local M = {}
+local service = require('storage_rpc.service')
+local say, sentence, complain = service.say, service.sentence, service.complain
 
-local options = {
-  command = nil, -- program and flags; else $STORAGE_RPC, else storage-rpc on the PATH
-  -- function(kind, reason) that returns a token, {token = …, expiresIn = seconds} or nil. Asked with nil and 'start'
-  -- first, for the kind that the engine takes; then with a kind, and 'expired' or 'refused'.
-  token = nil,
-}
+local M = { call = service.call }
 
-local rpc -- the connection, or nil
-local waiting = {} -- what waits for an answer: callbacks by a key of their own
 local uploads = {} -- what has not ended, by task
 local newest -- the upload that was started last
 
+--- `command`: program and flags; else $STORAGE_RPC, else storage-rpc on the PATH.
+--- `token`: function(kind, reason) that returns a token, {token = …, expiresIn = seconds} or nil. Asked with nil and
+--- 'start' first, for the kind that the engine takes; then with a kind, and 'expired' or 'refused'.
 function M.setup(given)
-  options = given or {}
-end
-
-local function say(text, level)
-  vim.notify('storage-rpc: ' .. text, level or vim.log.levels.INFO)
-end
-
-local function sentence(failure)
-  local name = type(failure.data) == 'table' and failure.data.name or 'error'
-  return ('%s (%d): %s'):format(name, failure.code, failure.message)
-end
-
-local function complain(failure)
-  if failure then
-    say(sentence(failure), vim.log.levels.ERROR)
-  end
-end
-
-local function fresh_token(kind, reason)
-  local answer = options.token and options.token(kind, reason)
-  return type(answer) == 'string' and { token = answer } or answer
+  service.options = given or {}
 end
 
 local function finish(upload, snapshot)
@@ -54,7 +31,11 @@ local function finish(upload, snapshot)
   end
 end
 
-local function hear(method, params)
+local function fail(upload, failure)
+  finish(upload, { status = 'failure', error = failure, reference = upload.reference })
+end
+
+function service.hear(method, params)
   local upload = method == 'uploadTask/event' and uploads[params.snapshot.task]
   if not upload then
     return
@@ -70,97 +51,30 @@ local function hear(method, params)
   end
 end
 
-local function answer(method, params)
-  if method ~= 'auth/refreshToken' then
-    return nil, vim.lsp.rpc.rpc_response_error(vim.lsp.protocol.ErrorCodes.MethodNotFound)
-  end
-  return fresh_token(params.kind, params.reason) or error('There is no token.')
-end
-
---- Fails whatever the service was doing; what is begun from now on is for another one.
-local function ended(status)
-  local failure = { code = -1, message = ('The service has ended with status %d.'):format(status) }
-  local lost, unanswered = uploads, waiting
-  rpc, uploads, waiting = nil, {}, {}
+function service.lose(failure)
+  local lost = uploads
+  uploads = {}
   vim.schedule(function()
-    for _, callback in pairs(unanswered) do
-      callback(failure)
-    end
     for _, upload in pairs(lost) do
-      finish(upload, { status = 'failure', error = failure, reference = upload.reference })
+      fail(upload, failure)
     end
   end)
-end
-
-local function request(method, params, callback)
-  local key = {}
-  waiting[key] = callback
-  local sent = rpc.request(method, params, function(failure, result)
-    if waiting[key] then
-      waiting[key] = nil
-      callback(failure, result)
-    end
-  end)
-  if not sent then
-    waiting[key] = nil
-    callback({ code = -1, message = 'The service has ended.' })
-  end
-end
-
-local function connect()
-  if rpc then
-    return true
-  end
-  local command = options.command or { vim.env.STORAGE_RPC or 'storage-rpc' }
-  if vim.fn.executable(command[1]) == 0 then
-    say(('there is no program %s: see setup and $STORAGE_RPC'):format(command[1]), vim.log.levels.ERROR)
-    return false
-  end
-  local dispatchers = { notification = hear, server_request = answer, on_exit = ended }
-  if vim.fn.has('nvim-0.10') == 1 then
-    rpc = vim.lsp.rpc.start(command, dispatchers)
-  else
-    rpc = vim.lsp.rpc.start(command[1], vim.list_slice(command, 2), dispatchers)
-  end
-  request('initialize', { protocolVersion = 1, client = { name = 'neovim' } }, complain)
-  local first = fresh_token(nil, 'start')
-  if first then
-    request('auth/setToken', first, complain)
-  end
-  vim.cmd([[autocmd VimLeavePre * ++once lua require('storage_rpc').stop()]])
-  return true
-end
-
---- Calls a method; `callback(failure, result)` gets one of them.
-function M.call(method, params, callback)
-  -- The service could not say which request it was that is no UTF-8; Vim's own encoder refuses it.
-  local ok, why = pcall(vim.fn.json_encode, params)
-  if not ok then
-    callback({ code = -1, message = why })
-  elseif connect() then
-    request(method, params, callback)
-  else
-    callback({ code = -1, message = 'The service cannot be started.' })
-  end
 end
 
 --- Uploads a file to gs://BUCKET/PATH, or to a path in the default bucket; `on_end` gets the last snapshot.
 function M.put_file(file, reference, on_end)
   local upload = { file = vim.fn.fnamemodify(file, ':p'), tenth = 0, on_end = on_end }
   newest = upload
-  local function fail(failure)
-    finish(upload, { status = 'failure', error = failure, reference = upload.reference })
-  end
   M.reference(reference, function(failure, place)
     if failure then
-      return fail(failure)
+      return fail(upload, failure)
     end
     upload.reference = place
     -- As a URL, a name may have any bytes.
     local params = { reference = place, file = vim.uri_from_fname(upload.file), observe = { 'progress', 'success', 'failure' } }
     M.call('reference/putFile', params, function(refusal, snapshot)
       if refusal then
-        return fail(refusal)
+        return fail(upload, refusal)
       end
       upload.task, upload.snapshot = snapshot.task, snapshot
       uploads[upload.task] = upload
@@ -213,20 +127,11 @@ end
 
 --- Ends the service, and the uploads that have not ended.
 function M.stop()
-  local running = rpc
-  if not running then
-    return
+  for _, upload in pairs(uploads) do
+    M.cancel(upload) -- else it would wait for the next service
   end
-  running.request('shutdown', nil, function()
-    running.notify('exit')
-  end)
-  if vim.wait(3000, function() return rpc ~= running end, 10) then
-    return
-  elseif running.terminate then
-    running.terminate()
-  else
-    running.handle:kill('sigterm')
-  end
+  vim.wait(3000, function() return not next(uploads) end, 10)
+  service.stop()
 end
 
 return M
