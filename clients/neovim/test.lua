@@ -1,5 +1,5 @@
 -- The Neovim client against the real service:
--- STORAGE_RPC_PROGRAM=… nvim --clean --headless -l clients/neovim/test.lua, or before 0.9 with -S in place of -l
+-- STORAGE_RPC_PROGRAM=… nvim --clean --headless -S clients/neovim/test.lua -c cquit
 
 local program = assert(os.getenv('STORAGE_RPC_PROGRAM'), 'STORAGE_RPC_PROGRAM names no program')
 local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
