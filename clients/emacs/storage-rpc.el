@@ -43,7 +43,7 @@ and \"start\", for the kind that the engine takes.  It returns a string,
   (unless (and storage-rpc--connection (jsonrpc-running-p storage-rpc--connection))
     (let ((command (or storage-rpc-command (list (or (getenv "STORAGE_RPC") "storage-rpc")))))
       (unless (executable-find (car command))
-        (user-error "There is no program %s: see `storage-rpc-command'" (car command)))
+        (user-error "There is no program %s: see `storage-rpc-command' and $STORAGE_RPC" (car command)))
       (setq storage-rpc--connection
             (make-instance
              'jsonrpc-process-connection

@@ -16,15 +16,20 @@ function M.setup(given)
   service.options = given or {}
 end
 
+local function tail(file)
+  return vim.fn.fnamemodify(file, ':t')
+end
+
 local function finish(upload, snapshot)
   uploads[upload.task or upload] = nil
   if newest == upload then
     newest = nil
   end
+  local name = tail(upload.file) -- the whole path would make Neovim ask for ENTER
   if snapshot.error then
-    say(('upload of %s failed: %s'):format(upload.file, sentence(snapshot.error)), vim.log.levels.ERROR)
+    say(('upload of %s failed: %s'):format(name, sentence(snapshot.error)), vim.log.levels.ERROR)
   else
-    say(('stored %s as %s'):format(upload.file, snapshot.reference.url))
+    say(('stored %s as %s'):format(name, snapshot.reference.url))
   end
   if upload.on_end then
     upload.on_end(snapshot)
@@ -47,7 +52,7 @@ function service.hear(method, params)
   local tenth = math.floor(params.snapshot.progress.fractionCompleted * 10)
   if tenth > upload.tenth then
     upload.tenth = tenth
-    say(('%s: %d %%'):format(vim.fn.fnamemodify(upload.file, ':t'), tenth * 10))
+    say(('%s: %d %%'):format(tail(upload.file), tenth * 10))
   end
 end
 
@@ -95,7 +100,7 @@ function M.put_buffer(reference)
   if file == '' or vim.bo.buftype ~= '' or vim.bo.modified then
     return say('this buffer has no file, or has changes that are not written', vim.log.levels.ERROR)
   end
-  return M.put_file(file, reference or vim.fn.fnamemodify(file, ':t'))
+  return M.put_file(file, reference or tail(file))
 end
 
 --- Cancels an upload, the newest where none is given; it ends with the error `cancelled`.
