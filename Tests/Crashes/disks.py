@@ -71,6 +71,7 @@ def read_only(stage):
     stage.root.mkdir()
     with Service(stage.program, stage.root) as service:
         Put("a", LARGE).call(service, stage.work)
+        List("").call(service, stage.work)
         # The service has the mount below open.
         with mounted(stage.root, "--bind", str(stage.root)) as disk:
             if disk is None:
