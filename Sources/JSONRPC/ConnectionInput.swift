@@ -49,7 +49,6 @@ extension Connection {
 
     private var mayReceive: Bool {
         stream != nil && !inputIsOver && gate.isOpen(wider: !questions.isEmpty) && outbox.unsent < limits.crowded
-            && underWay.count < limits.waitingRequests + limits.requests * 2
     }
 
     private nonisolated static func parse(
@@ -122,8 +121,7 @@ extension Connection {
     ) {
         lastNumber += 1
         let number = lastNumber
-        gate.enter()
-        gate.load(bytes: bytes)
+        gate.enter(bytes: bytes)
         underWay[number] = UnderWay(id: id, bytes: bytes)
         let request = Request(
             context: context, takeSeat: { [weak self] in self?.takeSeat(number) ?? true },
@@ -178,7 +176,7 @@ extension Connection {
         change(&request)
         underWay[number] = request
         guard request.isAtGate != wasAtGate else { return }
-        if wasAtGate { gate.leave() } else { gate.enter() }
+        if wasAtGate { gate.stopWorking() } else { gate.workOn() }
         noteTurn()
     }
 }

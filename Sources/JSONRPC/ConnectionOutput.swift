@@ -37,7 +37,8 @@ extension Connection {
         _ number: Int, _ outcome: Outcome, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
     ) {
         guard let request = underWay.removeValue(forKey: number) else { return }
-        if request.isAtGate { gate.leave() }
+        gate.leave()
+        if request.isAtGate { gate.stopWorking() }
         if request.holdsPlace { gate.unload(bytes: request.bytes) }
         if request.hasSeat { seatsTaken -= 1 }
         settle(request.id, outcome, afterwards, in: batch)

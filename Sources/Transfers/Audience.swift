@@ -36,6 +36,7 @@ extension Listener {
 
     /// Nil announces one to come.
     func add(_ handle: String, _ task: (any Observed)?) {
+        guard isThere else { return }
         if observing.updateValue(task, forKey: handle) == nil { audience.count += 1 }
     }
 

@@ -83,7 +83,9 @@ import Testing
     @Test func `A command that nobody waits for any more is ended with all that it started`() async throws {
         let (pipe, reader) = try openPipe()
         defer { close(reader) }
-        let source = source("exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000")
+        let line = "exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000"
+        let command = ShellCommand(line: Secret(line), limit: .seconds(1000))
+        let source = FetchedTokens(.accessToken, command, now: { [day] in day.now })
         let asking = Task { try await source.token(.accessToken, insteadOf: nil) }
         #expect(await nextByte(of: reader))
         asking.cancel()

@@ -17,18 +17,18 @@ import Testing
         let help = await Command(ServiceProcess.program, ["--help"]).run().text
         let flags = Bound.all.flatMap { [$0.flag, "\($0.range.upperBound)"] }
         for bound in Bound.all {
-            #expect(help.contains("\(bound.flag) \(Limits()[keyPath: bound.value])"))
+            try #require(help.contains("\(bound.flag) \(Limits()[keyPath: bound.value])"))
             let low = await Command(ServiceProcess.program, [bound.flag, "\(bound.range.lowerBound - 1)"]).run()
-            #expect(low.status == 64)
+            try #require(low.status == 64)
         }
         try await onThread {
             let (service, client) = try place.service(flags)
             let limits = try client.call("initialize")["limits"]
             for bound in Bound.all {
-                #expect(limits?[bound.name]?.number?.int64 == Int64(bound.range.upperBound))
+                try #require(limits?[bound.name]?.number?.int64 == Int64(bound.range.upperBound))
             }
             client.wire.endInput()
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -38,18 +38,18 @@ import Testing
             let first = try place.connect()
             try {
                 let second = try place.connect()
-                for client in [first, second] { #expect(try client.call("service/ping") == "pong") }
+                for client in [first, second] { try #require(try client.call("service/ping") == "pong") }
                 let third = try place.connect()
                 third.say("service/ping")
                 let refusal = try #require(try third.wire.next())
-                #expect(refusal["id"] == .null && isNoRoom(refusal["error"], "--max-connections"))
+                try #require(refusal["id"] == .null && isNoRoom(refusal["error"], "--max-connections"))
                 try third.waitForEnd()
-                #expect(try second.call("service/ping") == "pong")
+                try #require(try second.call("service/ping") == "pong")
             }()
             while try first.call("service/status")["connections"] != 1 {}
-            #expect(try place.connect().call("service/ping") == "pong")
+            try #require(try place.connect().call("service/ping") == "pong")
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -60,28 +60,30 @@ import Testing
             func put(_ more: String) -> String { #"{"reference":"gs://b/a","text":"x"\#(more)}"# }
             let task = try client.begin("reference/putData", put(#","observe":["success"]"#))
             client.say("uploadTask/wait", #"{"task":"\#(task)"}"#)
-            #expect(isNoRoom(try client.refusal("uploadTask/wait", #"{"task":"\#(task)"}"#), "--max-waiting-requests"))
-            #expect(isNoRoom(try client.refusal("reference/putData", put(#","wait":true"#)), "--max-waiting-requests"))
-            #expect(
+            try #require(
+                isNoRoom(try client.refusal("uploadTask/wait", #"{"task":"\#(task)"}"#), "--max-waiting-requests"))
+            try #require(
+                isNoRoom(try client.refusal("reference/putData", put(#","wait":true"#)), "--max-waiting-requests"))
+            try #require(
                 isNoRoom(
                     try client.refusal("reference/putData", put(#","observe":["pause","resume"]"#)),
                     "--max-connection-observers"))
             func observe() -> String { #"{"task":"\#(task)","status":"pause"}"# }
             let handle = try #require(try client.call("uploadTask/observe", observe())["handle"]?.text)
-            #expect(isNoRoom(try client.refusal("uploadTask/observe", observe()), "--max-connection-observers"))
+            try #require(isNoRoom(try client.refusal("uploadTask/observe", observe()), "--max-connection-observers"))
             try client.call("uploadTask/removeObserver", #"{"handle":\#(handle)}"#)
             try client.call("uploadTask/observe", observe())
-            #expect(try client.call("uploadTask/list")["tasks"]?.array?.count == 1, "nothing was begun")
+            try #require(try client.call("uploadTask/list")["tasks"]?.array?.count == 1, "nothing was begun")
             try client.call("reference/putData", put(""))
-            #expect(isNoRoom(try client.refusal("reference/putData", put("")), "--max-tasks"))
-            #expect(
+            try #require(isNoRoom(try client.refusal("reference/putData", put("")), "--max-tasks"))
+            try #require(
                 isNoRoom(
                     try client.refusal("reference/writeToFile", #"{"reference":"gs://b/a","file":"/f"}"#), "--max-tasks"
                 ))
             try client.call("uploadTask/cancel", #"{"task":"\#(task)"}"#)
             try client.call("reference/putData", put(#","observe":["pause","resume"]"#))
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -98,7 +100,7 @@ import Testing
             try service.waitForLog("left 100000 bytes unread (--max-unread-bytes) and was disconnected")
             try stalled.waitForEnd()
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 }

@@ -14,18 +14,20 @@ import Testing
             let (service, client) = try place.service(Place.unreachable)
             _ = try client.begin("reference/putData", Self.upload)
             service.signal(signal)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
     @Test func `SIGHUP that was ignored at the start stays ignored`() async throws {
         try await onThread {
-            let (service, client) = try place.service(setUp: "trap '' HUP")
-            #expect(try client.call("service/ping") == "pong")
+            let service = try place.listeningService(setUp: "trap '' HUP")
+            let client = try place.connect()
+            try client.call("service/ping")
             service.signal(SIGHUP)
-            #expect(try client.call("service/ping") == "pong")
+            for _ in 1...3 { try client.call("service/ping") }
+            try place.connect().call("service/ping")
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -36,7 +38,7 @@ import Testing
                 _ = try client.begin("reference/putData", Self.upload)
                 return service
             }()
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -45,7 +47,7 @@ import Testing
             let (service, client) = try place.service(Place.unreachable)
             _ = try client.begin("reference/putData", Self.upload)
             service.stopReading()
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
             client.say("service/ping")
         }
     }
@@ -57,8 +59,8 @@ import Testing
             client.say("uploadTask/wait", #"{"task":"\#(task)"}"#)
             client.wire.endInput()
             service.signal(SIGTERM)
-            #expect(try client.wire.next()?["error"]?["code"]?.number?.int64 == -32800)
-            #expect(try service.waitForExit() == 0)
+            try #require(try client.wire.next()?["error"]?["code"]?.number?.int64 == -32800)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -67,7 +69,7 @@ import Testing
             let (service, client) = try place.service()
             for _ in 1...100 { client.say("rpc.discover") }
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -76,7 +78,7 @@ import Testing
         try await onThread {
             let (service, _) = try place.service(redirect: closed)
             if !closed.contains("2") { try service.waitForLog("stdin and stdout must be open to be served on") }
-            #expect(try service.waitForExit() == 1)
+            try #require(try service.waitForExit() == 1)
         }
     }
 
@@ -84,7 +86,7 @@ import Testing
         try await onThread {
             let (service, client) = try place.service(redirect: ">/dev/full")
             client.say("service/ping")
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -95,9 +97,9 @@ import Testing
                 let hasty = try place.connect()
                 for _ in 1...5 { hasty.say("rpc.discover") }
             }
-            #expect(try place.connect().call("service/ping") == "pong")
+            try #require(try place.connect().call("service/ping") == "pong")
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -105,16 +107,16 @@ import Testing
         try await onThread {
             let service = try place.listeningService(["--max-connections", "1"])
             let client = try place.connect()
-            #expect(try client.call("service/ping") == "pong")
+            try #require(try client.call("service/ping") == "pong")
             service.narrowLog(to: 4096)
             // Each of them is worth a line: more than the pipe holds.
             for _ in 1...60 { try turnAway() }
-            #expect(try client.call("service/ping") == "pong")
+            try #require(try client.call("service/ping") == "pong")
             try service.waitForLog("turned a client away")
             try turnAway()
             try service.waitForLog("lines lost before this one")
             service.signal(SIGTERM)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 
@@ -122,12 +124,12 @@ import Testing
         try await onThread {
             let service = try place.listeningService(["--max-connections", "1"])
             let client = try place.connect()
-            #expect(try client.call("service/ping") == "pong")
+            try #require(try client.call("service/ping") == "pong")
             service.narrowLog(to: 4096)
             for _ in 1...60 { try turnAway() }
             client.wire.send(#"{"jsonrpc":"2.0","method":"exit"}"#)
             try client.waitForEnd()
-            #expect(try service.waitForExit() == 1)
+            try #require(try service.waitForExit() == 1)
         }
     }
 

@@ -28,8 +28,8 @@ final class Place: Sendable {
     }
 
     /// One that listens on the socket, and listens already.
-    func listeningService(_ flags: [String] = []) throws -> ServiceProcess {
-        let (service, _) = try service(["--socket", socket] + flags)
+    func listeningService(_ flags: [String] = [], setUp: String = ":") throws -> ServiceProcess {
+        let (service, _) = try service(["--socket", socket] + flags, setUp: setUp)
         try service.waitForLog("listens on")
         return service
     }

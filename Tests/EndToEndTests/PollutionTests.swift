@@ -38,11 +38,11 @@ import Testing
             try client.call(
                 "reference/putData",
                 #"{"reference":"gs://b/a","text":"\#(String(repeating: "x", count: 1 << 20))","wait":true}"#)
-            #expect(try client.call("service/ping") == "pong")
+            try #require(try client.call("service/ping") == "pong")
             client.wire.endInput()
             try client.waitForEnd()
             try service.waitForLog(#"{"noise":"f"#)
-            #expect(try service.waitForExit() == 0)
+            try #require(try service.waitForExit() == 0)
         }
     }
 }

@@ -82,7 +82,7 @@ import Testing
         #expect(connection.underWay.count == 4)
         for _ in 1...4 { #expect(await clock.nextSleep() == Desk.patience) }
         clock.advance(by: Desk.patience)
-        #expect(await wire.lines(5).last == question(5))
+        #expect(await wire.lines(5).contains(question(5)))
         connection.close()
     }
 

@@ -42,6 +42,7 @@ public final class ServiceProcess {
 
     /// Of what it writes to stderr the system keeps no more than this until it is read.
     public func narrowLog(to bytes: Int32) {
+        // F_SETPIPE_SZ, which Swift does not import.
         let setPipeSize: Int32 = 1031
         _ = fcntl(log, setPipeSize, bytes)
     }
