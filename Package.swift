@@ -9,9 +9,8 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "Methods", "Backends", "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText",
-                "EventLoop",
-                "CSystem",
+                "Methods", "Tracing", "Backends", "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText",
+                "EventLoop", "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
@@ -34,6 +33,7 @@ let package = Package(
         .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
         .target(
             name: "Credentials", dependencies: ["Storage", "HTTP", "JSONText", "EventLoop", "CCrypto", "CSystem"]),
+        .target(name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Storage", "EventLoop", "TracePage"]),
         .target(name: "HTTPServing", dependencies: ["EventLoop", "CSystem"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
@@ -49,6 +49,7 @@ let package = Package(
         .target(name: "Checksums"),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CSystem"),
+        .target(name: "TracePage", exclude: ["page.html", "page.css", "page.js"]),
         .target(name: "MediaTypes", exclude: ["media-types.txt"]),
 
         .target(
@@ -77,6 +78,8 @@ let package = Package(
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(
+            name: "TracingTests", dependencies: ["Tracing", "JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: ["storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Checksums", "TestSupport"]),
     ],
@@ -96,7 +99,7 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-let cTargets: Set = ["Contract", "CCrypto", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes"]
+let cTargets: Set = ["Contract", "CCrypto", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes", "TracePage"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

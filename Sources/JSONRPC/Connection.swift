@@ -45,7 +45,7 @@ public final class Connection<Context: MethodContext>: Peer {
     let table: MethodTable<Context>
     let limits: ConnectionLimits
     var framing: Framing
-    var outbox = Outbox()
+    var outbox: Outbox
     var gate: Gate
     let questions: Questions
     var stream: ByteStream?
@@ -67,6 +67,7 @@ public final class Connection<Context: MethodContext>: Peer {
     let taken = Waiters()
     /// What a request hears that was cancelled.
     private(set) var cancellation = RPCError.cancelled
+    let tap: Tap?
     private let closed = Waiters()
     private let linger: Linger?
     private let ended: @Loop (Connection<Context>) -> Void
@@ -87,7 +88,7 @@ public final class Connection<Context: MethodContext>: Peer {
 
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
-        linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(),
+        linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), tap: Tap? = nil,
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
         self.table = table
@@ -96,6 +97,8 @@ public final class Connection<Context: MethodContext>: Peer {
         gate = Gate(limits)
         self.linger = linger
         questions = Questions(clock: clock)
+        self.tap = tap
+        outbox = Outbox(tap: tap)
         self.ended = ended
         stream = ByteStream(input: input, output: output) { [weak self] in self?.hear($0) }
     }

@@ -23,7 +23,11 @@ extension Connection {
     func receive() {
         let depth = limits.nesting
         while mayReceive {
-            guard let frame = framing.next({ Arrival(Self.parse($0, maxDepth: depth), bytes: $0.count) }) else {
+            let next = framing.next { bytes in
+                tap?(.client, bytes)
+                return Arrival(Self.parse(bytes, maxDepth: depth), bytes: bytes.count)
+            }
+            guard let frame = next else {
                 if hasEnd { endInput() }
                 break
             }

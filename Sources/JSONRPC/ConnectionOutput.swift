@@ -67,8 +67,14 @@ extension Connection {
 
     private func put(_ payload: (inout [UInt8]) -> Void) {
         guard stream != nil else { return }
-        let style = style
-        outbox.put { style.wrap(into: &$0, payload: payload) }
+        let (style, tap) = (style, tap)
+        outbox.put { buffer in
+            style.wrap(into: &buffer) { message in
+                let start = message.count
+                payload(&message)
+                if let tap { message[start...].withUnsafeBytes { tap(.service, $0) } }
+            }
+        }
         noteTurn()
     }
 

@@ -11,6 +11,10 @@ struct Outbox: Sendable {
     private var places: [String: Int] = [:]
     /// The peer has not taken all that was offered to it.
     private(set) var isBlocked = false
+    /// Hears of samples, for who puts them cannot know which ones will go out.
+    private let tap: Tap?
+
+    init(tap: Tap? = nil) { self.tap = tap }
 
     /// Bytes that the peer has not taken yet.
     var unsent: Int { bytes.count - sent }
@@ -22,7 +26,7 @@ struct Outbox: Sendable {
     }
 
     mutating func put(_ message: [UInt8], sample key: String) {
-        guard isBlocked else { return bytes += message }
+        guard isBlocked else { return release(message) }
         if let place = places[key] {
             samples[place] = message
         } else {
@@ -46,9 +50,14 @@ struct Outbox: Sendable {
 
     private mutating func releaseSamples() {
         guard !samples.isEmpty else { return }
-        for sample in samples { bytes += sample }
+        for sample in samples { release(sample) }
         samples.removeAll()
         places.removeAll()
+    }
+
+    private mutating func release(_ sample: [UInt8]) {
+        bytes += sample
+        if let tap { sample.drop { $0 != UInt8(ascii: "{") }.withUnsafeBytes { tap(.service, $0) } }
     }
 
     /// Moves the rest to the front when that is cheaper than what was sent, and gives back what a burst took.

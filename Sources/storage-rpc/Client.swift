@@ -2,7 +2,7 @@ import JSONText
 import CSystem
 import Glibc
 import JSONRPC
-import Storage
+import Tracing
 
 /// A client of the service in its shortest form: one blocking thread that says requests and hears lines.
 struct Client {
@@ -44,20 +44,18 @@ struct Client {
         lastID += 1
         let id = JSON(lastID)
         let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
-        let line = message.text
-        show(">>", line)
-        guard Program.write(line + "\n", to: socket) else { throw Failure(message: "the service is gone") }
+        show(">>", message, from: true)
+        guard Program.write(message.text + "\n", to: socket) else { throw Failure(message: "the service is gone") }
         return id
     }
 
     mutating func hear() throws(Failure) -> Heard {
         while true {
-            if let frame = framing.next({ bytes in (String(decoding: bytes, as: UTF8.self), try? JSON(parsing: bytes)) }
-            ) {
-                guard case .message((let line, let message?)) = frame else {
+            if let frame = framing.next({ bytes in try? JSON(parsing: bytes) }) {
+                guard case .message(let message?) = frame else {
                     throw Failure(message: "the service said what cannot be read")
                 }
-                show("<<", line)
+                show("<<", message, from: false)
                 return .message(message)
             }
             guard try read() else { return .interrupted }
@@ -78,11 +76,10 @@ struct Client {
         }
     }
 
-    /// But for what makes a URL good for anybody.
-    private func show(_ mark: String, _ line: String) {
+    /// As the service traces it.
+    private func show(_ mark: String, _ message: JSON, from isClient: Bool) {
         guard trace else { return }
-        let line = line.hidingQueryValues(of: ["token", "X-Goog-Signature"])
-        Program.write("\(mark) \(line)\n", to: STDERR_FILENO)
+        Program.write("\(mark) \(Redaction.redacted(message, from: isClient).text)\n", to: STDERR_FILENO)
     }
 
     /// False when a signal came instead of bytes.

@@ -9,11 +9,13 @@ enum Command {
     case version
     case serve(ServiceOptions)
     case errand(ErrandKind, ErrandOptions)
+    case trace(file: String, html: String?)
 
     init(_ words: [String]) throws(UsageError) {
         var line = CommandLineReader(words)
         switch line.nextCommand() {
         case "serve", nil: self = try Self.serve(&line)
+        case "trace": self = try Self.trace(&line)
         case let name? where ErrandKind.usages[name] != nil: self = try Self.errand(name, &line)
         case let other?: throw UsageError(message: "unknown command \"\(other)\"; try --help")
         }
@@ -28,6 +30,7 @@ enum Command {
             case .flag("--stdio"): options.stdio = true
             case .flag("--socket"): options.socket = try line.value("a path")
             case .flag("--tasks"): options.tasks = try line.choice()
+            case .flag("--trace"): options.trace = try line.value("a file")
             case .flag(let flag): try options.take(flag, &line)
             case .word(let word): throw UsageError(message: "unexpected argument \"\(word)\"; try --help")
             }
@@ -35,6 +38,22 @@ enum Command {
         try options.check()
         if options.socket == nil { options.stdio = true }
         return .serve(options)
+    }
+
+    private static func trace(_ line: inout CommandLineReader) throws(UsageError) -> Command {
+        var (files, html): ([String], String?) = ([], nil)
+        while let word = try line.next() {
+            switch word {
+            case .flag("--help"), .flag("-h"): return try line.alone(.help)
+            case .flag("--html"): html = try line.value("a file")
+            case .flag(let flag): throw UsageError(message: "unknown flag \(flag); try --help")
+            case .word(let word): files.append(word)
+            }
+        }
+        guard let file = files.first, files.count == 1 else {
+            throw UsageError(message: "trace takes a FILE; try --help")
+        }
+        return .trace(file: file, html: html)
     }
 
     private static func errand(_ name: String, _ line: inout CommandLineReader) throws(UsageError) -> Command {
@@ -97,6 +116,8 @@ struct ServiceOptions {
     var bucket = "default-bucket"
     /// What becomes of those that an earlier process had not ended.
     var tasks = UnfinishedTasks.pause
+    /// The file in which every message is written down.
+    var trace: String?
     var engine = Engine.Kind.embedded
     var endpoint: String?
     /// Plain http to other machines.

@@ -15,6 +15,7 @@ enum Help {
         storage-rpc ls [REFERENCE] [FLAGS]       list what is directly below: names, folders with a slash
         storage-rpc rm REFERENCE... [FLAGS]      delete objects
         storage-rpc url REFERENCE [FLAGS]        print a URL that anybody may download from
+        storage-rpc trace FILE [--html OUT]      show what serve --trace wrote: as a timeline, or as a page for a browser
 
         where objects are kept
           --engine ENGINE        embedded: on this machine's disk (the default); firebase, gcs: by that service
@@ -22,6 +23,7 @@ enum Help {
           --http ADDRESS:PORT    where download URLs are served; any free port of 127.0.0.1 where not given
           --tasks WISH           uploads and downloads that an earlier process left unfinished: pause (the default),
                                  resume or forget
+          --trace FILE           write every message and its time to FILE, without tokens (with serve)
           --bucket NAME          the default bucket; default-bucket where not given
           --endpoint URL         another server than the service's own; so do FIREBASE_STORAGE_EMULATOR_HOST and
                                  STORAGE_EMULATOR_HOST. Plain http to other machines needs --allow-insecure

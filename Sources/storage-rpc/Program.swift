@@ -18,6 +18,7 @@ enum Program {
             case .help: try say(Help.text)
             case .version: try say("storage-rpc \(Help.version)")
             case .serve(let options): try Server.run(options)
+            case .trace(let file, let html): try TraceCommand.run(file, html: html)
             case .errand(let kind, let options): try Errand.run(kind, options)
             }
             exit(0)

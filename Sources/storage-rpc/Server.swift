@@ -6,6 +6,7 @@ import Glibc
 import JSONRPC
 import Methods
 import Storage
+import Tracing
 import Transfers
 
 /// The process as a service: wires engine, tasks and connections together, and knows how it ends.
@@ -14,6 +15,8 @@ final class Server {
     private let options: ServiceOptions
     private let engine: Engine
     private let log: Log
+    private let recorder: TraceRecorder?
+    private var lastConnection: Int64 = 0
     private let transfers: Transfers
     private lazy var service = Service(
         .init(
@@ -27,10 +30,11 @@ final class Server {
     private var ending: Int32?
     private var isSuspended = false
 
-    init(_ options: ServiceOptions, _ engine: Engine, _ log: Log) {
+    init(_ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil) {
         self.options = options
         self.engine = engine
         self.log = log
+        self.recorder = recorder
         transfers = Transfers(backend: engine.backend, journal: engine.journal, limits: options.limits.transfers)
     }
 
@@ -40,9 +44,14 @@ final class Server {
         let log = Log(level: options.logLevel)
         log.takeOverStderr()
         let stdio = options.stdio ? try StandardStreams() : nil
+        let recorder = try options.trace.map { path in
+            try TraceRecorder(
+                path, version: Service.version, engine: options.engine.rawValue, process: getpid()
+            ) { log.write(.error, $0) }
+        }
         let engine = try Engine(options, log, keepsTasks: true)
         Task { @Loop in
-            let server = Server(options, engine, log)
+            let server = Server(options, engine, log, recorder)
             server.watch(signals)
             Task { await server.open() }
             if let path = options.socket { server.listen(path) }
@@ -59,7 +68,7 @@ final class Server {
 
     /// One more peer, on a socket.
     private func serve(_ socket: Descriptor) {
-        serve(input: socket, output: socket, linger: nil) { _ in }
+        serve("socket", input: socket, output: socket, linger: nil) { _ in }
     }
 
     private func serve(_ stdio: StandardStreams) {
@@ -69,17 +78,22 @@ final class Server {
             do { try await transfers.restsOnly() } catch { return }
             await backend.settle()
         }
-        serve(input: stdio.input, output: stdio.output, linger: linger) { $0.end(0) }
+        serve("stdio", input: stdio.input, output: stdio.output, linger: linger) { $0.end(0) }
     }
 
     private func serve(
-        input: Descriptor, output: Descriptor, linger: Connection<Session>.Linger?,
+        _ kind: String, input: Descriptor, output: Descriptor, linger: Connection<Session>.Linger?,
         ended: @escaping @Loop (Server) -> Void
     ) {
         var session: Session?
+        lastConnection += 1
+        let number = lastConnection
+        recorder?.began(number, kind)
         let connection = Connection<Session>(
-            input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger
-        ) { [log] connection in
+            input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
+            tap: recorder?.tap(number)
+        ) { [log, recorder] connection in
+            recorder?.ended(number)
             if connection.isOverrun {
                 let most = self.options.limits.connection.unreadBytes
                 log.write(.warning, "a client had left \(most) bytes unread (--max-unread-bytes) and was disconnected")
@@ -119,6 +133,7 @@ final class Server {
 
     private nonisolated func leave(_ status: Int32) -> Never {
         options.credentials.running.stopAll()
+        recorder?.flush(milliseconds: 300)
         _exit(status)
     }
 
@@ -184,3 +199,4 @@ struct StandardStreams: Sendable {
 }
 
 extension UnixListener.Unusable: Complaint {}
+extension TraceRecorder.Unusable: Complaint {}

@@ -1,0 +1,401 @@
+"use strict";
+const story = JSON.parse(document.getElementById("story").textContent);
+const element = (id) => document.getElementById(id);
+const { entries, tasks, channels } = story;
+const length = Math.max(story.length, 1000);
+
+// What is shown: times in microseconds since the start.
+
+const view = { from: -length * 0.01, to: length * 1.02 };
+let chosen = null, shapes = [], query = "", onlyProblems = false;
+
+const isAsking = (entry) => entry.kind === "request" || entry.kind === "question";
+const isUnanswered = (entry) => isAsking(entry) && entry.partner === null;
+const answerOf = (entry) => isAsking(entry) && entry.partner !== null ? entries[entry.partner] : null;
+const errorOf = (entry) => entry.error ?? answerOf(entry)?.error ?? null;
+const isProblem = (entry) =>
+  errorOf(entry) !== null || isUnanswered(entry) || entry.kind === "broken" || entry.kind === "dropped"
+  || entry.message?.params?.snapshot?.status === "failure";
+
+for (const entry of entries) {
+  entry.text = `${entry.kind} ${entry.id} ${entry.title} ${entry.detail} ${JSON.stringify(entry.message)}`.toLowerCase();
+}
+const matches = (entry) =>
+  (!onlyProblems || isProblem(entry))
+  && (query === "" || entry.text.includes(query) || (answerOf(entry)?.text.includes(query) ?? false));
+const matchesTask = (task) =>
+  (!onlyProblems || task.error !== null) && (query === "" || JSON.stringify(task).toLowerCase().includes(query));
+
+function duration(microseconds) {
+  if (microseconds < 10000) return (microseconds / 1000).toFixed(2) + " ms";
+  if (microseconds < 1e6) return Math.round(microseconds / 1000) + " ms";
+  return (microseconds / 1e6).toFixed(2) + " s";
+}
+const clock = (microseconds) => (microseconds / 1e6).toFixed(3);
+function size(bytes) {
+  for (const unit of ["B", "KiB", "MiB", "GiB"]) {
+    if (bytes < 1000) return (unit === "B" ? bytes : bytes.toFixed(1)) + " " + unit;
+    bytes /= 1024;
+  }
+  return bytes.toFixed(1) + " TiB";
+}
+function took(entry) {
+  const answer = answerOf(entry);
+  if (answer) return duration(answer.at - entry.at);
+  return (entry.kind === "answer" || entry.kind === "reply") && entry.partner !== null
+    ? duration(entry.at - entries[entry.partner].at) : "";
+}
+function look(entry) {
+  if (entry.kind === "broken" || entry.kind === "dropped" || errorOf(entry) !== null) return "bad";
+  if (isUnanswered(entry)) return "open";
+  if (entry.message?.params?.snapshot?.status === "failure") return "bad";
+  return { question: "asked", reply: "asked", event: "event", request: "good", answer: "good", notification: "good" }[entry.kind] ?? "mark";
+}
+const arrow = {
+  request: "→", notification: "→", answer: "←", event: "⇠", question: "?", reply: "!", run: "══", began: "┌", ended: "└",
+  broken: "!!", dropped: "!!",
+};
+function what(entry) {
+  const words = { run: "service started", began: "connected", ended: "disconnected", broken: "no message", dropped: "messages missing" };
+  return [arrow[entry.kind], entry.id, entry.title || words[entry.kind] || ""].filter((word) => word !== "").join(" ");
+}
+
+// Lanes: for each connection its requests, as many rows as overlap, then its events; then the transfers.
+
+const rowHeight = 20, gap = 6, axis = 26, margin = 150, most = 24, mostLanes = 120;
+const owned = channels.map(() => []);
+for (const entry of entries) owned[entry.channel].push(entry);
+function lay() {
+  const lanes = [];
+  channels.forEach((channel, index) => {
+    const own = owned[index];
+    if (lanes.length > mostLanes || (query !== "" && !own.some(matches))) return;
+    const asking = own.filter((entry) => isAsking(entry) || entry.kind === "notification");
+    const marks = own.filter((entry) => ["event", "broken", "dropped"].includes(entry.kind)
+      || ((entry.kind === "answer" || entry.kind === "reply") && entry.partner === null));
+    if (asking.length === 0 && marks.length === 0) return;
+    const ends = [];
+    for (const entry of asking) {
+      const end = answerOf(entry)?.at ?? (isUnanswered(entry) ? channel.ended ?? length : entry.at);
+      let row = ends.findIndex((before) => before <= entry.at);
+      if (row < 0) row = ends.length < most ? ends.length : most - 1;
+      // Short ones stand apart, or none of them could be read.
+      ends[row] = Math.max(end, entry.at + length / 400);
+      Object.assign(entry, { row, end });
+    }
+    lanes.push({ name: channel.name, kind: "requests", items: asking, rows: Math.max(ends.length, 1), channel });
+    if (marks.length > 0) lanes.push({ name: "events", kind: "marks", items: marks, rows: 1, channel });
+  });
+  tasks.filter(matchesTask).slice(0, mostLanes).forEach((task) => lanes.push({ name: (task.isDownload ? "↓ " : "↑ ") + task.reference.replace(/^gs:\/\/[^/]*\//, ""), kind: "task", task, rows: 1 }));
+  let y = axis;
+  for (const lane of lanes) {
+    lane.y = y;
+    y += lane.rows * rowHeight + gap;
+  }
+  return { lanes, height: y };
+}
+let layout = lay();
+
+// Drawing.
+
+const canvas = element("lanes"), pen = canvas.getContext("2d");
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+let width = 0, colours = {};
+const x = (time) => margin + (time - view.from) / (view.to - view.from) * (width - margin);
+const time = (x) => view.from + (x - margin) / (width - margin) * (view.to - view.from);
+
+function draw() {
+  width = canvas.clientWidth;
+  const scale = window.devicePixelRatio || 1;
+  canvas.style.height = layout.height + "px";
+  canvas.width = width * scale;
+  canvas.height = layout.height * scale;
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  for (const name of ["paper", "ink", "faint", "rule", "panel", "good", "bad", "open", "asked", "event", "asked-for", "queued", "running", "paused", "chosen"]) {
+    colours[name] = colour(name);
+  }
+  pen.font = "12px system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  shapes = [];
+  drawAxis();
+  pen.save();
+  pen.beginPath();
+  pen.rect(margin, 0, width - margin, layout.height);
+  pen.clip();
+  for (const lane of layout.lanes) ({ requests: drawRequests, marks: drawMarks, task: drawTask })[lane.kind](lane);
+  pen.restore();
+  for (const lane of layout.lanes) drawName(lane);
+}
+
+function drawAxis() {
+  const rough = (view.to - view.from) / Math.max((width - margin) / 110, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max([1, 2, 5, 10].find((factor) => factor * power >= rough) * power, 1);
+  pen.fillStyle = colours.faint;
+  pen.strokeStyle = colours.rule;
+  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
+    const place = Math.round(x(at)) + 0.5;
+    if (place < margin) continue;
+    pen.beginPath();
+    pen.moveTo(place, axis - 8);
+    pen.lineTo(place, layout.height);
+    pen.stroke();
+    const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step / 1e6))));
+    pen.fillText((at / 1e6).toFixed(digits) + " s", place + 3, 10);
+  }
+}
+
+function drawName(lane) {
+  pen.fillStyle = lane.kind === "marks" ? colours.faint : colours.ink;
+  let name = lane.name;
+  while (name.length > 4 && pen.measureText(name).width > margin - 22) name = "…" + name.slice(name.startsWith("…") ? 2 : 1);
+  pen.fillText(name, 16, lane.y + rowHeight / 2);
+  pen.strokeStyle = colours.rule;
+  pen.beginPath();
+  pen.moveTo(0, lane.y + lane.rows * rowHeight + gap / 2 + 0.5);
+  pen.lineTo(width, lane.y + lane.rows * rowHeight + gap / 2 + 0.5);
+  pen.stroke();
+}
+
+function shape(left, top, wide, high, entry, tip) { shapes.push({ left, top, wide, high, entry, tip }); }
+
+function label(text, left, top, wide, tint) {
+  if (wide < 24) return;
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top, wide, rowHeight);
+  pen.clip();
+  pen.fillStyle = tint;
+  pen.fillText(text, left + 4, top + (rowHeight - 2) / 2);
+  pen.restore();
+}
+
+function drawRequests(lane) {
+  const left = x(lane.channel.began), right = lane.channel.ended === null ? width : x(lane.channel.ended);
+  pen.fillStyle = colours.panel;
+  pen.fillRect(left, lane.y - 1, right - left, lane.rows * rowHeight + 1);
+  // What stands next in a row ends the room for a name beside a bar.
+  const next = new Array(lane.rows).fill(Infinity);
+  for (let i = lane.items.length - 1; i >= 0; i--) {
+    const entry = lane.items[i];
+    const start = x(entry.at), wide = Math.max(x(entry.end) - start, 3), top = lane.y + entry.row * rowHeight;
+    const limit = next[entry.row];
+    next[entry.row] = start;
+    if (start > width || start + Math.max(wide, 200) < margin) continue;
+    pen.globalAlpha = matches(entry) ? 1 : 0.12;
+    const tint = colours[look(entry)] ?? colours.good;
+    if (isUnanswered(entry)) {
+      pen.strokeStyle = tint;
+      pen.setLineDash([4, 3]);
+      pen.strokeRect(start + 0.5, top + 0.5, wide, rowHeight - 4);
+      pen.setLineDash([]);
+      label(entry.title + " (no answer)", Math.max(start, margin), top, start + wide - Math.max(start, margin), tint);
+    } else {
+      pen.fillStyle = tint;
+      pen.fillRect(start, top, wide, rowHeight - 3);
+      const inside = start + wide - Math.max(start, margin);
+      if (pen.measureText(entry.title).width + 8 <= inside) {
+        label(entry.title, Math.max(start, margin), top, inside, colours.paper);
+      } else {
+        const room = Math.min(limit, width) - start - wide - 2;
+        if (room > 40) label(entry.title, start + wide, top, room, tint);
+      }
+    }
+    if (entry === chosen || (chosen && chosen.partner !== null && entries[chosen.partner] === entry)) {
+      pen.strokeStyle = colours.ink;
+      pen.lineWidth = 2;
+      pen.strokeRect(start - 1, top - 1, wide + 2, rowHeight - 1);
+      pen.lineWidth = 1;
+    }
+    pen.globalAlpha = 1;
+    shape(start, top, wide, rowHeight - 2, entry);
+  }
+}
+
+function drawMarks(lane) {
+  for (const entry of lane.items) {
+    const place = x(entry.at);
+    if (place < margin || place > width) continue;
+    const isEnd = ["success", "failure"].includes(entry.message?.params?.snapshot?.status);
+    pen.globalAlpha = matches(entry) ? 1 : 0.12;
+    pen.fillStyle = entry === chosen ? colours.ink : isEnd && look(entry) !== "bad" ? colours.good : colours[look(entry)] ?? colours.event;
+    const isSmall = entry.message?.params?.snapshot?.status === "progress";
+    pen.fillRect(place - 1, lane.y + (isSmall ? 6 : 0), entry === chosen ? 3 : 2, rowHeight - (isSmall ? 9 : 3));
+    pen.globalAlpha = 1;
+    shape(place - 2, lane.y, 5, rowHeight, entry);
+  }
+}
+
+function drawTask(lane) {
+  const { task } = lane, { sights } = task, top = lane.y, high = rowHeight - 3;
+  if (sights.length === 0) return;
+  const last = sights[sights.length - 1], end = task.isEnded ? last[0] : length;
+  const tip = `${task.isDownload ? "download" : "upload"} ${task.task}\n${task.reference}\n`
+    + sights.map((sight) => sight[1]).filter((state, i, all) => state !== all[i - 1]).join(" → ")
+    + `\n${size(last[2])} of ${size(last[3])} in ${duration(last[0] - sights[0][0])}` + (task.error ? "\n" + task.error : "");
+  sights.forEach(([at, state, completed, total], i) => {
+    const until = i + 1 < sights.length ? sights[i + 1][0] : end;
+    const left = x(at), wide = Math.max(x(until) - left, 0.5);
+    if (left > width || left + wide < margin || colours[state.replace(" ", "-")] === undefined) return;
+    pen.fillStyle = colours[state.replace(" ", "-")];
+    pen.globalAlpha = state === "running" ? 0.3 : 1;
+    pen.fillRect(left, top, wide, high);
+    pen.globalAlpha = 1;
+    if (state === "running" && total > 0) {
+      const share = Math.min(completed / total, 1) * high;
+      pen.fillRect(left, top + high - share, wide, share);
+    }
+  });
+  const right = x(end), left = x(sights[0][0]);
+  if (task.isEnded) {
+    pen.fillStyle = last[1] === "success" ? colours.good : colours.bad;
+    pen.fillRect(right, top - 1, 3, high + 2);
+    label(`${last[1]}, ${size(last[2])}`, right + 4, top, 260, pen.fillStyle);
+  }
+  pen.globalAlpha = 1;
+  shape(left, top, Math.max(right - left, 4) + 4, high, null, tip);
+}
+
+// Pointing, zooming, panning.
+
+const tip = element("tip");
+function hit(event) {
+  const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
+  let best = null, nearest = 5;
+  if (px < margin) return null;
+  for (const shape of shapes) {
+    if (py < shape.top || py > shape.top + shape.high) continue;
+    const away = Math.max(shape.left - px, px - shape.left - shape.wide, 0);
+    if (away < nearest) [best, nearest] = [shape, away];
+  }
+  return best;
+}
+function describe(entry) {
+  const answer = answerOf(entry);
+  return `${clock(entry.at)} s  ${what(entry)}${entry.detail ? "\n" + entry.detail : ""}`
+    + (answer ? `\n← ${duration(answer.at - entry.at)}  ${answer.error ?? (answer.detail || "done")}` : "")
+    + (isUnanswered(entry) ? "\nno answer" : "");
+}
+let drag = null;
+canvas.addEventListener("pointermove", (event) => {
+  if (drag) {
+    const shift = (drag.x - event.clientX) / (width - margin) * (drag.to - drag.from);
+    return show(drag.from + shift, drag.to + shift);
+  }
+  const found = hit(event);
+  tip.hidden = found === null;
+  if (found === null) return;
+  tip.textContent = found.tip ?? describe(found.entry);
+  tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
+  tip.style.top = Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8) + "px";
+});
+canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+canvas.addEventListener("pointerdown", (event) => {
+  drag = { x: event.clientX, from: view.from, to: view.to };
+  canvas.setPointerCapture(event.pointerId);
+  tip.hidden = true;
+});
+canvas.addEventListener("pointercancel", () => { drag = null; });
+canvas.addEventListener("pointerup", (event) => {
+  if (drag && Math.abs(drag.x - event.clientX) < 4) {
+    const found = hit(event);
+    if (found?.entry) choose(found.entry);
+  }
+  drag = null;
+});
+canvas.addEventListener("wheel", (event) => {
+  const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+  // Lanes that fill the window scroll like any page.
+  if (!isSideways && !event.ctrlKey && layout.height > window.innerHeight * 0.8) return;
+  event.preventDefault();
+  if (isSideways) return pan((event.deltaX || event.deltaY) / (width - margin));
+  zoom(Math.exp(event.deltaY / 400), time(event.clientX - canvas.getBoundingClientRect().left));
+}, { passive: false });
+
+let isNoted = false;
+function redraw() {
+  if (isNoted) return;
+  isNoted = true;
+  requestAnimationFrame(() => { isNoted = false; draw(); });
+}
+function show(from, to) {
+  const span = Math.min(Math.max(to - from, 20), length * 1.5);
+  const middle = Math.min(Math.max((from + to) / 2, 0), length);
+  [view.from, view.to] = [middle - span / 2, middle + span / 2];
+  redraw();
+}
+function zoom(factor, around = (view.from + view.to) / 2) {
+  show(around - (around - view.from) * factor, around + (view.to - around) * factor);
+}
+function pan(share) { const shift = (view.to - view.from) * share; show(view.from + shift, view.to + shift); }
+const all = () => show(-length * 0.01, length * 1.02);
+const actions = { in: () => zoom(0.5), out: () => zoom(2), left: () => pan(-0.25), right: () => pan(0.25), all };
+for (const [id, action] of Object.entries(actions)) element(id).addEventListener("click", action);
+canvas.addEventListener("keydown", (event) => {
+  const action = { "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", "0": "all" }[event.key];
+  if (action && !event.ctrlKey && !event.metaKey) { event.preventDefault(); actions[action](); }
+});
+
+// The table and the message.
+
+function cell(row, text) { row.insertCell().textContent = text; }
+const mostRows = 3000;
+function list() {
+  const found = entries.filter(matches), body = element("rows");
+  body.textContent = "";
+  element("count").textContent = found.length > mostRows ? `the first ${mostRows} of ${found.length}` : `${found.length}`;
+  for (const entry of found.slice(0, mostRows)) {
+    const row = body.insertRow();
+    row.className = look(entry) + (entry === chosen ? " chosen" : "");
+    cell(row, clock(entry.at));
+    cell(row, entry.kind === "answer" || entry.kind === "reply" ? took(entry) : "");
+    cell(row, channels[entry.channel].name.replace("connection ", "#").replace(/^service.*/, ""));
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = what(entry);
+    row.insertCell().append(button);
+    cell(row, isUnanswered(entry) ? "no answer  " + entry.detail : entry.detail);
+    row.addEventListener("click", () => choose(entry, true));
+    entry.line = row;
+  }
+}
+function choose(entry, isFromTable = false) {
+  chosen?.line?.classList.remove("chosen");
+  chosen = entry;
+  entry.line?.classList.add("chosen");
+  if (!isFromTable) entry.line?.scrollIntoView({ block: "nearest" });
+  const partner = entry.partner === null ? null : entries[entry.partner];
+  const pretty = (one) => `// ${clock(one.at)} s  ${what(one)}  ${one.bytes ? size(one.bytes) : ""}\n${JSON.stringify(one.message, null, 2)}`;
+  element("chosen").textContent = entry.title || "Message";
+  element("message").textContent = [entry, partner].filter(Boolean).sort((a, b) => a.at - b.at).map(pretty).join("\n\n");
+  if (isFromTable && (entry.at < view.from || entry.at > view.to)) {
+    const half = (view.to - view.from) / 2;
+    show(entry.at - half, entry.at + half);
+  }
+  redraw();
+}
+
+let waiting = 0;
+function refilter() {
+  query = element("filter").value.trim().toLowerCase();
+  onlyProblems = element("problems").checked;
+  layout = lay();
+  list();
+  redraw();
+}
+element("filter").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refilter, 120); });
+element("problems").addEventListener("change", refilter);
+element("tools").addEventListener("submit", (event) => event.preventDefault());
+window.addEventListener("resize", redraw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+element("summary").textContent = [
+  `${story.started}, ${duration(story.length)}`, count(channels.filter((channel) => channel.name.startsWith("connection")).length, "connection"),
+  count(entries.filter(isAsking).length, "request"), count(entries.filter((entry) => isAsking(entry) && errorOf(entry) !== null).length, "error"),
+  `${entries.filter(isUnanswered).length} without an answer`, count(entries.filter((entry) => entry.kind === "event").length, "event"),
+  count(tasks.length, "transfer"),
+].join(" · ");
+element("complaints").textContent = story.complaints.join("\n") + (story.omittedComplaints ? `\nand ${story.omittedComplaints} more lines` : "");
+list();
+draw();

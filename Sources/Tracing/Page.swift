@@ -1,0 +1,80 @@
+import JSONText
+import Storage
+import TracePage
+
+/// A story as one page for a browser, which needs nothing else.
+public enum Page {
+    public static func html(of story: Story) -> [UInt8] {
+        var page: [UInt8] = []
+        var rest = bytes(tracepage_html())[...]
+        while let hole = rest.firstIndex(of: UInt8(ascii: "@")) {
+            page += rest[..<hole]
+            let name = rest[(hole + 1)...].prefix { $0 != UInt8(ascii: "@") }
+            switch String(decoding: name, as: UTF8.self) {
+            case "style": page += bytes(tracepage_css())
+            case "script": page += bytes(tracepage_script())
+            case "story": page += harmless(json(of: story))
+            default: page += rest[hole..<name.endIndex]
+            }
+            rest = rest[name.endIndex...].dropFirst()
+        }
+        return page + rest
+    }
+
+    private static func bytes(_ part: tracepage_part) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: part.bytes, count: Int(part.length))
+    }
+
+    /// As text in a script element: nothing in it ends the element or begins another.
+    private static func harmless(_ json: JSON) -> [UInt8] {
+        var (text, harmless) = ([UInt8](), [UInt8]())
+        json.write(to: &text)
+        for byte in text {
+            if byte == UInt8(ascii: "<") { harmless += Array("\\u003c".utf8) } else { harmless.append(byte) }
+        }
+        return harmless
+    }
+
+    // What the script reads. Times are microseconds since the start.
+
+    private static func json(of story: Story) -> JSON {
+        let start = story.start
+        return [
+            "started": .string(Timestamp(microseconds: start).rfc3339), "length": JSON(story.end - start),
+            "channels": .array(story.channels.map { json(of: $0, start) }),
+            "entries": .array(story.entries.map { json(of: $0, start) }),
+            "tasks": .array(story.tasks.map { json(of: $0, start) }),
+            "complaints": .array(story.complaints.map { .string($0) }),
+            "omittedComplaints": JSON(Int64(story.omittedComplaints)),
+        ]
+    }
+
+    private static func json(of channel: Story.Channel, _ start: Int64) -> JSON {
+        [
+            "name": .string(channel.name), "began": JSON(channel.began - start),
+            "ended": channel.ended.map { JSON($0 - start) } ?? .null,
+        ]
+    }
+
+    private static func json(of entry: Story.Entry, _ start: Int64) -> JSON {
+        [
+            "at": JSON(entry.at - start), "channel": JSON(Int64(entry.channel)), "kind": .string(entry.kind.rawValue),
+            "title": .string(entry.title), "detail": .string(entry.detail), "id": .string(entry.id),
+            "bytes": JSON(entry.bytes), "error": entry.error.map { .string($0) } ?? .null,
+            "partner": entry.partner.map { JSON(Int64($0)) } ?? .null, "message": entry.message,
+        ]
+    }
+
+    private static func json(of task: TaskStory, _ start: Int64) -> JSON {
+        [
+            "task": .string(task.task), "isDownload": .bool(task.isDownload), "reference": .string(task.reference),
+            "error": task.error.map { .string($0) } ?? .null, "isEnded": .bool(task.isEnded),
+            "sights": .array(
+                task.sights.map { sight in
+                    [
+                        JSON(sight.at - start), .string(sight.state), JSON(sight.completed), JSON(sight.total),
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,110 @@
+import JSONText
+import Storage
+
+/// A message as strangers may see it: without secrets, and short.
+public enum Redaction {
+    /// Elements of an array or members of an object.
+    private static let mostChildren = 20
+    /// Bytes of a string.
+    private static let longestString = 2048
+    /// Bytes of what a client stores, as long as it may be read along.
+    private static let longestData = 64
+
+    public static func redacted(_ message: JSON, from isClient: Bool) -> JSON {
+        switch message {
+        case .array(let items):
+            .array(items.prefix(mostChildren).map { redacted($0, from: isClient) } + rest(items.count))
+        case .object(let members): object(members, hidden: { secrets(of: message, isClient, $0) })
+        default: shown(message, isSecret: isClient)
+        }
+    }
+
+    /// Whether the strings in a member of this message are secret by where they stand: what says who asks, and what a
+    /// client answers, for it is asked for nothing but tokens.
+    private static func secrets(of message: JSON, _ isClient: Bool, _ key: String) -> Bool {
+        switch key {
+        case "params": isClient && message["method"]?.string?.hasPrefix("auth/") == true
+        case "result": isClient
+        default: false
+        }
+    }
+
+    private static func object(_ members: [JSON.Member], hidden: (String) -> Bool) -> JSON {
+        let shown = members.prefix(mostChildren * 2).map { member in
+            JSON.Member(
+                key: shortened(member.key.hidingURLSecrets, to: 256),
+                value: value(of: member, isSecret: hidden(member.key)))
+        }
+        let left = members.count - shown.count
+        return .object(shown + (left > 0 ? [.init(key: "…", value: .string("<\(left) more>"))] : []))
+    }
+
+    private static func value(of member: JSON.Member, isSecret: Bool) -> JSON {
+        if isSecret, member.key == "kind", Token.Kind(rawValue: member.value.string ?? "") != nil {
+            return member.value
+        }
+        let isSecret = isSecret || member.key.namesSecret
+        guard !isSecret, member.key == "data" || member.key == "text", let text = member.value.string else {
+            return shown(member.value, isSecret: isSecret)
+        }
+        return .string(shortened(text.hidingURLSecrets, to: longestData))
+    }
+
+    private static func shown(_ value: JSON, isSecret: Bool) -> JSON {
+        switch value {
+        case .string(let text): .string(isSecret ? .hidden : shortened(text.hidingURLSecrets, to: longestString))
+        case .number(let number):
+            number.literal.utf8.count > 64 ? .string("<\(number.literal.utf8.count) bytes>") : value
+        case .array(let items):
+            .array(items.prefix(mostChildren).map { shown($0, isSecret: isSecret) } + rest(items.count))
+        case .object(let members): object(members) { _ in isSecret }
+        case .null, .bool: value
+        }
+    }
+
+    private static func rest(_ count: Int) -> [JSON] {
+        count > mostChildren ? [.string("<\(count - mostChildren) more>")] : []
+    }
+
+    private static func shortened(_ text: String, to limit: Int) -> String {
+        text.utf8.count > limit ? "<\(text.utf8.count) bytes>" : text
+    }
+}
+
+extension Redaction {
+    /// Bytes of a message that cannot be read.
+    private static let longestBroken = 400
+    /// Letters and digits in a row: words are shorter, tokens are longer.
+    private static let longestWord = 20
+
+    /// What is shown of bytes that are no message: nothing where they speak of secrets, and no long words.
+    public static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
+        let text = String(decoding: bytes.prefix(64 << 10), as: UTF8.self)
+        guard !text.namesSecret, !text.contains("auth/"), !text.contains("\\u") else { return .hidden }
+        var (shown, word) = ("", "")
+        func isWordly(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.isAlphabetic || "0123456789-_.+=~".unicodeScalars.contains(scalar)
+        }
+        for scalar in text.unicodeScalars {
+            if isWordly(scalar) { word.unicodeScalars.append(scalar); continue }
+            shown += word.utf8.count > longestWord ? .hidden : word
+            shown.unicodeScalars.append(scalar)
+            word = ""
+            if shown.utf8.count > longestBroken { return shown + "…" }
+        }
+        return shown + (word.utf8.count > longestWord ? .hidden : word)
+    }
+}
+
+extension String {
+    fileprivate var namesSecret: Bool {
+        let name = lowercased()
+        return name != "pagetoken" && ["token", "secret", "password", "authorization"].contains { name.contains($0) }
+    }
+
+    /// Only where there is a query, for looking costs time.
+    fileprivate var hidingURLSecrets: String {
+        guard utf8.count <= 64 << 10 else { return self }
+        return contains("=") ? hidingQueryValues(of: ["token", "X-Goog-Signature", "upload_id", "access_token"]) : self
+    }
+}

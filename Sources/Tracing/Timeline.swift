@@ -1,0 +1,92 @@
+import JSONText
+
+/// A story as lines for a terminal: what happened, one thing a line, then the transfers.
+public struct Timeline {
+    private let story: Story
+    private let isColoured: Bool
+
+    public init(_ story: Story, isColoured: Bool) {
+        self.story = story
+        self.isColoured = isColoured
+    }
+
+    /// Calls `say` with each line, without its end.
+    public func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
+        let start = story.start
+        for entry in story.entries { try say(line(entry, since: start)) }
+        for (index, task) in story.tasks.enumerated() {
+            if index == 0 { try say("\ntransfers") }
+            try say(line(task))
+        }
+        let open = story.entries.lazy.filter { $0.isUnanswered }.count
+        if open > 0 { try say("\n" + paint("\(open) \(open == 1 ? "request has" : "requests have") no answer", .bad)) }
+    }
+
+    private func line(_ entry: Story.Entry, since start: Int64) -> String {
+        let time = Amount.fixed((entry.at - start) / 1000, 3)
+        let connection = entry.kind == .run ? "" : "\(story.channels[entry.channel].number)"
+        return paint(padded(time, 10), .faint) + "  " + padded(connection, 3) + "  " + what(entry)
+    }
+
+    private func what(_ entry: Story.Entry) -> String {
+        let title = [entry.id, entry.title].filter { !$0.isEmpty }.joined(separator: " ").safe
+        let detail = entry.detail.isEmpty ? "" : "  " + entry.detail.safe
+        let text = title + detail
+        switch entry.kind {
+        case .run: return paint("══ \(entry.detail.safe)", .strong)
+        case .began: return paint("┌ connected: \(entry.detail.safe)", .strong)
+        case .ended: return paint("└ disconnected", .strong)
+        case .dropped: return paint("!! \(entry.detail.safe) messages are missing here", .bad)
+        case .broken: return paint("!! \(Amount.bytes(entry.bytes)) that are no message: \(entry.detail.safe)", .bad)
+        case .request: return paint("→ ", .strong) + text + (entry.partner == nil ? paint("  no answer", .bad) : "")
+        case .notification: return "→ " + text
+        case .event: return paint("⇠ " + text, .event)
+        case .question: return "? " + text + (entry.partner == nil ? paint("  no answer", .bad) : "")
+        case .answer, .reply:
+            let arrow = entry.kind == .answer ? "← " : "! "
+            let took = entry.partner.map { "  " + Amount.duration(max(0, entry.at - story.entries[$0].at)) } ?? ""
+            return paint(arrow, entry.error == nil ? .good : .bad) + title + paint(took, .faint)
+                + (entry.error == nil ? detail : paint(detail, .bad))
+        }
+    }
+
+    private func line(_ task: TaskStory) -> String {
+        let last = task.sights.last
+        let outcome: Colour = last?.state == "success" ? .good : task.isEnded ? .bad : .strong
+        let bytes = "\(Amount.bytes(last?.completed ?? 0)) of \(Amount.bytes(last?.total ?? 0))"
+        let error = task.error.map { "  " + $0 } ?? ""
+        return "  " + paint(task.states.joined(separator: " → ").safe, outcome)
+            + "  \(task.isDownload ? "download" : "upload") \(Essence.short(task: .string(task.task)))  \(task.reference)"
+            .safe
+            + "  \(bytes) in \(Amount.duration(max(0, task.duration)))" + paint(error.safe, .bad)
+    }
+
+    private enum Colour: String { case faint = "2", strong = "1", good = "32", bad = "31", event = "36" }
+
+    private func paint(_ text: String, _ colour: Colour) -> String {
+        isColoured && !text.isEmpty ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    private func padded(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+}
+
+extension Story.Entry {
+    public var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
+}
+
+extension String {
+    /// Without what a terminal would obey, or what would turn text around.
+    var safe: String {
+        var safe = ""
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+                safe += "\\u{\(String(scalar.value, radix: 16))}"
+            default: safe.unicodeScalars.append(scalar)
+            }
+        }
+        return safe
+    }
+}

@@ -1,0 +1,112 @@
+import JSONRPC
+import JSONText
+import Storage
+
+/// One line of a trace: something that happened, and when.
+public struct TraceLine: Sendable {
+    public enum Event: Sendable {
+        case run(version: String, engine: String)
+        case began(peer: String)
+        case ended
+        case message(from: Speaker, bytes: Int64, JSON)
+        /// What cannot be read as a message, as far as it is shown.
+        case broken(from: Speaker, bytes: Int64, text: String)
+        /// So many messages are missing here.
+        case dropped(Int64)
+    }
+
+    public var at: Timestamp
+    public var process: Int64
+    /// 0 where it concerns none.
+    public var connection: Int64
+    public var event: Event
+
+    public init(at: Timestamp, process: Int64, connection: Int64 = 0, _ event: Event) {
+        self.at = at
+        self.process = process
+        self.connection = connection
+        self.event = event
+    }
+}
+
+// As it is written.
+
+extension TraceLine {
+    public var json: JSON {
+        var members: [JSON.Member] = []
+        func add(_ key: String, _ value: JSON) { members.append(.init(key: key, value: value)) }
+        if case .run(let version, _) = event {
+            add("trace", 1)
+            add("version", .string(version))
+        }
+        add("at", JSON(Double(at.microseconds) / 1e6))
+        add("pid", JSON(process))
+        if connection != 0 { add("connection", JSON(connection)) }
+        switch event {
+        case .run(_, let engine): add("engine", .string(engine))
+        case .began(let peer): add("began", .string(peer))
+        case .ended: add("ended", true)
+        case .message(let speaker, let bytes, let message):
+            add("from", .string(speaker.rawValue))
+            add("bytes", JSON(bytes))
+            add("message", message)
+        case .broken(let speaker, let bytes, let text):
+            add("from", .string(speaker.rawValue))
+            add("bytes", JSON(bytes))
+            add("broken", .string(text))
+        case .dropped(let count): add("dropped", JSON(count))
+        }
+        return .object(members)
+    }
+}
+
+// As it is read.
+
+extension TraceLine {
+    /// Throws what is wrong with it, without saying where it stands.
+    public init(_ json: JSON) throws(Unreadable) {
+        guard json.object != nil else { throw Unreadable("is no object") }
+        // Beyond this range no calendar reaches, and sums stay far from overflow.
+        guard let seconds = json["at"]?.number?.double, (0...1e11).contains(seconds) else {
+            throw Unreadable("has no time \"at\"")
+        }
+        let event = try Event(json)
+        self.init(
+            at: Timestamp(microseconds: Int64((seconds * 1e6).rounded())), process: json["pid"]?.number?.int64 ?? 0,
+            connection: json["connection"]?.number?.int64 ?? 0, event)
+    }
+
+    public struct Unreadable: Error, Sendable {
+        public let reason: String
+        init(_ reason: String) { self.reason = reason }
+    }
+}
+
+extension TraceLine.Event {
+    fileprivate init(_ json: JSON) throws(TraceLine.Unreadable) {
+        if let format = json["trace"] {
+            guard format.number?.int64 == 1 else {
+                throw .init("is of another version of traces: \(format.text.prefix(20))")
+            }
+            self = .run(version: json["version"]?.string ?? "?", engine: json["engine"]?.string ?? "?")
+        } else if let peer = json["began"]?.string {
+            self = .began(peer: peer)
+        } else if json["ended"] != nil {
+            self = .ended
+        } else if let count = json["dropped"]?.number?.int64 {
+            self = .dropped(count)
+        } else {
+            guard let speaker = json["from"]?.string.flatMap(Speaker.init) else {
+                throw .init("says not who speaks: \"from\" must be \"client\" or \"service\"")
+            }
+            let bytes = max(0, json["bytes"]?.number?.int64 ?? 0)
+            if let message = json["message"] {
+                self = .message(from: speaker, bytes: bytes, message)
+            } else if let text = json["broken"]?.string {
+                self = .broken(from: speaker, bytes: bytes, text: text)
+            } else {
+                throw .init("has neither a message nor another event")
+            }
+        }
+    }
+}

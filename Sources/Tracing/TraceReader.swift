@@ -1,0 +1,75 @@
+import Glibc
+import JSONText
+
+/// The lines of a trace, one after the other, from a file or a pipe. However long a line is, little of it is kept.
+public struct TraceReader: ~Copyable {
+    public enum Item {
+        case line(TraceLine)
+        /// What is wrong with a line, as a sentence that names it.
+        case complaint(String)
+    }
+
+    private let raw: Int32
+    private let longestLine: Int
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isOver = false
+    private var isSkipping = false
+    public private(set) var number = 0
+
+    /// Reads `raw`, and leaves it open.
+    public init(_ raw: Int32, longestLine: Int = 1 << 20) {
+        self.raw = raw
+        self.longestLine = longestLine
+    }
+
+    /// Nil at the end.
+    public mutating func next() -> Item? {
+        while true {
+            if let end = buffer[start...].firstIndex(of: 0x0A) {
+                let line = buffer[start..<end]
+                start = end + 1
+                if let item = take(line, isWhole: true) { return item }
+            } else if isOver {
+                let line = buffer[start...]
+                start = buffer.count
+                return line.isEmpty ? nil : take(line, isWhole: false)
+            } else {
+                fill()
+            }
+        }
+    }
+
+    /// Nil where there is nothing to tell: a line that is blank, or the end of one that was too long.
+    private mutating func take(_ line: ArraySlice<UInt8>, isWhole: Bool) -> Item? {
+        if isSkipping {
+            isSkipping = false
+            return .complaint("line \(number) is longer than \(longestLine) bytes")
+        }
+        number += 1
+        guard line.contains(where: { $0 > 0x20 }) else { return nil }
+        do {
+            return .line(try TraceLine(line.withUnsafeBytes { try JSON(parsing: $0, maxDepth: 128) }))
+        } catch let error as TraceLine.Unreadable {
+            return .complaint("line \(number) \(error.reason)")
+        } catch {
+            return .complaint(isWhole ? "line \(number) is no JSON: \(error)" : "line \(number), the last, is cut off")
+        }
+    }
+
+    private mutating func fill() {
+        buffer.removeFirst(start)
+        start = 0
+        if buffer.count > longestLine {
+            if !isSkipping { number += 1 }
+            isSkipping = true
+            buffer.removeAll(keepingCapacity: true)
+        }
+        let count = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { chunk in
+            let count = read(raw, chunk.baseAddress, chunk.count)
+            if count > 0 { buffer += chunk[..<count] }
+            return count
+        }
+        isOver = count == 0 || count < 0 && errno != EINTR
+    }
+}

@@ -1,0 +1,171 @@
+import Dispatch
+import EventLoop
+import Glibc
+import JSONRPC
+import JSONText
+import Storage
+import Synchronization
+
+/// Writes down what connections say and hear, on a thread of its own. A disk that is slow or full costs messages, which
+/// are counted, and holds nobody up.
+public final class TraceRecorder: Sendable {
+    /// What has happened and is not written yet.
+    private struct Entry: Sendable {
+        var line: TraceLine
+        /// Of a message that is still to be read.
+        var message: (Speaker, [UInt8])?
+    }
+
+    private struct State {
+        var waiting: [Entry] = []
+        var bytes = 0
+        var dropped: Int64 = 0
+        var isWriting = false
+    }
+
+    public struct Unusable: Error { public let message: String }
+
+    private let state = Mutex(State())
+    private let thread = WorkerThreads("trace")
+    /// Touched on the thread alone.
+    private nonisolated(unsafe) var file: TraceFile
+    private nonisolated(unsafe) var hasComplained = false
+    private let process: Int64
+    private let capacity: Int
+    private let path: String
+    private let complain: @Sendable (String) -> Void
+
+    /// `capacity` is how many bytes of messages may wait for the disk before further ones are dropped; `complain` is
+    /// given one line, once. Throws a sentence that names the file.
+    public init(
+        _ path: String, version: String, engine: String, process: Int32, capacity: Int = 16 << 20,
+        complain: @escaping @Sendable (String) -> Void
+    ) throws(Unusable) {
+        do throws(TraceFile.Unusable) {
+            file = try TraceFile(path)
+            self.process = Int64(process)
+            let first = TraceLine(at: .now, process: Int64(process), .run(version: version, engine: engine))
+            try file.write(Self.bytes(first))
+        } catch {
+            throw Unusable(message: "no trace can be written to \(path): \(error.reason)")
+        }
+        self.capacity = capacity
+        self.path = path
+        self.complain = complain
+    }
+
+    public func began(_ connection: Int64, _ peer: String) { note(connection, .began(peer: peer)) }
+
+    public func ended(_ connection: Int64) { note(connection, .ended) }
+
+    public func tap(_ connection: Int64) -> Tap {
+        { [self] speaker, bytes in
+            let line = TraceLine(at: .now, process: process, connection: connection, .ended)
+            add(bytes.count) { Entry(line: line, message: (speaker, Array(bytes))) }
+        }
+    }
+
+    /// Returns when everything is written that has happened, or the time is over.
+    public func flush(milliseconds: Int) {
+        let done = DispatchSemaphore(value: 0)
+        thread.submit { done.signal() }
+        _ = done.wait(timeout: .now() + .milliseconds(milliseconds))
+    }
+
+    private func note(_ connection: Int64, _ event: TraceLine.Event) {
+        let line = TraceLine(at: .now, process: process, connection: connection, event)
+        add(0) { Entry(line: line) }
+    }
+
+    /// Copies nothing where there is no room. A message that is longer than all the room has it to itself.
+    private func add(_ bytes: Int, _ entry: () -> Entry) {
+        let mustStart = state.withLock { state in
+            guard state.bytes < capacity else {
+                state.dropped += 1
+                return false
+            }
+            // An entry takes memory even if it says little.
+            state.bytes += bytes + 128
+            state.waiting.append(entry())
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        if mustStart { thread.submit { [self] in writeAll() } }
+    }
+
+    private func writeAll() {
+        var isFailing = false
+        while let (entries, bytes, dropped) = take(evenIfEmpty: !isFailing) {
+            var lines: [UInt8] = []
+            for entry in entries { lines += Self.bytes(Self.line(entry)) }
+            if dropped > 0 { lines += Self.bytes(TraceLine(at: .now, process: process, .dropped(dropped))) }
+            do throws(TraceFile.Unusable) {
+                try file.write(lines)
+                isFailing = false
+            } catch {
+                isFailing = true
+                state.withLock { $0.dropped += Int64(entries.count) + dropped }
+                if !hasComplained { complain("the trace cannot be written to \(path): \(error.reason)") }
+                hasComplained = true
+            }
+            state.withLock { $0.bytes -= bytes }
+        }
+    }
+
+    /// About a mebibyte at a time; what waits counts until it is written. What was dropped was dropped after all that
+    /// waits, so it is told of after the last.
+    private func take(evenIfEmpty: Bool) -> (entries: [Entry], bytes: Int, dropped: Int64)? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty || evenIfEmpty && state.dropped > 0 else {
+                state.isWriting = false
+                return nil
+            }
+            var (count, bytes) = (0, 0)
+            while count < state.waiting.count, bytes < 1 << 20 {
+                bytes += (state.waiting[count].message?.1.count ?? 0) + 128
+                count += 1
+            }
+            let entries = Array(state.waiting.prefix(count))
+            state.waiting.removeFirst(count)
+            let dropped = state.waiting.isEmpty ? state.dropped : 0
+            state.dropped -= dropped
+            return (entries, bytes, dropped)
+        }
+    }
+
+    private static func line(_ entry: Entry) -> TraceLine {
+        guard let (speaker, bytes) = entry.message else { return entry.line }
+        var line = entry.line
+        line.event = bytes.withUnsafeBytes { .message(from: speaker, reading: $0) }
+        return line
+    }
+
+    private static func bytes(_ line: TraceLine) -> [UInt8] {
+        var bytes: [UInt8] = []
+        line.json.write(to: &bytes)
+        return bytes + [0x0A]
+    }
+}
+
+extension TraceLine.Event {
+    /// Deeper messages are not read: nobody has use for them, and it takes a stack.
+    private static let deepest = 64
+    /// Bytes of a message as it is written down.
+    private static let longest = 128 << 10
+
+    static func message(from speaker: Speaker, reading bytes: UnsafeRawBufferPointer) -> Self {
+        let length = Int64(bytes.count)
+        do throws(JSONSyntaxError) {
+            let message = try JSON(parsing: bytes, maxDepth: deepest)
+            let shown = Redaction.redacted(message, from: speaker == .client)
+            return .message(from: speaker, bytes: length, shown.text.utf8.count > longest ? essence(of: shown) : shown)
+        } catch {
+            return .broken(from: speaker, bytes: length, text: Redaction.redacted(broken: bytes))
+        }
+    }
+
+    /// What request and answer are matched by.
+    private static func essence(of message: JSON) -> JSON {
+        .object((message.object ?? []).filter { ["jsonrpc", "id", "method"].contains($0.key) })
+    }
+}
