@@ -6,7 +6,7 @@ const length = Math.max(story.length, 1000);
 
 // What is shown: times in microseconds since the start.
 
-const view = { from: -length * 0.01, to: length * 1.02 };
+const view = { from: -length * 0.01, to: length * 1.03 };
 let chosen = null, shapes = [], query = "", onlyProblems = false;
 
 const isAsking = (entry) => entry.kind === "request" || entry.kind === "question";
@@ -83,10 +83,10 @@ function lay() {
       ends[row] = Math.max(end, entry.at + length / 400);
       Object.assign(entry, { row, end });
     }
-    lanes.push({ name: channel.name, kind: "requests", items: asking, rows: Math.max(ends.length, 1), channel });
+    lanes.push({ name: channel.client ? `#${channel.number} ${channel.client}` : channel.name, kind: "requests", items: asking, rows: Math.max(ends.length, 1), channel });
     if (marks.length > 0) lanes.push({ name: "events", kind: "marks", items: marks, rows: 1, channel });
   });
-  tasks.filter(matchesTask).slice(0, mostLanes).forEach((task) => lanes.push({ name: (task.isDownload ? "↓ " : "↑ ") + task.reference.replace(/^gs:\/\/[^/]*\//, ""), kind: "task", task, rows: 1 }));
+  tasks.filter(matchesTask).slice(0, mostLanes).forEach((task) => lanes.push({ name: task.reference.replace(/^gs:\/\/[^/]*\//, ""), kind: "task", task, rows: 1 }));
   let y = axis;
   for (const lane of lanes) {
     lane.y = y;
@@ -147,9 +147,10 @@ function drawAxis() {
 
 function drawName(lane) {
   pen.fillStyle = lane.kind === "marks" ? colours.faint : colours.ink;
-  let name = lane.name;
-  while (name.length > 4 && pen.measureText(name).width > margin - 22) name = "…" + name.slice(name.startsWith("…") ? 2 : 1);
-  pen.fillText(name, 16, lane.y + rowHeight / 2);
+  const mark = lane.kind === "task" ? (lane.task.isDownload ? "↓ " : "↑ ") : "";
+  let name = lane.name.slice(-40), room = margin - 22 - pen.measureText(mark).width;
+  while (name.length > 2 && pen.measureText(name).width > room) name = "…" + name.slice(2);
+  pen.fillText(mark + name, 16, lane.y + rowHeight / 2);
   pen.strokeStyle = colours.rule;
   pen.beginPath();
   pen.moveTo(0, lane.y + lane.rows * rowHeight + gap / 2 + 0.5);
@@ -159,8 +160,12 @@ function drawName(lane) {
 
 function shape(left, top, wide, high, entry, tip) { shapes.push({ left, top, wide, high, entry, tip }); }
 
+// A method's name, or the end of it, where there is room.
+function fitting(title, room) {
+  return [title, title.split("/").pop()].find((text) => pen.measureText(text).width + 8 <= room) ?? "";
+}
 function label(text, left, top, wide, tint) {
-  if (wide < 24) return;
+  if (wide < 24 || text === "") return;
   pen.save();
   pen.beginPath();
   pen.rect(left, top, wide, rowHeight);
@@ -193,13 +198,10 @@ function drawRequests(lane) {
     } else {
       pen.fillStyle = tint;
       pen.fillRect(start, top, wide, rowHeight - 3);
-      const inside = start + wide - Math.max(start, margin);
-      if (pen.measureText(entry.title).width + 8 <= inside) {
-        label(entry.title, Math.max(start, margin), top, inside, colours.paper);
-      } else {
-        const room = Math.min(limit, width) - start - wide - 2;
-        if (room > 40) label(entry.title, start + wide, top, room, tint);
-      }
+      const inside = start + wide - Math.max(start, margin), beside = Math.min(limit, width) - start - wide - 2;
+      const inner = fitting(entry.title, inside);
+      if (inner) label(inner, Math.max(start, margin), top, inside, colours.paper);
+      else label(fitting(entry.title, beside), start + wide, top, beside, tint);
     }
     if (entry === chosen || (chosen && chosen.partner !== null && entries[chosen.partner] === entry)) {
       pen.strokeStyle = colours.ink;
@@ -250,7 +252,9 @@ function drawTask(lane) {
   if (task.isEnded) {
     pen.fillStyle = last[1] === "success" ? colours.good : colours.bad;
     pen.fillRect(right, top - 1, 3, high + 2);
-    label(`${last[1]}, ${size(last[2])}`, right + 4, top, 260, pen.fillStyle);
+    const text = `${last[1]}, ${size(last[2])}`, wide = pen.measureText(text).width + 8;
+    const isRoomy = right + 4 + wide <= width;
+    label(text, isRoomy ? right + 4 : left - wide, top, wide, pen.fillStyle);
   }
   pen.globalAlpha = 1;
   shape(left, top, Math.max(right - left, 4) + 4, high, null, tip);
@@ -328,7 +332,7 @@ function zoom(factor, around = (view.from + view.to) / 2) {
   show(around - (around - view.from) * factor, around + (view.to - around) * factor);
 }
 function pan(share) { const shift = (view.to - view.from) * share; show(view.from + shift, view.to + shift); }
-const all = () => show(-length * 0.01, length * 1.02);
+const all = () => show(-length * 0.01, length * 1.03);
 const actions = { in: () => zoom(0.5), out: () => zoom(2), left: () => pan(-0.25), right: () => pan(0.25), all };
 for (const [id, action] of Object.entries(actions)) element(id).addEventListener("click", action);
 canvas.addEventListener("keydown", (event) => {
@@ -343,13 +347,14 @@ const mostRows = 3000;
 function list() {
   const found = entries.filter(matches), body = element("rows");
   body.textContent = "";
+  for (const entry of entries) entry.line = null;
   element("count").textContent = found.length > mostRows ? `the first ${mostRows} of ${found.length}` : `${found.length}`;
   for (const entry of found.slice(0, mostRows)) {
     const row = body.insertRow();
     row.className = look(entry) + (entry === chosen ? " chosen" : "");
     cell(row, clock(entry.at));
     cell(row, entry.kind === "answer" || entry.kind === "reply" ? took(entry) : "");
-    cell(row, channels[entry.channel].name.replace("connection ", "#").replace(/^service.*/, ""));
+    cell(row, channels[entry.channel].number ? "#" + channels[entry.channel].number : "");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = what(entry);
@@ -363,7 +368,8 @@ function choose(entry, isFromTable = false) {
   chosen?.line?.classList.remove("chosen");
   chosen = entry;
   entry.line?.classList.add("chosen");
-  if (!isFromTable) entry.line?.scrollIntoView({ block: "nearest" });
+  // Only the table scrolls; the lanes stay where they are.
+  if (!isFromTable && entry.line) element("scroll").scrollTop = entry.line.offsetTop - 60;
   const partner = entry.partner === null ? null : entries[entry.partner];
   const pretty = (one) => `// ${clock(one.at)} s  ${what(one)}  ${one.bytes ? size(one.bytes) : ""}\n${JSON.stringify(one.message, null, 2)}`;
   element("chosen").textContent = entry.title || "Message";
@@ -391,7 +397,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 element("summary").textContent = [
-  `${story.started}, ${duration(story.length)}`, count(channels.filter((channel) => channel.name.startsWith("connection")).length, "connection"),
+  `${story.started}, ${duration(story.length)}`, count(channels.filter((channel) => channel.number !== 0).length, "connection"),
   count(entries.filter(isAsking).length, "request"), count(entries.filter((entry) => isAsking(entry) && errorOf(entry) !== null).length, "error"),
   `${entries.filter(isUnanswered).length} without an answer`, count(entries.filter((entry) => entry.kind === "event").length, "event"),
   count(tasks.length, "transfer"),

@@ -51,7 +51,8 @@ public enum Page {
 
     private static func json(of channel: Story.Channel, _ start: Int64) -> JSON {
         [
-            "name": .string(channel.name), "began": JSON(channel.began - start),
+            "number": JSON(channel.number), "name": .string(channel.name),
+            "client": channel.client.map { .string($0) } ?? .null, "began": JSON(channel.began - start),
             "ended": channel.ended.map { JSON($0 - start) } ?? .null,
         ]
     }

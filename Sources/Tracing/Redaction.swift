@@ -32,7 +32,7 @@ public enum Redaction {
     private static func object(_ members: [JSON.Member], hidden: (String) -> Bool) -> JSON {
         let shown = members.prefix(mostChildren * 2).map { member in
             JSON.Member(
-                key: shortened(member.key.hidingURLSecrets, to: 256),
+                key: shortened(member.key, to: 256),
                 value: value(of: member, isSecret: hidden(member.key)))
         }
         let left = members.count - shown.count
@@ -47,12 +47,12 @@ public enum Redaction {
         guard !isSecret, member.key == "data" || member.key == "text", let text = member.value.string else {
             return shown(member.value, isSecret: isSecret)
         }
-        return .string(shortened(text.hidingURLSecrets, to: longestData))
+        return .string(shortened(text, to: longestData))
     }
 
     private static func shown(_ value: JSON, isSecret: Bool) -> JSON {
         switch value {
-        case .string(let text): .string(isSecret ? .hidden : shortened(text.hidingURLSecrets, to: longestString))
+        case .string(let text): .string(isSecret ? .hidden : shortened(text, to: longestString))
         case .number(let number):
             number.literal.utf8.count > 64 ? .string("<\(number.literal.utf8.count) bytes>") : value
         case .array(let items):
@@ -67,7 +67,7 @@ public enum Redaction {
     }
 
     private static func shortened(_ text: String, to limit: Int) -> String {
-        text.utf8.count > limit ? "<\(text.utf8.count) bytes>" : text
+        text.utf8.count > limit ? "<\(text.utf8.count) bytes>" : text.hidingURLSecrets
     }
 }
 
@@ -104,7 +104,6 @@ extension String {
 
     /// Only where there is a query, for looking costs time.
     fileprivate var hidingURLSecrets: String {
-        guard utf8.count <= 64 << 10 else { return self }
-        return contains("=") ? hidingQueryValues(of: ["token", "X-Goog-Signature", "upload_id", "access_token"]) : self
+        contains("=") ? hidingQueryValues(of: ["token", "X-Goog-Signature", "upload_id", "access_token"]) : self
     }
 }

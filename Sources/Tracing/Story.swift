@@ -8,6 +8,8 @@ public struct Story: Sendable {
         /// 0 for a service.
         public var number: Int64
         public var name: String
+        /// What it calls itself.
+        public var client: String?
         public var began: Int64
         public var ended: Int64?
     }

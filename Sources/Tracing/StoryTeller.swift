@@ -86,6 +86,9 @@ public struct StoryTeller {
             case (.client, _): entry.kind = .request
             case (.service, _): entry.kind = .question
             }
+            if method == "initialize", let name = message["params"]?["client"]?["name"]?.string {
+                story.channels[entry.channel].client = name
+            }
             if !entry.id.isEmpty {
                 pending[Pending(channel: entry.channel, asker: speaker, id: entry.id)] = story.entries.count
             }

@@ -33,7 +33,7 @@ public struct TraceReader: ~Copyable {
             } else if isOver {
                 let line = buffer[start...]
                 start = buffer.count
-                return line.isEmpty ? nil : take(line, isWhole: false)
+                return line.isEmpty && !isSkipping ? nil : take(line, isWhole: false)
             } else {
                 fill()
             }
@@ -47,7 +47,7 @@ public struct TraceReader: ~Copyable {
             return .complaint("line \(number) is longer than \(longestLine) bytes")
         }
         number += 1
-        guard line.contains(where: { $0 > 0x20 }) else { return nil }
+        guard line.contains(where: { $0 != 0x20 && $0 != 0x0D }) else { return nil }
         do {
             return .line(try TraceLine(line.withUnsafeBytes { try JSON(parsing: $0, maxDepth: 128) }))
         } catch let error as TraceLine.Unreadable {

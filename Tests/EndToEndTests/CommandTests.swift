@@ -45,14 +45,15 @@ import Testing
     @Test(arguments: [
         ["get", "a"], ["get", "a", "b", "c"], ["ls", "a", "b"], ["rm"], ["url"], ["url", "a", "b"], ["put", "a"],
         ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],
-        ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"],
+        ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"], ["trace"], ["trace", "a", "b"],
+        ["trace", "a", "--html"],
     ])
     func `A command line that cannot be understood is refused`(words: [String]) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         #expect(try await run(words) == (64, ""))
     }
 
-    @Test(arguments: ["get", "ls", "rm", "url"])
+    @Test(arguments: ["get", "ls", "rm", "url", "trace"])
     func `A command can be asked for help`(command: String) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let help = try await run(command, "--help")

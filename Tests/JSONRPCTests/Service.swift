@@ -24,13 +24,13 @@ import Testing
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
         _ wire: Wire, limits: ConnectionLimits = .init(), linger: Connection<Desk>.Linger? = nil,
-        clock: any Clock<Duration> = ManualClock()
+        clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
         let socket = try #require(wire.takeServer())
         let ended = Mail<Void>()
         let connection = Connection(
             input: socket, output: socket, table: Self.methods, limits: limits,
-            linger: linger, clock: clock
+            linger: linger, clock: clock, tap: tap
         ) { _ in ended.deliver(()) }
         peer = connection
         connection.serve(self)

@@ -1,0 +1,78 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// What the service writes down about its conversations, and how it is shown.
+@Suite(.timeLimit(.minutes(5))) struct TraceTests {
+    private let place = Place()
+    private var file: String { place.directory + "/trace" }
+
+    @Test func `A session is written down without its secrets, and shown`() async throws {
+        let secrets = ["Tq7-one", "Tq7-two"]
+        let url = try {
+            let (service, caller) = try place.service(["--trace", file])
+            try caller.call("reference/putData", #"{"reference":"gs://default-bucket/a/b","text":"hello","wait":true}"#)
+            let url = try caller.call("reference/downloadURL", #"{"reference":"gs://default-bucket/a/b"}"#)["url"]?
+                .string
+            _ = try caller.refusal("reference/getMetadata", #"{"reference":"\#(url ?? "")x"}"#)
+            for secret in secrets {
+                _ = try caller.refusal("auth/setToken", #"{"token":"\#(secret)","kind":"\#(secret)"}"#)
+            }
+            caller.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+            return try #require(url)
+        }()
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        let written = try String(contentsOfFile: file, encoding: .utf8)
+        let token = try #require(url.split(separator: "token=").last)
+        for secret in secrets + [String(token)] { #expect(!written.contains(secret)) }
+        #expect(written.contains("token=(…)") && written.hasSuffix("\"ended\":true}\n"))
+
+        let told = await Command(ServiceProcess.program, ["trace", file]).run()
+        #expect(told.status == 0)
+        for part in [
+            "→ 1 reference/putData  gs://default-bucket/a/b  text hello", "← 3 reference/getMetadata", "objectNotFound",
+            "└ disconnected", "success  upload",
+        ] {
+            #expect(told.text.contains(part), "\(part)")
+        }
+        let page = place.directory + "/page.html"
+        #expect(await Command(ServiceProcess.program, ["trace", file, "--html", page]).run().status == 0)
+        let html = try String(contentsOfFile: page, encoding: .utf8)
+        #expect(
+            html.hasPrefix("<!DOCTYPE html>") && html.contains("gs://default-bucket/a/b")
+                && !html.contains("http://127"))
+    }
+
+    @Test func `A file that cannot be written is told of at the start`() async {
+        for path in ["/", place.directory + "/none/trace", "/dev/full"] {
+            let told = await Command(
+                ServiceProcess.program, ["serve", "--root", place.root, "--trace", path], withErrors: true
+            ).run()
+            #expect(told.status == 1 && told.text.contains("no trace can be written to \(path): "))
+        }
+    }
+
+    @Test func `A disk that takes no more costs the trace, not the service`() throws {
+        // Half a mebibyte is room for the service's own files, and not for what is said.
+        let (service, caller) = try place.service(["--trace", file], setUp: "trap '' XFSZ; ulimit -f 1024")
+        let pad = String(repeating: "ab ", count: 500)
+        for _ in 0..<1000 { _ = try caller.refusal("service/ping", #"{"pad":"\#(pad)"}"#) }
+        caller.wire.endInput()
+        #expect(try service.waitForExit() == 0)
+        #expect(service.logged.components(separatedBy: "the trace cannot be written to \(file)").count == 2)
+    }
+
+    @Test func `What is no trace is refused`() async throws {
+        try Data("hello\n".utf8).write(to: URL(filePath: file))
+        for (path, reason) in [
+            (file, "line 1 is no JSON"), ("/none", "/none cannot be read"), ("/", "is no trace"), ("-", "is no trace"),
+        ] {
+            let told = await Command(ServiceProcess.program, ["trace", path], withErrors: true).run()
+            #expect(told.status == 1 && told.text.contains(reason), "\(told.text)")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import EventLoop
+import JSONText
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+/// Who listens in hears what the peer hears, and what it says.
+@Loop @Suite(.timeLimit(.minutes(5))) struct TapTests {
+    private final class Ear: Sendable {
+        private let heard = Mutex<[String]>([])
+        var all: [String] { heard.withLock { $0 } }
+        var tap: Tap {
+            { speaker, bytes in
+                self.heard.withLock { $0.append("\(speaker) " + String(decoding: bytes, as: UTF8.self)) }
+            }
+        }
+    }
+
+    private let ear = Ear(), desk = Desk(), wire = Wire(isNarrow: true)
+
+    @Test func `Messages are heard in order, broken ones too, without their framing`() async throws {
+        let (connection, _) = try desk.connect(wire, tap: ear.tap)
+        await wire.send(echo("1") + "\r\n\n{]\n[\(echo("2"))]\n")
+        let answers = await wire.lines(3)
+        connection.close()
+        let said = ["client \(echo("1"))", "client {]", "client [\(echo("2"))]"]
+        #expect(ear.all.filter { $0.hasPrefix("client") } == said)
+        #expect(ear.all.filter { $0.hasPrefix("service") } == answers.map { "service \($0)" })
+        #expect(ear.all.firstIndex(of: said[0]) ?? 9 < ear.all.firstIndex(of: "service \(reply("1"))") ?? 0)
+    }
+
+    @Test func `Headers are no part of messages`() async throws {
+        let (connection, _) = try desk.connect(wire, tap: ear.tap)
+        let answer = reply("1")
+        await wire.send("Content-Length: \(echo("1").utf8.count)\r\n\r\n\(echo("1"))")
+        _ = await wire.bytes("Content-Length: \(answer.utf8.count)\r\n\r\n".utf8.count + answer.utf8.count)
+        desk.show(1)
+        await turns(1)
+        connection.close()
+        let news = #"{"jsonrpc":"2.0","method":"shown","params":{"number":1}}"#
+        #expect(ear.all == ["client \(echo("1"))", "service \(answer)", "service \(news)"])
+    }
+
+    @Test func `News that gave way to newer news is not heard`() async throws {
+        let (connection, _) = try desk.connect(wire, tap: ear.tap)
+        let count = 20_000
+        for number in 1...count {
+            desk.show(number)
+            if number % 100 == 0 { await turns(1) }
+        }
+        desk.tell(0)
+        await turns(1)
+        var heard: [String] = []
+        while heard.last?.contains("told") != true, let line = await wire.line() { heard.append(line) }
+        connection.close()
+        #expect(heard.count < count && ear.all == heard.map { "service \($0)" })
+    }
+}

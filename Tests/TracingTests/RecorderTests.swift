@@ -1,0 +1,120 @@
+import EventLoop
+import Foundation
+import Glibc
+import JSONRPC
+import JSONText
+import Testing
+import Tracing
+
+/// What is written down: all of it, in order, or how much is missing.
+@Suite(.timeLimit(.minutes(2))) struct RecorderTests {
+    private let path = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString)").path
+
+    private func recorder(capacity: Int = 16 << 20, complain: @escaping @Sendable (String) -> Void = { _ in }) throws
+        -> TraceRecorder
+    {
+        try TraceRecorder(path, version: "1", engine: "embedded", process: 7, capacity: capacity, complain: complain)
+    }
+
+    private func lines() throws -> [JSON] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { try json(String($0)) }
+    }
+
+    private func cleanUp() { unlink(path) }
+
+    @Test func `Messages of all connections are there, in order`() throws {
+        defer { cleanUp() }
+        let recorder = try recorder()
+        let taps = [recorder.tap(1), recorder.tap(2)]
+        recorder.began(1, "stdio")
+        for number in 0..<2000 {
+            tell(taps[number % 2], number % 3 == 0 ? .client : .service, #"{"id":\#(number),"method":"m"}"#)
+        }
+        recorder.ended(1)
+        recorder.flush(milliseconds: 60_000)
+        let lines = try lines()
+        #expect(lines.count == 2003)
+        #expect(lines[0]["trace"] == 1 && lines[0]["version"] == "1" && lines[0]["pid"] == 7)
+        #expect(lines[1]["began"] == "stdio" && lines[2002]["ended"] == true)
+        for number in 0..<2000 {
+            let line = lines[number + 2]
+            #expect(line["message"]?["id"] == JSON(Int64(number)))
+            #expect(line["connection"] == JSON(Int64(number % 2 + 1)))
+            #expect(line["from"]?.string == (number % 3 == 0 ? "client" : "service"))
+        }
+        let times = lines.compactMap { $0["at"]?.number?.double }
+        #expect(times.count == lines.count && times == times.sorted())
+    }
+
+    @Test func `The file is its owner's alone, and a second run goes on after a line that was cut off`() throws {
+        defer { cleanUp() }
+        do { try recorder().flush(milliseconds: 60_000) }
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data(#"{"at":1,"#.utf8))
+        try recorder().flush(milliseconds: 60_000)
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 3 && lines[1] == #"{"at":1,"# && lines[2].hasPrefix(#"{"trace":1"#))
+    }
+
+    @Test func `What finds no room is counted, and nobody waits for the disk`() throws {
+        defer { cleanUp() }
+        let recorder = try recorder(capacity: 1)
+        let tap = recorder.tap(1)
+        let many = 10_000
+        for number in 0..<many { tell(tap, .client, #"{"id":\#(number)}"#) }
+        recorder.flush(milliseconds: 60_000)
+        let lines = try lines()
+        let dropped = lines.compactMap { $0["dropped"]?.number?.int64 }.reduce(0, +)
+        let told = lines.filter { $0["message"] != nil }.count
+        #expect(dropped > 0 && told > 0 && told + Int(dropped) == many)
+        #expect(lines.last?["message"]?["id"] != nil || lines.last?["dropped"] != nil)
+    }
+
+    @Test func `A message that is longer than all room is kept when it is alone`() throws {
+        defer { cleanUp() }
+        let recorder = try recorder(capacity: 10)
+        tell(
+            recorder.tap(1), .client,
+            #"{"method":"reference/putData","params":{"text":"\#(String(repeating: "a", count: 5000))"}}"#)
+        recorder.flush(milliseconds: 60_000)
+        #expect(try lines().last?["message"]?["params"]?["text"] == "<5000 bytes>")
+    }
+
+    @Test func `What is no message is told as such, and a deep or vast one costs little`() throws {
+        defer { cleanUp() }
+        let recorder = try recorder()
+        let tap = recorder.tap(1)
+        tell(tap, .client, "{\"id\":1,}")
+        tell(tap, .client, String(repeating: "[", count: 500) + String(repeating: "]", count: 500))
+        let wide =
+            "[" + Array(repeating: "\"\(String(repeating: "x y ", count: 500))\"", count: 30).joined(separator: ",")
+            + "]"
+        tell(tap, .service, #"{"id":2,"result":[\#(Array(repeating: wide, count: 30).joined(separator: ","))]}"#)
+        recorder.flush(milliseconds: 60_000)
+        let lines = try lines()
+        #expect(lines.count == 4)
+        #expect(lines[1]["broken"] == "{\"id\":1,}" && lines[1]["bytes"] == 9)
+        #expect(lines[2]["broken"]?.string?.hasPrefix("[[[") == true)
+        #expect(lines[3]["message"] == ["id": 2])
+    }
+
+    @Test func `Where nothing can be written is told at once`() throws {
+        defer { cleanUp() }
+        symlink("/dev/null", path)
+        for (path, reason) in [
+            (path, "symbolic link"), ("/dev/null", "not a regular file"), ("/", "directory"), ("/none/x", "No such file"),
+        ] {
+            let error = #expect(throws: TraceRecorder.Unusable.self) {
+                _ = try TraceRecorder(path, version: "1", engine: "embedded", process: 7) { _ in }
+            }
+            #expect(error?.message.contains(path) == true && error?.message.contains(reason) == true)
+        }
+    }
+
+    private func tell(_ tap: Tap, _ speaker: Speaker, _ text: String) {
+        Array(text.utf8).withUnsafeBytes { tap(speaker, $0) }
+    }
+}

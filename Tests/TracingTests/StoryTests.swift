@@ -1,0 +1,155 @@
+import Foundation
+import Glibc
+import JSONText
+import Testing
+import Tracing
+
+/// What a trace is shown as, however it was written.
+@Suite(.timeLimit(.minutes(2))) struct StoryTests {
+    private static let head = #"{"trace":1,"version":"9","at":100,"pid":7,"engine":"embedded"}"#
+
+    @Test func `A session is told line by line`() throws {
+        let told = try timeline([
+            Self.head, #"{"at":100.001,"pid":7,"connection":1,"began":"stdio"}"#,
+            said(
+                100.002, "client",
+                #"{"id":1,"method":"reference/putFile","params":{"reference":"gs://b/a","file":"/f"}}"#),
+            said(
+                100.004, "service",
+                #"{"id":1,"result":{"task":"12345678-9","state":"queued","reference":{"url":"gs://b/a"},"progress":{"completedUnitCount":0,"totalUnitCount":2000}}}"#
+            ),
+            said(
+                100.1, "service",
+                #"{"method":"uploadTask/event","params":{"handle":"o","snapshot":{"task":"12345678-9","status":"success","state":"success","progress":{"completedUnitCount":2000,"totalUnitCount":2000}}}}"#
+            ),
+            said(
+                100.2, "client",
+                #"{"id":"x","method":"reference/getMetadata","params":{"reference":{"bucket":"b","fullPath":"n"}}}"#),
+            said(
+                100.3, "service",
+                #"{"id":"x","error":{"code":-13010,"message":"None.","data":{"name":"objectNotFound"}}}"#),
+            said(100.4, "service", #"{"id":1,"method":"auth/refreshToken","params":{}}"#),
+            said(100.5, "client", #"{"id":2,"method":"service/ping"}"#),
+            #"{"at":100.6,"pid":7,"dropped":3}"#, #"{"at":100.7,"pid":7,"connection":1,"ended":true}"#,
+        ])
+        for part in [
+            "0.000       ══ storage-rpc 9, process 7, engine embedded, 1970-01-01T00:01:40.000Z",
+            "0.001    1  ┌ connected: stdio", "0.002    1  → 1 reference/putFile  gs://b/a  file /f\n",
+            "0.004    1  ← 1 reference/putFile  2.00 ms  task 12345678  queued  0 B of 2.0 KiB",
+            "0.100    1  ⇠ uploadTask/event  success  task 12345678  success  2.0 KiB of 2.0 KiB  o",
+            "← \"x\" reference/getMetadata  100 ms  -13010  objectNotFound  None.",
+            "? 1 auth/refreshToken  no answer", "→ 2 service/ping  no answer", "!! 3 messages are missing here",
+            "└ disconnected", "asked for → queued → success  upload 12345678  gs://b/a  2.0 KiB of 2.0 KiB in 98 ms",
+            "2 requests have no answer",
+        ] {
+            #expect(told.contains(part), "\(part)")
+        }
+    }
+
+    @Test func `Two services in one file are kept apart`() throws {
+        let story = try story([
+            Self.head, #"{"trace":1,"version":"9","at":100,"pid":8,"engine":"embedded"}"#,
+            said(101, "client", #"{"id":1,"method":"a"}"#), said(102, "client", #"{"id":1,"method":"b"}"#, process: 8),
+            said(103, "service", #"{"id":1,"result":null}"#, process: 8),
+            // The same process number, another run.
+            Self.head, said(104, "service", #"{"id":1,"result":null}"#),
+        ])
+        #expect(story.entries.map(\.title) == ["", "", "a", "b", "b", "", ""])
+        #expect(story.entries[2].isUnanswered && story.entries[6].partner == nil)
+    }
+
+    @Test(arguments: [
+        #"{"at":1e999,"ended":true}"#, #"{"at":-1,"ended":true}"#, #"{"at":1e300,"ended":true}"#, "[]", "7", "{}",
+        #"{"at":1,"from":"me","message":{}}"#, #"{"at":1,"from":"client"}"#, #"{"trace":2,"at":1}"#, "{\"at\":",
+        String(repeating: "[", count: 100_000), "\u{0}\u{1}", String(repeating: "x", count: 3 << 20),
+    ])
+    func `A line that cannot be read is named and passed over`(line: String) throws {
+        let story = try story([Self.head, line, said(101, "client", #"{"id":1,"method":"a"}"#)])
+        #expect(story.complaints.count == 1 && story.complaints.first?.hasPrefix("line 2") == true)
+        #expect(story.complaints.joined().utf8.count < 200)
+        #expect(story.entries.map(\.title) == ["", "a"])
+    }
+
+    @Test func `The last line may be cut off anywhere`() throws {
+        let whole = [Self.head, said(101, "client", #"{"id":1,"method":"a","params":{"reference":"ü"}}"#)].joined(
+            separator: "\n")
+        let bytes = Array(whole.utf8)
+        for end in Self.head.utf8.count + 2..<bytes.count {
+            let story = try story(Array(bytes[..<end]))
+            #expect(story.entries.count == 1 && story.complaints == ["line 2, the last, is cut off"])
+        }
+    }
+
+    @Test func `Extreme numbers and strange shapes do no harm`() throws {
+        let huge = "9223372036854775807"
+        let messages = [
+            "null", "[]", "[null,[1]]", #""text""#, #"{"id":{"a":[]},"method":7}"#,
+            #"{"id":1,"result":{"task":"t","state":"running","progress":{"completedUnitCount":\#(huge),"totalUnitCount":-\#(huge)}}}"#,
+            #"{"method":"m","params":{"snapshot":{"task":"t","state":7}}}"#, #"{"id":1,"error":7}"#,
+            #"{"result":{"tasks":[1,{"task":"u","state":"odd"}]}}"#,
+            #"{"method":"uploadTask/event","params":{"snapshot":{"task":"t","state":"success","reference":[],"error":[]}}}"#,
+        ]
+        let lines =
+            messages.flatMap { [said(1e11, "client", $0), said(0, "service", $0)] }
+            + [
+                #"{"at":5,"pid":\#(huge),"connection":-\#(huge),"dropped":\#(huge)}"#,
+                #"{"at":5,"from":"client","bytes":\#(huge),"broken":""}"#,
+            ]
+        let story = try story(lines)
+        #expect(story.complaints == [] && story.tasks.count == 2)
+        Timeline(story, isColoured: true).tell { _ in }
+        #expect(Page.html(of: story).count > 1000)
+    }
+
+    @Test func `Nothing of a trace is obeyed, by a terminal or a browser`() throws {
+        let evil = #"</script><script>alert(1)</script><!--\u001b[2J\u202e\u009b"#
+        let lines = [
+            Self.head,
+            said(
+                101, "client",
+                #"{"id":"\#(evil)","method":"\#(evil)","params":{"reference":"gs://b/\#(evil)","\#(evil)":1}}"#),
+            said(
+                102, "service",
+                #"{"id":"\#(evil)","result":{"task":"\#(evil)","state":"\#(evil)","reference":{"url":"gs://b/\#(evil)"},"error":{"message":"\#(evil)"}}}"#
+            ),
+            #"{"at":103,"from":"client","broken":"\#(evil)"}"#, #"{"at":104,"connection":3,"began":"\#(evil)"}"#,
+        ]
+        let told = try timeline(lines)
+        #expect(!told.unicodeScalars.contains { $0 != "\n" && ($0.value < 0x20 || $0 == "\u{202E}" || $0 == "\u{9B}") })
+        let page = String(decoding: Page.html(of: try story(lines)), as: UTF8.self)
+        #expect(page.contains("alert(1)") && !page.contains("<script>alert") && !page.contains("<!--"))
+        let scripts = page.components(separatedBy: "<script").count - 1
+        #expect(scripts == 2 && page.components(separatedBy: "</script").count - 1 == 2)
+    }
+
+    @Test func `Colours are for terminals`() throws {
+        var lines: [String] = []
+        try Timeline(story([Self.head]), isColoured: true).tell { lines.append($0) }
+        #expect(lines.joined().contains("\u{1B}["))
+        #expect(try !timeline([Self.head]).contains("\u{1B}"))
+    }
+
+    private func said(_ at: Double, _ speaker: String, _ message: String, process: Int = 7) -> String {
+        #"{"at":\#(at),"pid":\#(process),"connection":1,"from":"\#(speaker)","bytes":5,"message":\#(message)}"#
+    }
+
+    private func timeline(_ lines: [String]) throws -> String {
+        var told = ""
+        try Timeline(story(lines), isColoured: false).tell { told += $0 + "\n" }
+        return told
+    }
+
+    private func story(_ lines: [String]) throws -> Story {
+        try story(Array((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    private func story(_ bytes: [UInt8]) throws -> Story {
+        var name = Array("/tmp/story-XXXXXX".utf8CString)
+        let file = mkstemp(&name)
+        unlink(name)
+        defer { close(file) }
+        #expect(bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == bytes.count)
+        lseek(file, 0, SEEK_SET)
+        return StoryTeller.read(TraceReader(file))
+    }
+}
