@@ -57,7 +57,9 @@ struct Outbox: Sendable {
 
     private mutating func release(_ sample: [UInt8]) {
         bytes += sample
-        if let tap { sample.drop { $0 != UInt8(ascii: "{") }.withUnsafeBytes { tap(.service, $0) } }
+        guard let tap else { return }
+        let message = sample.drop { $0 != UInt8(ascii: "{") }.prefix { $0 != UInt8(ascii: "\n") }
+        message.withUnsafeBytes { tap(.service, $0) }
     }
 
     /// Moves the rest to the front when that is cheaper than what was sent, and gives back what a burst took.

@@ -105,7 +105,8 @@ import Tracing
         defer { cleanUp() }
         symlink("/dev/null", path)
         for (path, reason) in [
-            (path, "symbolic link"), ("/dev/null", "not a regular file"), ("/", "directory"), ("/none/x", "No such file"),
+            (path, "symbolic link"), ("/dev/null", "not a regular file"), ("/", "directory"),
+            ("/none/x", "No such file"),
         ] {
             let error = #expect(throws: TraceRecorder.Unusable.self) {
                 _ = try TraceRecorder(path, version: "1", engine: "embedded", process: 7) { _ in }
