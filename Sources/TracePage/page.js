@@ -62,7 +62,7 @@ function what(entry) {
 
 // Lanes: for each connection its requests, as many rows as overlap, then its events; then the transfers.
 
-const rowHeight = 20, gap = 6, axis = 26, margin = 150, most = 24, mostLanes = 120;
+const rowHeight = 20, gap = 6, axis = 26, margin = 150, most = 12, mostLanes = 120;
 const owned = channels.map(() => []);
 for (const entry of entries) owned[entry.channel].push(entry);
 function lay() {
@@ -79,8 +79,8 @@ function lay() {
       const end = answerOf(entry)?.at ?? (isUnanswered(entry) ? channel.ended ?? length : entry.at);
       let row = ends.findIndex((before) => before <= entry.at);
       if (row < 0) row = ends.length < most ? ends.length : most - 1;
-      // Short ones stand apart, or none of them could be read.
-      ends[row] = Math.max(end, entry.at + length / 400);
+      // Short ones stand apart, or none of them could be read; those without an answer give way to the next.
+      ends[row] = Math.max(isUnanswered(entry) ? entry.at : end, entry.at + length / 400);
       Object.assign(entry, { row, end });
     }
     lanes.push({ name: channel.client ? `#${channel.number} ${channel.client}` : channel.name, kind: "requests", items: asking, rows: Math.max(ends.length, 1), channel });
@@ -183,8 +183,9 @@ function drawRequests(lane) {
   const next = new Array(lane.rows).fill(Infinity);
   for (let i = lane.items.length - 1; i >= 0; i--) {
     const entry = lane.items[i];
-    const start = x(entry.at), wide = Math.max(x(entry.end) - start, 3), top = lane.y + entry.row * rowHeight;
-    const limit = next[entry.row];
+    const start = x(entry.at), limit = next[entry.row], top = lane.y + entry.row * rowHeight;
+    const end = isUnanswered(entry) ? Math.min(x(entry.end), limit - 3) : x(entry.end);
+    const wide = Math.max(end - start, 3);
     next[entry.row] = start;
     if (start > width || start + Math.max(wide, 200) < margin) continue;
     pen.globalAlpha = matches(entry) ? 1 : 0.12;

@@ -14,6 +14,9 @@ public final class TraceRecorder: Sendable {
         var line: TraceLine
         /// Of a message that is still to be read.
         var message: (Speaker, [UInt8])?
+
+        /// It takes memory even if it says little.
+        var size: Int { 128 + (message?.1.count ?? 0) }
     }
 
     private struct State {
@@ -21,9 +24,14 @@ public final class TraceRecorder: Sendable {
         var bytes = 0
         var dropped: Int64 = 0
         var isWriting = false
+        /// There is no time left for what waits.
+        var isHurried = false
     }
 
     public struct Unusable: Error { public let message: String }
+
+    /// Entries that are written at once.
+    private static let piece = 256
 
     private let state = Mutex(State())
     private let thread = WorkerThreads("trace")
@@ -61,75 +69,78 @@ public final class TraceRecorder: Sendable {
     public func tap(_ connection: Int64) -> Tap {
         { [self] speaker, bytes in
             let line = TraceLine(at: .now, process: process, connection: connection, .ended)
-            add(bytes.count) { Entry(line: line, message: (speaker, Array(bytes))) }
+            add { Entry(line: line, message: (speaker, Array(bytes))) }
         }
     }
 
-    /// Returns when everything is written that has happened, or the time is over.
+    /// The last call: returns when everything is written that has happened. What is not after so long is dropped.
     public func flush(milliseconds: Int) {
         let done = DispatchSemaphore(value: 0)
         thread.submit { done.signal() }
-        _ = done.wait(timeout: .now() + .milliseconds(milliseconds))
+        guard done.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut else { return }
+        state.withLock { $0.isHurried = true }
+        _ = done.wait(timeout: .now() + .milliseconds(100))
     }
 
     private func note(_ connection: Int64, _ event: TraceLine.Event) {
         let line = TraceLine(at: .now, process: process, connection: connection, event)
-        add(0) { Entry(line: line) }
+        add { Entry(line: line) }
     }
 
     /// Copies nothing where there is no room. A message that is longer than all the room has it to itself.
-    private func add(_ bytes: Int, _ entry: () -> Entry) {
+    private func add(_ entry: () -> Entry) {
         let mustStart = state.withLock { state in
             guard state.bytes < capacity else {
                 state.dropped += 1
                 return false
             }
-            // An entry takes memory even if it says little.
-            state.bytes += bytes + 128
-            state.waiting.append(entry())
+            let entry = entry()
+            state.bytes += entry.size
+            state.waiting.append(entry)
             defer { state.isWriting = true }
             return !state.isWriting
         }
         if mustStart { thread.submit { [self] in writeAll() } }
     }
 
+    /// Whatever is lost is told of after the messages that came before it.
     private func writeAll() {
         var isFailing = false
-        while let (entries, bytes, dropped) = take(evenIfEmpty: !isFailing) {
-            var lines: [UInt8] = []
-            for entry in entries { lines += Self.bytes(Self.line(entry)) }
-            if dropped > 0 { lines += Self.bytes(TraceLine(at: .now, process: process, .dropped(dropped))) }
-            do throws(TraceFile.Unusable) {
-                try file.write(lines)
-                isFailing = false
-            } catch {
-                isFailing = true
-                state.withLock { $0.dropped += Int64(entries.count) + dropped }
-                if !hasComplained { complain("the trace cannot be written to \(path): \(error.reason)") }
-                hasComplained = true
+        while let (entries, dropped) = take(evenIfEmpty: !isFailing) {
+            var lost = dropped
+            for start in stride(from: 0, to: entries.count, by: Self.piece) {
+                let piece = entries[start..<min(start + Self.piece, entries.count)]
+                let isHurried = state.withLock(\.isHurried)
+                isFailing = isHurried || !write(piece.flatMap { Self.bytes(Self.line($0)) })
+                if isFailing { lost += Int64(piece.count) }
+                state.withLock { $0.bytes -= piece.reduce(0) { $0 + $1.size } }
             }
-            state.withLock { $0.bytes -= bytes }
+            guard lost > 0 else { continue }
+            isFailing = !write(Self.bytes(TraceLine(at: .now, process: process, .dropped(lost))))
+            if isFailing { state.withLock { $0.dropped += lost } }
         }
     }
 
-    /// About a mebibyte at a time; what waits counts until it is written. What was dropped was dropped after all that
-    /// waits, so it is told of after the last.
-    private func take(evenIfEmpty: Bool) -> (entries: [Entry], bytes: Int, dropped: Int64)? {
+    /// All that waits, and how many were dropped after it.
+    private func take(evenIfEmpty: Bool) -> (entries: [Entry], dropped: Int64)? {
         state.withLock { state in
             guard !state.waiting.isEmpty || evenIfEmpty && state.dropped > 0 else {
                 state.isWriting = false
                 return nil
             }
-            var (count, bytes) = (0, 0)
-            while count < state.waiting.count, bytes < 1 << 20 {
-                bytes += (state.waiting[count].message?.1.count ?? 0) + 128
-                count += 1
-            }
-            let entries = Array(state.waiting.prefix(count))
-            state.waiting.removeFirst(count)
-            let dropped = state.waiting.isEmpty ? state.dropped : 0
-            state.dropped -= dropped
-            return (entries, bytes, dropped)
+            defer { (state.waiting, state.dropped) = ([], 0) }
+            return (state.waiting, state.dropped)
+        }
+    }
+
+    private func write(_ lines: [UInt8]) -> Bool {
+        do throws(TraceFile.Unusable) {
+            try file.write(lines)
+            return true
+        } catch {
+            if !hasComplained { complain("the trace cannot be written to \(path): \(error.reason)") }
+            hasComplained = true
+            return false
         }
     }
 

@@ -131,9 +131,10 @@ final class Server {
         leave(1)
     }
 
-    private nonisolated func leave(_ status: Int32) -> Never {
+    /// The trace has at most so many milliseconds.
+    private nonisolated func leave(_ status: Int32, patience: Int = 1000) -> Never {
         options.credentials.running.stopAll()
-        recorder?.flush(milliseconds: 300)
+        recorder?.flush(milliseconds: patience)
         _exit(status)
     }
 
@@ -158,7 +159,7 @@ final class Server {
         ending = status
         startThread("deadline") { [self] in
             usleep(1_500_000)
-            leave(status)
+            leave(status, patience: 300)
         }
         listener?.close()
         Task {

@@ -73,6 +73,19 @@ import Tracing
         #expect(lines.last?["message"]?["id"] != nil || lines.last?["dropped"] != nil)
     }
 
+    @Test func `What there is no time for at the end is counted`() throws {
+        defer { cleanUp() }
+        let recorder = try recorder()
+        let tap = recorder.tap(1)
+        let many = 20_000
+        for number in 0..<many { tell(tap, .client, #"{"id":\#(number)}"#) }
+        recorder.flush(milliseconds: 0)
+        recorder.flush(milliseconds: 60_000)
+        let lines = try lines()
+        let dropped = lines.compactMap { $0["dropped"]?.number?.int64 }.reduce(0, +)
+        #expect(lines.filter { $0["message"] != nil }.count + Int(dropped) == many)
+    }
+
     @Test func `A message that is longer than all room is kept when it is alone`() throws {
         defer { cleanUp() }
         let recorder = try recorder(capacity: 10)
