@@ -80,6 +80,14 @@ import Tracing
         }
     }
 
+    @Test func `The last line may be too long`() throws {
+        for more in [1, 10, 70_000] {
+            let line = String(repeating: "x", count: (1 << 20) + more)
+            let story = try story(Array("\(Self.head)\n\(line)".utf8))
+            #expect(story.entries.count == 1 && story.complaints == ["line 2 is longer than 1048576 bytes"])
+        }
+    }
+
     @Test func `Extreme numbers and strange shapes do no harm`() throws {
         let huge = "9223372036854775807"
         let messages = [
