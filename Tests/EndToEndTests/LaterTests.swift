@@ -139,7 +139,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Two services of one root have each their own tasks, and the next one has both's`(engine: Lives.Engine) async throws {
+    func `Two services of one root have each their own tasks, and the next one has both's`(engine: Lives.Engine)
+        async throws
+    {
         try await Lives.run(engine) { one in
             let two = try Lives(engine, in: one.directory, sharing: one)
             let held = Signal()
