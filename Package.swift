@@ -40,7 +40,8 @@ let package = Package(
         .target(
             name: "Contract", path: "protocol",
             exclude: [
-                "README.md", "CHANGELOG.md", "reference.md", "render.py", "rendering", "validate.py", "openrpc.json",
+                "README.md", "CHANGELOG.md", "promises.md", "reference.md", "render.py", "rendering", "validate.py",
+                "openrpc.json",
                 "transcripts",
             ],
             sources: ["contract.c"]),

@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+/// The page of promises, held to the tests that it names.
+@Suite struct PromiseTests {
+    private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        .standardizedFileURL
+
+    private let page = try? String(contentsOf: package.appending(path: "protocol/promises.md"), encoding: .utf8)
+
+    @Test func `Whatever is said to hold a promise is there`() throws {
+        let page = try #require(page)
+        var file: String?
+        var names = 0
+        for match in page.matches(of: /`([A-Za-z]+Tests\/[A-Za-z]+)`|`(Tests\/[A-Za-z]+\/run)`|"([^"]+)"/) {
+            if let suite = match.1 {
+                file = try String(contentsOf: Self.package.appending(path: "Tests/\(suite).swift"), encoding: .utf8)
+            } else if let program = match.2 {
+                #expect(FileManager.default.isExecutableFile(atPath: Self.package.appending(path: program).path))
+            } else if let name = match.3, name != "name" {
+                names += 1
+                #expect(file?.contains("`\(name)`") == true, "\(name)")
+            }
+        }
+        #expect(names > 30)
+    }
+
+    @Test func `Every promise names who holds it`() throws {
+        let rows = try #require(page).split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| promise") }
+        #expect(rows.count > 20)
+        for row in rows { #expect(row.split(separator: "|").last?.contains("`") == true, "\(row)") }
+    }
+}
