@@ -136,15 +136,13 @@ import Testing
 
     @Test func `A start sweeps what no unfinished task needs`() async throws {
         let scratch = try Scratch()
-        do {
-            let archive = TaskTable(try Root(scratch.path + "/root"), place: "p")
-            #expect(try await archive.records().isEmpty)
-            for id in ["unfinished", "ended", "unknown"] { _ = try await archive.spool([1], for: id) }
-            try await archive.keep(Self.record("unfinished"), isUrgent: true)
-            try await archive.keep(Self.record("ended").ended(.cancelled, at: .now), isUrgent: true)
-        }
-        let again = TaskTable(try Root(scratch.path + "/root"), place: "another")
-        _ = try await again.records()
+        let root = try Root(scratch.path + "/root")
+        let archive = TaskTable(root, place: "p")
+        #expect(try await archive.records().isEmpty)
+        for id in ["unfinished", "ended", "unknown"] { _ = try await archive.spool([1], for: id) }
+        try await archive.keep(Self.record("unfinished"), isUrgent: true)
+        try await archive.keep(Self.record("ended").ended(.cancelled, at: .now), isUrgent: true)
+        _ = try await TaskTable(root, place: "another").records()
         #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
     }
 
