@@ -34,6 +34,7 @@ import Testing
 
     @Test func `What is kept is what is found, in the next process too`() async throws {
         let scratch = try Scratch()
+        let root = try Root(scratch.path + "/root")
         var download = try Self.record("download")
         (download.kind, download.progress, download.md5Hash) = (.download, .unknown, nil)
         download.stage = .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), nil)
@@ -47,10 +48,10 @@ import Testing
             try Self.record("given up").ended(.cancelled, at: time),
         ]
         do {
-            let archive = TaskTable(try Root(scratch.path + "/root"), place: "p")
+            let archive = TaskTable(root, place: "p")
             for record in records { try await archive.keep(record, isUrgent: record.number % 2 == 0) }
         }
-        let again = TaskTable(try Root(scratch.path + "/root"), place: "p")
+        let again = TaskTable(root, place: "p")
         var expected = records
         // After success the object's own are known.
         expected[2].metadata = stored.settable
