@@ -1,0 +1,62 @@
+"""What must hold when all has ended and all clients but one are gone."""
+import base64
+import collections
+import hashlib
+import sqlite3
+
+import promises
+
+MOST = 1000  # tasks of each kind that are still known after their end
+GROWTH = 32 * 1024  # KiB that memory may differ by
+
+
+def check(service, ledger, listed, measured):
+    keep = ledger.promises.check
+    for kind, tasks in listed.items():
+        known = {task["task"] for task in tasks}
+        told = sorted((each for each in ledger.tasks.values() if each.kind == kind), key=lambda each: each.order or 0)
+        for each in told if len(tasks) < MOST else told[-MOST // 2 :]:
+            lost = each.id not in known and not each.may_be_forgotten
+            keep(promises.TASKS, each.end and not lost and not (each.is_forgotten and each.id in known), each.id)
+    states = collections.Counter(task["state"] for tasks in listed.values() for task in tasks)
+    status = service.call("service/status")
+    counted = {state: count for state, count in status["tasks"].items() if count}
+    keep(promises.COUNTS, counted == states and status["connections"] == 1, f"{status} for {states}")
+    for name, (generation, md5) in ledger.newest.items():
+        stored(service, ledger, keep, name, generation, md5)
+    for file in (ledger.place / "fetched").iterdir():
+        md5 = base64.b64encode(hashlib.md5(file.read_bytes()).digest()).decode()
+        keep(promises.FILES, md5 in ledger.whole, f"{file.name}: {file.stat().st_size} bytes")
+    (old, threads, memory), (new, more, grown) = measured
+    keep(promises.DESCRIPTORS, new == old, f"{old} at first, then {new}")
+    keep(promises.THREADS, more <= threads, f"{threads} at first, then {more}")
+    keep(promises.MEMORY, grown <= memory + GROWTH, f"{memory} KiB at first, then {grown}")
+    keep(promises.END, (end := service.end()) == (0, ""), end)
+    root(service.root, keep)
+
+
+def stored(service, ledger, keep, name, generation, md5):
+    url = f"gs://b/{name}"
+    answer = service.answer("reference/getMetadata", reference=url)
+    if "error" in answer:
+        keep(promises.OBJECTS, url in ledger.deleted, f"{name} is lost: {answer}")
+        return
+    metadata = answer["result"]
+    is_newest = int(metadata["generation"]) == generation and metadata["md5Hash"] == md5
+    keep(promises.OBJECTS, is_newest or int(metadata["generation"]) > generation, f"{name} is old: {metadata}")
+    data = base64.b64decode(service.call("reference/getData", reference=url, maxSize=1 << 24)["data"])
+    is_whole = data == ledger.whole[metadata["md5Hash"]].bytes and metadata["md5Hash"] in ledger.stored[name]
+    keep(promises.OBJECTS, is_whole, f"{name} is not whole: {metadata}")
+
+
+def root(place, keep):
+    database = sqlite3.connect(place / "storage.sqlite3")
+    wanted = {str(file): size for file, size in database.execute("SELECT file, size FROM objects WHERE file NOT NULL")}
+    bodies, = database.execute("SELECT count(*) FROM bodies").fetchone()
+    small, = database.execute("SELECT count(*) FROM objects WHERE file IS NULL AND size > 0").fetchone()
+    database.close()
+    there = {file.name: file.stat().st_size for file in (place / "objects").iterdir()}
+    keep(promises.ROOT, there == wanted, f"objects has {there}, but needs {wanted}")
+    keep(promises.ROOT, bodies >= small, f"{bodies} bodies of {small} small objects")
+    spooled = list((place / "spool").iterdir()) if (place / "spool").exists() else []
+    keep(promises.ROOT, not spooled, f"spool has {spooled}")

@@ -1,0 +1,70 @@
+"""The program as a child that listens on a socket, and what the kernel tells of it."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+PATIENCE = 60  # seconds; nothing here takes as long
+
+
+class Service:
+    def __init__(self, binary, place):
+        self.socket, self.root, self.number = place / "socket", place / "root", 0
+        self.errors = open(place / "errors", "w+b")
+        command = [str(binary), "serve", "--socket", str(self.socket), "--root", str(self.root)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=self.errors)
+        self.client = socket.socket(socket.AF_UNIX)
+        self.client.settimeout(PATIENCE)
+        wait_until(self.listens, "listens")
+        self.lines = self.client.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def listens(self):
+        try:
+            self.client.connect(str(self.socket))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+    def answer(self, method, **params):
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.client.sendall(json.dumps(message).encode() + b"\n")
+        answer = json.loads(self.lines.readline())
+        if answer.get("id") != self.number:
+            raise AssertionError(f"{method} was not answered but by {answer}")
+        return answer
+
+    def call(self, method, **params):
+        return self.answer(method, **params)["result"]
+
+    def tasks(self, kind):
+        return self.call(f"{kind}Task/list")["tasks"]
+
+    def measure(self):
+        """Descriptors, threads, KiB of memory."""
+        status = dict(line.split(":", 1) for line in open(f"/proc/{self.process.pid}/status"))
+        return len(os.listdir(f"/proc/{self.process.pid}/fd")), int(status["Threads"]), int(status["VmRSS"].split()[0])
+
+    def end(self):
+        """Its status after SIGTERM, and what it said on stderr."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(PATIENCE)
+        self.errors.seek(0)
+        return status, self.errors.read().decode()
+
+
+def wait_until(holds, what):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {PATIENCE} seconds")
+        time.sleep(0.02)
