@@ -66,16 +66,20 @@ final class ObjectStore: Sendable {
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             """
         ) { leftovers.append(try $0.integer(0)) }
-        if !leftovers.isEmpty {
-            let removed = root.remove(leftovers)
-            try database.transaction {
-                for file in removed { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
-            }
-        }
+        if !leftovers.isEmpty { try forget(root.remove(leftovers), in: database) }
         for task in root.spooledTasks {
             let sql = "SELECT 1 FROM tasks WHERE id = ? AND ended IS NULL"
             if try database.first(sql, .text(task), map: { try $0.integer(0) }) == nil { root.removeSpooled(task) }
         }
+    }
+
+    /// Where there is no room for that the rows stay, and remind the next start.
+    private static func forget(_ files: [Int64], in database: Database) throws {
+        do {
+            try database.transaction {
+                for file in files { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+            }
+        } catch let error as DatabaseError where error.isFull {}
     }
 
     // MARK: - Reading
@@ -158,7 +162,13 @@ final class ObjectStore: Sendable {
             let database = try opened()
             try relax(database, !writes.contains { $0.isUrgent })
             try root.checkDatabase()
-            try database.transaction { for write in writes { try write.apply(database) } }
+            do {
+                try database.transaction { for write in writes { try write.apply(database) } }
+            } catch let error as DatabaseError where error.isFull {
+                // What the log takes up may be just the room that is needed.
+                try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                try database.transaction { for write in writes { try write.apply(database) } }
+            }
             return nil
         } catch {
             return .database(error)

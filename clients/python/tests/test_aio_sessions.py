@@ -112,6 +112,7 @@ class SessionTests(AsyncTestCase):
 
     async def test_calls_go_out_in_their_order(self) -> None:
         storage = await self.open()
+        self.assertEqual(await storage.upload_tasks(), [])
         task = storage.reference("x").put_data(b"x")
         self.assertEqual([one.task for one in await storage.upload_tasks()], [task])
 
