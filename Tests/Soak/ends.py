@@ -2,12 +2,14 @@
 import base64
 import collections
 import hashlib
+import os
 import sqlite3
 
 import promises
 
 MOST = 1000  # tasks of each kind that are still known after their end
 GROWTH = 32 * 1024  # KiB that memory may differ by
+THREADS = 40 + os.cpu_count()  # all pools at their limits, and Swift's
 
 
 def check(service, ledger, listed, measured):
@@ -27,9 +29,9 @@ def check(service, ledger, listed, measured):
     for file in (ledger.place / "fetched").iterdir():
         md5 = base64.b64encode(hashlib.md5(file.read_bytes()).digest()).decode()
         keep(promises.FILES, md5 in ledger.whole, f"{file.name}: {file.stat().st_size} bytes")
-    (old, threads, memory), (new, more, grown) = measured
+    (old, _, memory), (new, threads, grown) = measured
     keep(promises.DESCRIPTORS, new == old, f"{old} at first, then {new}")
-    keep(promises.THREADS, more <= threads, f"{threads} at first, then {more}")
+    keep(promises.THREADS, threads <= THREADS, f"{threads} threads")
     keep(promises.MEMORY, grown <= memory + GROWTH, f"{memory} KiB at first, then {grown}")
     keep(promises.END, (end := service.end()) == (0, ""), end)
     root(service.root, keep)
@@ -56,7 +58,8 @@ def root(place, keep):
     small, = database.execute("SELECT count(*) FROM objects WHERE file IS NULL AND size > 0").fetchone()
     database.close()
     there = {file.name: file.stat().st_size for file in (place / "objects").iterdir()}
-    keep(promises.ROOT, there == wanted, f"objects has {there}, but needs {wanted}")
+    extra, lost = there.items() - wanted.items(), wanted.items() - there.items()
+    keep(promises.ROOT, not extra and not lost, f"objects has {sorted(extra)} too many, and lacks {sorted(lost)}")
     keep(promises.ROOT, bodies >= small, f"{bodies} bodies of {small} small objects")
     spooled = list((place / "spool").iterdir()) if (place / "spool").exists() else []
     keep(promises.ROOT, not spooled, f"spool has {spooled}")

@@ -1,34 +1,12 @@
 """What all clients together were told of tasks and objects."""
-import base64
 import collections
-import hashlib
 import random
 
 import promises
+from values import Blob, Task
 
 KIB = 1024
 ENDS = {"success": "success", "failed": "failure", "cancelled": "failure"}
-
-
-class Task:
-    __slots__ = ("id", "kind", "end", "order", "resumes", "resuming", "is_forgotten", "may_be_forgotten")
-
-    def __init__(self, id, kind):
-        self.id, self.kind, self.end, self.order = id, kind, None, None
-        self.resumes, self.resuming = 0, 0
-        self.is_forgotten = self.may_be_forgotten = False
-
-
-class Blob:
-    """Some bytes that clients store; the larger ones are a file, too."""
-
-    def __init__(self, chance, size, directory=None):
-        self.bytes = chance.randbytes(size)
-        self.md5 = base64.b64encode(hashlib.md5(self.bytes).digest()).decode()
-        self.base64 = base64.b64encode(self.bytes).decode()
-        if directory:
-            self.file = directory / f"source-{size}"
-            self.file.write_bytes(self.bytes)
 
 
 class Ledger:

@@ -1,7 +1,7 @@
 """What a client hears of tasks: each event against all that came before it."""
 import promises
 import seat
-from seat import TERMINAL
+from values import TERMINAL
 
 
 class Seat(seat.Seat):

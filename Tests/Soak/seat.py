@@ -5,25 +5,8 @@ import hashlib
 import json
 
 import promises
+from values import Observer, Request
 from wire import Wire
-
-TERMINAL = ("success", "failure")
-
-
-class Request:
-    __slots__ = ("method", "params", "task", "batch", "resumes")
-
-    def __init__(self, method, params, task, batch):
-        self.method, self.params, self.task, self.batch = method, params, task, batch
-        self.resumes = task and (task.resumes if not task.resuming else None)
-
-
-class Observer:
-    __slots__ = ("task", "status", "request", "floor", "count", "is_leaving", "is_removed")
-
-    def __init__(self, task, status, request):
-        self.task, self.status, self.request = task, status, request
-        self.floor, self.count, self.is_leaving, self.is_removed = 0, 0, False, False
 
 
 class Seat:
