@@ -6,6 +6,7 @@ import os
 import sqlite3
 
 import promises
+from service import until
 
 MOST = 1000  # tasks of each kind that are still known after their end
 GROWTH = 32 * 1024  # KiB that memory may differ by
@@ -33,8 +34,8 @@ def check(service, ledger, listed, measured):
     keep(promises.DESCRIPTORS, new == old, f"{old} at first, then {new}")
     keep(promises.THREADS, threads <= THREADS, f"{threads} threads")
     keep(promises.MEMORY, grown <= memory + GROWTH, f"{memory} KiB at first, then {grown}")
-    keep(promises.END, (end := service.end()) == (0, ""), end)
     root(service.root, keep)
+    keep(promises.END, (end := service.end()) == (0, ""), end)
 
 
 def stored(service, ledger, keep, name, generation, md5):
@@ -52,14 +53,13 @@ def stored(service, ledger, keep, name, generation, md5):
 
 
 def root(place, keep):
-    database = sqlite3.connect(place / "storage.sqlite3")
-    wanted = {str(file): size for file, size in database.execute("SELECT file, size FROM objects WHERE file NOT NULL")}
-    bodies, = database.execute("SELECT count(*) FROM bodies").fetchone()
-    small, = database.execute("SELECT count(*) FROM objects WHERE file IS NULL AND size > 0").fetchone()
-    database.close()
-    there = {file.name: file.stat().st_size for file in (place / "objects").iterdir()}
-    extra, lost = there.items() - wanted.items(), wanted.items() - there.items()
-    keep(promises.ROOT, not extra and not lost, f"objects has {sorted(extra)} too many, and lacks {sorted(lost)}")
-    keep(promises.ROOT, bodies >= small, f"{bodies} bodies of {small} small objects")
-    spooled = list((place / "spool").iterdir()) if (place / "spool").exists() else []
-    keep(promises.ROOT, not spooled, f"spool has {spooled}")
+    def surplus():
+        database = sqlite3.connect(f"file:{place}/storage.sqlite3?mode=ro", uri=True)
+        wanted = dict(database.execute("SELECT CAST(file AS TEXT), size FROM objects WHERE file NOT NULL"))
+        (bodies,), = database.execute("SELECT count(*) FROM bodies")
+        (small,), = database.execute("SELECT count(*) FROM objects WHERE file IS NULL AND size > 0")
+        database.close()
+        there = {file.name: file.stat().st_size for file in (place / "objects").iterdir()}
+        spooled = list((place / "spool").iterdir()) if (place / "spool").exists() else []
+        return [sorted(there.items() ^ wanted.items()), spooled, bodies - small]
+    keep(promises.ROOT, until(lambda: not any(surplus()[:2])), f"too much or too little: {surplus()}")

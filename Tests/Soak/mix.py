@@ -9,12 +9,13 @@ WEIGHTS = {
     "unobserve_all": 0.2, "pause": 2, "resume": 3, "cancel": 0.7, "forget": 0.4, "wait": 0.8, "tasks": 0.03,
     "cancel_request": 1, "batch": 1.5, "notify": 2, "garble": 0.7, "stall": 0.05, "half_close": 0.03, "drop": 0.03}
 LOOSE = ("batch", "notify", "garble", "stall", "half_close", "drop", "cancel_request")
+TRANSFERS = ("put", "put_and_wait", "put_large", "put_file", "write")
 ALONE = [name for name in WEIGHTS if name not in LOOSE]
 
 
 class Mix:
     def __init__(self, chance, ledger, seats):
-        self.chance, self.ledger, self.seats = chance, ledger, seats
+        self.chance, self.ledger, self.seats, self.is_busy = chance, ledger, seats, False
         self.names, self.weights = list(WEIGHTS), list(WEIGHTS.values())
         self.alone = [WEIGHTS[name] for name in ALONE]
 
@@ -66,6 +67,8 @@ class Mix:
         place = f"s{one(self.seats) if self.chance.random() < 0.2 else seat.number}"
         kept = f"{place}/{one(('keep', 'gone'))}-{self.chance.randint(0, 7)}"
         path, url = kept, f"gs://b/{kept}"
+        if self.is_busy and name in TRANSFERS:
+            name = "ping"
         if name == "ping" or name == "status":
             return f"service/{name}", {}
         if name == "reference":
