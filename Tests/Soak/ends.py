@@ -18,7 +18,7 @@ def check(service, ledger, listed, measured):
     for kind, tasks in listed.items():
         known = {task["task"] for task in tasks}
         told = sorted((each for each in ledger.tasks.values() if each.kind == kind), key=lambda each: each.order or 0)
-        for each in told if len(tasks) < MOST else told[-MOST // 2 :]:
+        for each in told if len(told) <= MOST else told[-MOST // 2 :]:
             lost = each.id not in known and not each.may_be_forgotten
             keep(promises.TASKS, each.end and not lost and not (each.is_forgotten and each.id in known), each.id)
     states = collections.Counter(task["state"] for tasks in listed.values() for task in tasks)

@@ -4,7 +4,7 @@ import time
 STATUSES = ("resume", "progress", "pause", "success", "failure")
 GARBAGE = [b"{", b"[]", b'"word"', b'{"jsonrpc":"2.0","id":7', b"[1 2]", b"\xff\xfe"]
 WEIGHTS = {
-    "ping": 30, "reference": 20, "snapshot": 8, "status": 1, "metadata": 6, "list": 3, "get": 2, "delete": 1,
+    "ping": 30, "reference": 20, "snapshot": 8, "status": 0.1, "metadata": 6, "list": 3, "get": 2, "delete": 1,
     "put": 3, "put_and_wait": 1, "put_large": 0.4, "put_file": 0.6, "write": 0.7, "observe": 4, "unobserve": 1.5,
     "unobserve_all": 0.2, "pause": 2, "resume": 3, "cancel": 0.7, "forget": 0.4, "wait": 0.8, "tasks": 0.03,
     "cancel_request": 1, "batch": 1.5, "notify": 2, "garble": 0.7, "stall": 0.05, "half_close": 0.03, "drop": 0.03}
