@@ -29,6 +29,8 @@ public final class TaskList<Course: TaskCourse> {
     /// In the order of their creation.
     public var all: [TransferTask<Course>] { tasks.values.sorted { $0.number < $1.number } }
 
+    func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
+
     /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
     public func task(_ id: String) throws(StorageError) -> TransferTask<Course> {
         guard let task = tasks[id] else {

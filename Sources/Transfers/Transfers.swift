@@ -51,7 +51,7 @@ public final class Transfers {
 
     /// How many tasks of both kinds are in this state.
     public func count(of state: TaskState) -> Int {
-        uploads.all.count { $0.state == state } + downloads.all.count { $0.state == state }
+        uploads.count(of: state) + downloads.count(of: state)
     }
 
     /// Returns when no task runs or waits for a place: what is left is paused or has ended.
