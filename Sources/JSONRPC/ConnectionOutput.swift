@@ -58,7 +58,8 @@ extension Connection {
         batch.afterwards.append(afterwards)
         guard batch.isComplete() else { return }
         if let replies = batch.replies { put { $0 += replies } }
-        for step in batch.afterwards { step() }
+        // What they hold may hold the batch.
+        for step in exchange(&batch.afterwards, with: []) { step() }
     }
 
     func reply(_ id: RequestID, _ outcome: Outcome) {
