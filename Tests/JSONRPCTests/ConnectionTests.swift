@@ -85,6 +85,20 @@ import Testing
         connection.close()
     }
 
+    @Test func `Nobody holds what was answered, in a batch or alone`() async throws {
+        let (connection, _) = try desk.connect(wire)
+        let borrow = #"{"jsonrpc":"2.0","id":1,"method":"borrow"}"#
+        let lent = reply("1", #""lent""#)
+        for (said, heard) in [(borrow, lent), ("[\(borrow),\(borrow)]", "[\(lent),\(lent)]")] {
+            await wire.sendLine(said)
+            #expect(await wire.line() == heard)
+        }
+        await wire.sendLine(echo("2"))
+        #expect(await wire.line() == reply("2"))
+        #expect(desk.lent.count == 3 && desk.lent.allSatisfy { $0() == nil })
+        connection.close()
+    }
+
     @Test func `A batch waits for its slowest, others overtake it`() async throws {
         let (connection, _) = try desk.connect(wire)
         await wire.sendLine("[\(wait("1")),\(echo("2"))]")

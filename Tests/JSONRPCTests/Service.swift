@@ -13,6 +13,8 @@ import Testing
     let started = Mail<String>()
     let cancelled = Mail<String>()
     var isShut = false
+    /// What was answered, as long as somebody holds it.
+    var lent: [() -> Loan?] = []
 
     func admit(_ method: String) throws(RPCError) {
         if isShut { throw .invalidRequest("The desk is shut.") }
@@ -39,6 +41,7 @@ import Testing
 
     nonisolated static let methods = MethodTable<Desk>([
         Echo.self, Wait.self, Fail.self, Announce.self, Inquire.self, Share.self, Bulk.self,
+        Borrow.self,
     ])
 }
 
@@ -101,6 +104,20 @@ struct Announce: ParameterlessMethod {
     static let name = "announce"
     func run(in request: Request<Desk>) async throws -> JSON { "announced" }
     func didReply(_ result: JSON, in desk: Desk) { for number in 1...3 { desk.tell(number) } }
+}
+
+/// Answers with what can be told to be held by nobody any more.
+struct Borrow: ParameterlessMethod {
+    static let name = "borrow"
+    func run(in request: Request<Desk>) async throws -> Loan {
+        let loan = Loan()
+        request.context.lent.append { [weak loan] in loan }
+        return loan
+    }
+}
+
+final class Loan: JSONConvertible {
+    let json: JSON = "lent"
 }
 
 func echo(_ id: String, _ value: String = "1") -> String {
