@@ -75,7 +75,9 @@ private func read(_ reference: Reference, _ database: Database) -> Result<[UInt8
         case .file(let id):
             let file = Result { () throws(SystemError) in try OpenFile(place.root.object(id), 0) }
             object = try OpenObject(
-                metadata: metadata, body: .file(file.mapError { OpenObject.unreadable(reference, $0.reason) }.get(), path: place.root.object(id)))
+                metadata: metadata,
+                body: .file(
+                    file.mapError { OpenObject.unreadable(reference, $0.reason) }.get(), path: place.root.object(id)))
         }
         if !reference.fullPath.hasPrefix("n/") { serve(object) }
         return try object.readWhole()
