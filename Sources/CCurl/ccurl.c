@@ -90,37 +90,19 @@ void ccurl_easy_cleanup(easy *e) { curl.easy_cleanup(e); }
 int ccurl_easy_pause(easy *e, int directions) { return curl.easy_pause(e, directions); }
 const char *ccurl_easy_strerror(int code) { return curl.easy_strerror(code); }
 
-enum {
-    HTTPHEADER = 10023,
-    ERRORBUFFER = 10010,
-    WRITEDATA = 10001,
-    WRITEFUNCTION = 20011,
-    READDATA = 10009,
-    READFUNCTION = 20012,
-    HEADERDATA = 10029,
-    HEADERFUNCTION = 20079,
-    SEEKDATA = 10168,
-    SEEKFUNCTION = 20167,
-    XFERINFODATA = 10057,
-    XFERINFOFUNCTION = 20219,
-    SOCKOPTDATA = 10149,
-    SOCKOPTFUNCTION = 20148,
-    RESOLVER_START_DATA = 10273,
-    RESOLVER_START_FUNCTION = 20272,
-    PREREQDATA = 10313,
-    PREREQFUNCTION = 20312,
-};
-
 int ccurl_set_long(easy *e, int option, long value) { return curl.easy_setopt(e, option, value); }
 int ccurl_set_offset(easy *e, int option, int64_t value) { return curl.easy_setopt(e, option, value); }
 int ccurl_set_bytes(easy *e, int option, const void *bytes) { return curl.easy_setopt(e, option, bytes); }
-int ccurl_set_headers(easy *e, list *l) { return curl.easy_setopt(e, HTTPHEADER, l); }
-int ccurl_set_error_buffer(easy *e, char *buffer) { return curl.easy_setopt(e, ERRORBUFFER, buffer); }
+int ccurl_set_headers(easy *e, list *l) { return curl.easy_setopt(e, CCURL_HTTPHEADER, l); }
+int ccurl_set_error_buffer(easy *e, char *buffer) { return curl.easy_setopt(e, CCURL_ERRORBUFFER, buffer); }
 
-void ccurl_set_callbacks(easy *e, const ccurl_callbacks *callbacks) {
-#define CALLBACK(option, function)                                \
-    curl.easy_setopt(e, option##FUNCTION, callbacks->function);   \
-    curl.easy_setopt(e, option##DATA, callbacks->context);
+int ccurl_set_callbacks(easy *e, const ccurl_callbacks *callbacks, int *option) {
+    int code = CCURL_OK;
+#define SET(name, value) \
+    if (code == CCURL_OK) code = curl.easy_setopt(e, *option = CCURL_##name, value);
+#define CALLBACK(name, function)              \
+    SET(name##FUNCTION, callbacks->function)  \
+    SET(name##DATA, callbacks->context)
     CALLBACK(HEADER, header)
     CALLBACK(WRITE, write)
     CALLBACK(READ, read)
@@ -128,7 +110,20 @@ void ccurl_set_callbacks(easy *e, const ccurl_callbacks *callbacks) {
     CALLBACK(XFERINFO, progress)
     CALLBACK(SOCKOPT, connecting)
     CALLBACK(RESOLVER_START_, resolving)
-    CALLBACK(PREREQ, sending)
+    return code;
+}
+
+int ccurl_set_sending(easy *e, const ccurl_callbacks *callbacks) {
+    const int code = curl.easy_setopt(e, CCURL_PREREQFUNCTION, callbacks->sending);
+    return code != CCURL_OK ? code : curl.easy_setopt(e, CCURL_PREREQDATA, callbacks->context);
+}
+
+const char *ccurl_option_name(int option) {
+    switch (option) {
+#define NAME(name, number) case number: return "CURLOPT_" #name;
+        CCURL_OPTIONS(NAME)
+    }
+    return "an option";
 }
 
 long ccurl_get_long(easy *e, int info) {

@@ -5,6 +5,8 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable, Equatable {
         /// No usable libcurl on this machine.
         case libraryMissing(String)
+        /// This libcurl does not take an option that the request needs; its name, and why.
+        case optionRefused(String, String)
         case badURL
         /// A method or a header that must not be sent.
         case badRequest(String)
@@ -45,7 +47,8 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     public var isRetryable: Bool {
         switch kind {
         case .cannotResolve, .cannotConnect, .connectionBroken, .connectTimedOut, .stalled, .noAnswer: true
-        case .libraryMissing, .badURL, .badRequest, .tls, .deadlineExceeded, .tooLarge, .bodyFailed, .cancelled,
+        case .libraryMissing, .optionRefused, .badURL, .badRequest, .tls, .deadlineExceeded, .tooLarge, .bodyFailed,
+            .cancelled,
             .other:
             false
         }
@@ -60,6 +63,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
             libcurl is not on this machine (\(reason)): install the package libcurl4 (Debian, Ubuntu), \
             libcurl (Fedora, Alpine) or curl (Arch)
             """
+        case .optionRefused(let option, let reason): "libcurl does not take \(option): \(reason)"
         case .badURL: "not an http or https URL that can be asked for"
         case .badRequest(let reason): "the request cannot be sent: \(reason)"
         case .cannotResolve: "the name cannot be resolved"

@@ -4,32 +4,40 @@ extension Transfer {
     /// Bodies up to this size travel with the head in one write; larger ones are read in place.
     static let largestCopiedBody = 64 << 10
 
-    /// What libcurl needs to run the request; nil when out of memory.
+    /// What libcurl needs to run the request; nil where that cannot be had, and `failure` says why.
     func prepare() -> OpaquePointer? {
         guard let easy = ccurl_easy_init() else { return nil }
         self.easy = easy
-        ccurl_set_callbacks(easy, [ccurl_callbacks(for: self)])
-        let errors = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CCURL_ERROR_SIZE.rawValue))
-        errors.initialize(repeating: 0, count: Int(CCURL_ERROR_SIZE.rawValue))
-        errorBuffer = errors
-        ccurl_set_error_buffer(easy, errors)
+        setCallbacks(easy)
         setManners(easy)
         setSecurity(easy)
         set(easy, CCURL_URL, request.url)
         setMethod(easy)
-        return setHeaders(easy) ? easy : nil
+        setHeaders(easy)
+        return failure == nil ? easy : nil
+    }
+
+    private func setCallbacks(_ easy: OpaquePointer) {
+        var option: Int32 = 0
+        check(ccurl_set_callbacks(easy, [ccurl_callbacks(for: self)], &option), option)
+        check(ccurl_set_sending(easy, [ccurl_callbacks(for: self)]), CCURL_PREREQFUNCTION, isOptional: true)
+        let errors = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CCURL_ERROR_SIZE.rawValue))
+        errors.initialize(repeating: 0, count: Int(CCURL_ERROR_SIZE.rawValue))
+        errorBuffer = errors
+        check(ccurl_set_error_buffer(easy, errors), CCURL_ERRORBUFFER)
     }
 
     private func setManners(_ easy: OpaquePointer) {
         set(easy, CCURL_NOSIGNAL, 1)
         set(easy, CCURL_NOPROGRESS, 0)
-        set(easy, CCURL_QUICK_EXIT, 1)
+        // Ending a transfer does not wait for the name that it was resolving.
+        set(easy, CCURL_QUICK_EXIT, 1, isOptional: true)
         set(easy, CCURL_FOLLOWLOCATION, 0)
         set(easy, CCURL_HTTP09_ALLOWED, 0)
         set(easy, CCURL_PATH_AS_IS, 1)
         set(easy, CCURL_TCP_KEEPALIVE, 1)
         set(easy, CCURL_SUPPRESS_CONNECT_HEADERS, 1)
-        set(easy, CCURL_HTTP_VERSION, Int(CCURL_HTTP_VERSION_2TLS.rawValue))
+        set(easy, CCURL_HTTP_VERSION, Int(CCURL_HTTP_VERSION_2TLS.rawValue), isOptional: true)
         // Its clock would count the wait for a free connection too.
         set(easy, CCURL_CONNECTTIMEOUT_MS, Int(Int32.max))
         if request.sink != nil { set(easy, CCURL_BUFFERSIZE, 128 << 10) }
@@ -58,7 +66,7 @@ extension Transfer {
     private func setMethod(_ easy: OpaquePointer) {
         if let source {
             set(easy, CCURL_UPLOAD, 1)
-            ccurl_set_offset(easy, Int32(CCURL_INFILESIZE_LARGE.rawValue), source.count)
+            set(easy, CCURL_INFILESIZE_LARGE, source.count)
             set(easy, CCURL_UPLOAD_BUFFERSIZE, sendBuffer(for: source.count))
         } else if case .bytes(let bytes) = request.body {
             setBody(easy, bytes)
@@ -73,11 +81,10 @@ extension Transfer {
     }
 
     private func setBody(_ easy: OpaquePointer, _ bytes: [UInt8]) {
-        ccurl_set_offset(easy, Int32(CCURL_POSTFIELDSIZE_LARGE.rawValue), Int64(bytes.count))
-        _ =
-            bytes.isEmpty
-            ? ccurl_set_bytes(easy, Int32(CCURL_COPYPOSTFIELDS.rawValue), "")
-            : ccurl_set_bytes(easy, Int32(CCURL_COPYPOSTFIELDS.rawValue), bytes)
+        set(easy, CCURL_POSTFIELDSIZE_LARGE, Int64(bytes.count))
+        let option = Int32(CCURL_COPYPOSTFIELDS.rawValue)
+        let code = bytes.isEmpty ? ccurl_set_bytes(easy, option, "") : ccurl_set_bytes(easy, option, bytes)
+        check(code, CCURL_COPYPOSTFIELDS)
     }
 
     /// The more transfers, the less for each.
@@ -87,24 +94,45 @@ extension Transfer {
     }
 
     /// A name alone, with a colon, tells libcurl not to send the field that it would send by itself.
-    private func setHeaders(_ easy: OpaquePointer) -> Bool {
+    private func setHeaders(_ easy: OpaquePointer) {
         var lines = request.headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         lines.append("Expect:")
         if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
         for line in lines {
-            guard let longer = ccurl_list_append(headerList, line) else { return false }
+            guard let longer = ccurl_list_append(headerList, line) else { return failure = .outOfMemory }
             headerList = longer
         }
-        ccurl_set_headers(easy, headerList)
-        return true
+        check(ccurl_set_headers(easy, headerList), CCURL_HTTPHEADER)
+    }
+}
+
+// MARK: - Options
+
+extension Transfer {
+    private func set(_ easy: OpaquePointer, _ option: ccurl_option, _ value: Int, isOptional: Bool = false) {
+        check(ccurl_set_long(easy, Int32(option.rawValue), value), option, isOptional: isOptional)
     }
 
-    private func set(_ easy: OpaquePointer, _ option: ccurl_option, _ value: Int) {
-        ccurl_set_long(easy, Int32(option.rawValue), value)
+    private func set(_ easy: OpaquePointer, _ option: ccurl_option, _ value: Int64) {
+        check(ccurl_set_offset(easy, Int32(option.rawValue), value), option)
     }
 
     private func set(_ easy: OpaquePointer, _ option: ccurl_option, _ value: String) {
-        ccurl_set_bytes(easy, Int32(option.rawValue), value)
+        check(ccurl_set_bytes(easy, Int32(option.rawValue), value), option)
+    }
+
+    private func check(_ code: Int32, _ option: ccurl_option, isOptional: Bool = false) {
+        let isMissing = [CCURL_UNKNOWN_OPTION, CCURL_NOT_BUILT_IN, CCURL_UNSUPPORTED_PROTOCOL]
+            .contains(ccurl_code(UInt32(bitPattern: code)))
+        // Libraries that are older, or were built with less, do without.
+        if isOptional && isMissing { return }
+        check(code, Int32(option.rawValue))
+    }
+
+    private func check(_ code: Int32, _ option: Int32) {
+        guard code != 0, failure == nil else { return }
+        failure = .optionRefused(
+            String(cString: ccurl_option_name(option)), String(cString: ccurl_easy_strerror(code)))
     }
 }
 

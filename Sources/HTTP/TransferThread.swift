@@ -69,8 +69,10 @@ final class TransferThread: @unchecked Sendable {
         if let reason = ccurl_load() { return refuseAll(.libraryMissing(String(cString: reason))) }
         guard let multi = ccurl_multi_init() else { return refuseAll(.outOfMemory) }
         self.multi = multi
-        ccurl_multi_set_long(multi, Int32(CCURL_MULTI_MAX_HOST_CONNECTIONS.rawValue), connectionsPerHost)
-        ccurl_multi_set_long(multi, Int32(CCURL_MULTI_MAXCONNECTS.rawValue), max(64, connectionsPerHost))
+        if let refusal = limitConnections(multi) {
+            ccurl_multi_cleanup(multi)
+            return refuseAll(refusal)
+        }
         inbox.withLock { $0.sleeper = multi }
         while true {
             for order in takeOrders() { obey(order) }
@@ -83,6 +85,17 @@ final class TransferThread: @unchecked Sendable {
             inbox.orders = []
         }
         ccurl_multi_cleanup(multi)
+    }
+
+    private func limitConnections(_ multi: OpaquePointer) -> HTTPError.Kind? {
+        for (option, limit) in [
+            (CCURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
+            (CCURL_MULTI_MAXCONNECTS, max(64, connectionsPerHost)),
+        ] {
+            let code = ccurl_multi_set_long(multi, Int32(option.rawValue), limit)
+            guard code == 0 else { return .other(code: code, String(cString: ccurl_multi_strerror(code))) }
+        }
+        return nil
     }
 
     private func refuseAll(_ refusal: HTTPError.Kind) {
@@ -131,7 +144,7 @@ final class TransferThread: @unchecked Sendable {
     private func start(_ transfer: Transfer) {
         if transfer.isCancelled.load(ordering: .acquiring) { return transfer.finish(transfer.failed(.cancelled)) }
         guard let easy = transfer.prepare(), ccurl_multi_add(multi, easy) == 0 else {
-            return transfer.finish(transfer.failed(.outOfMemory))
+            return transfer.finish(transfer.failed(transfer.failure ?? .outOfMemory))
         }
         running[easy] = transfer
         transfer.lookAgain()

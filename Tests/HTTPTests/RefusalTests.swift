@@ -54,4 +54,21 @@ import Testing
         #expect(error.description.hasPrefix("libcurl is not on this machine (libcurl.so.4 cannot be loaded): install"))
         #expect(error.description.contains("libcurl4 (Debian, Ubuntu)") && !error.isRetryable)
     }
+
+    @Test(arguments: [
+        ("SSL_CERT_FILE", "CURLOPT_CAINFO"), ("SSL_CERT_DIR", "CURLOPT_CAPATH"), ("https_proxy", "CURLOPT_PROXY"),
+        ("no_proxy", "CURLOPT_NOPROXY"),
+    ])
+    func `An option that libcurl does not take is an error that names it`(variable: String, option: String) async throws
+    {
+        let tooLong = String(repeating: "x", count: 8_000_001)
+        let client = HTTPClient(HTTPEnvironment { $0 == variable ? tooLong : nil })
+        let error = try await failure(of: HTTPRequest("GET", "https://127.0.0.1:1/"), by: client)
+        guard case .optionRefused(option, _) = error.kind else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect("\(error)".contains("libcurl does not take \(option)"))
+        #expect(!error.isRetryable && !error.mayHaveReachedServer)
+    }
 }

@@ -14,40 +14,23 @@ typedef struct ccurl_easy ccurl_easy;
 typedef struct ccurl_multi ccurl_multi;
 typedef struct ccurl_list ccurl_list;
 
-enum ccurl_option {
-    CCURL_NOBODY = 44,
-    CCURL_UPLOAD = 46,
-    CCURL_FOLLOWLOCATION = 52,
-    CCURL_SSL_VERIFYPEER = 64,
-    CCURL_HTTPGET = 80,
-    CCURL_SSL_VERIFYHOST = 81,
-    CCURL_HTTP_VERSION = 84,
-    CCURL_SSLVERSION = 32,
-    CCURL_NOPROGRESS = 43,
-    CCURL_BUFFERSIZE = 98,
-    CCURL_NOSIGNAL = 99,
-    CCURL_CONNECTTIMEOUT_MS = 156,
-    CCURL_PROTOCOLS = 181,
-    CCURL_TCP_KEEPALIVE = 213,
-    CCURL_PATH_AS_IS = 234,
-    CCURL_SUPPRESS_CONNECT_HEADERS = 265,
-    CCURL_DISALLOW_USERNAME_IN_URL = 278,
-    CCURL_UPLOAD_BUFFERSIZE = 280,
-    CCURL_HTTP09_ALLOWED = 285,
-    /// Ending a transfer does not wait for the name that it was resolving.
-    CCURL_QUICK_EXIT = 322,
-    CCURL_URL = 10002,
-    CCURL_PROXY = 10004,
-    CCURL_CUSTOMREQUEST = 10036,
-    CCURL_CAINFO = 10065,
-    CCURL_CAPATH = 10097,
-    CCURL_COPYPOSTFIELDS = 10165,
-    CCURL_NOPROXY = 10177,
-    CCURL_PROXY_CAINFO = 10246,
-    CCURL_PROXY_CAPATH = 10247,
-    CCURL_INFILESIZE_LARGE = 30115,
-    CCURL_POSTFIELDSIZE_LARGE = 30120,
-};
+// The options that are set, by name and number.
+#define CCURL_OPTIONS(_) \
+    _(SSLVERSION, 32) _(NOPROGRESS, 43) _(NOBODY, 44) _(UPLOAD, 46) _(FOLLOWLOCATION, 52) _(SSL_VERIFYPEER, 64) \
+    _(HTTPGET, 80) _(SSL_VERIFYHOST, 81) _(HTTP_VERSION, 84) _(BUFFERSIZE, 98) _(NOSIGNAL, 99) \
+    _(CONNECTTIMEOUT_MS, 156) _(PROTOCOLS, 181) _(TCP_KEEPALIVE, 213) _(PATH_AS_IS, 234) \
+    _(SUPPRESS_CONNECT_HEADERS, 265) _(DISALLOW_USERNAME_IN_URL, 278) _(UPLOAD_BUFFERSIZE, 280) \
+    _(HTTP09_ALLOWED, 285) _(QUICK_EXIT, 322) _(WRITEDATA, 10001) _(URL, 10002) _(PROXY, 10004) _(READDATA, 10009) \
+    _(ERRORBUFFER, 10010) _(HTTPHEADER, 10023) _(HEADERDATA, 10029) _(CUSTOMREQUEST, 10036) _(XFERINFODATA, 10057) \
+    _(CAINFO, 10065) _(CAPATH, 10097) _(SOCKOPTDATA, 10149) _(COPYPOSTFIELDS, 10165) _(SEEKDATA, 10168) \
+    _(NOPROXY, 10177) _(PROXY_CAINFO, 10246) _(PROXY_CAPATH, 10247) _(RESOLVER_START_DATA, 10273) \
+    _(PREREQDATA, 10313) _(WRITEFUNCTION, 20011) _(READFUNCTION, 20012) _(HEADERFUNCTION, 20079) \
+    _(SOCKOPTFUNCTION, 20148) _(SEEKFUNCTION, 20167) _(XFERINFOFUNCTION, 20219) _(RESOLVER_START_FUNCTION, 20272) \
+    _(PREREQFUNCTION, 20312) _(INFILESIZE_LARGE, 30115) _(POSTFIELDSIZE_LARGE, 30120)
+
+#define CCURL_ENUMERATOR(name, number) CCURL_##name = number,
+enum ccurl_option { CCURL_OPTIONS(CCURL_ENUMERATOR) };
+#undef CCURL_ENUMERATOR
 
 enum ccurl_value {
     CCURL_PROTOCOL_HTTP = 1,
@@ -76,6 +59,7 @@ enum ccurl_code {
     CCURL_OK = 0,
     CCURL_UNSUPPORTED_PROTOCOL = 1,
     CCURL_URL_MALFORMAT = 3,
+    CCURL_NOT_BUILT_IN = 4,
     CCURL_COULDNT_RESOLVE_PROXY = 5,
     CCURL_COULDNT_RESOLVE_HOST = 6,
     CCURL_COULDNT_CONNECT = 7,
@@ -85,6 +69,7 @@ enum ccurl_code {
     CCURL_OUT_OF_MEMORY = 27,
     CCURL_SSL_CONNECT_ERROR = 35,
     CCURL_INTERFACE_FAILED = 45,
+    CCURL_UNKNOWN_OPTION = 48,
     CCURL_GOT_NOTHING = 52,
     CCURL_SSL_ENGINE_NOTFOUND = 53,
     CCURL_SSL_ENGINE_SETFAILED = 54,
@@ -133,6 +118,7 @@ ccurl_easy *ccurl_easy_init(void);
 void ccurl_easy_cleanup(ccurl_easy *);
 int ccurl_easy_pause(ccurl_easy *, int directions);
 const char *ccurl_easy_strerror(int code);
+// Setting an option returns libcurl's code, which is not 0 where this library does not take it.
 int ccurl_set_long(ccurl_easy *, int option, long value);
 int ccurl_set_offset(ccurl_easy *, int option, int64_t value);
 /// Copies the string; `COPYPOSTFIELDS` copies as many bytes as were announced before.
@@ -140,7 +126,11 @@ int ccurl_set_bytes(ccurl_easy *, int option, const void *bytes);
 int ccurl_set_headers(ccurl_easy *, ccurl_list *);
 /// `buffer` has `CCURL_ERROR_SIZE` bytes and stays until the handle is cleaned up.
 int ccurl_set_error_buffer(ccurl_easy *, char *buffer);
-void ccurl_set_callbacks(ccurl_easy *, const ccurl_callbacks *);
+/// Sets all callbacks but `sending`. Stops at the first option that is refused, which `option` then names.
+int ccurl_set_callbacks(ccurl_easy *, const ccurl_callbacks *, int *option);
+int ccurl_set_sending(ccurl_easy *, const ccurl_callbacks *);
+/// `CURLOPT_…`.
+const char *ccurl_option_name(int option);
 /// 0 where there is none.
 long ccurl_get_long(ccurl_easy *, int info);
 int64_t ccurl_get_offset(ccurl_easy *, int info);
