@@ -1,5 +1,4 @@
 import EventLoop
-import FoundationEssentials
 import JSONRPC
 import JSONText
 import Storage
@@ -35,9 +34,7 @@ public final class ConnectionTokens: TokenSource {
     private var refreshes: [Token.Kind: Refresh] = [:]
 
     /// `fallback` is asked for what the client of `peer` has not.
-    init(
-        of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp = { Timestamp(.now) }
-    ) {
+    init(of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
         self.peer = peer
         self.fallback = fallback
         self.now = now
@@ -133,8 +130,6 @@ extension ConnectionTokens {
 }
 
 extension Timestamp {
-    fileprivate init(_ date: Date) { self.init(microseconds: Int64(date.timeIntervalSince1970 * 1e6)) }
-
     /// Thirty years and more are all the same to a token.
     fileprivate func advanced(bySeconds seconds: Double) -> Timestamp {
         Timestamp(microseconds: microseconds + Int64(min(seconds, 1e9) * 1e6))

@@ -34,19 +34,21 @@ public final class Service {
     public let configuration: Configuration
     public let transfers: Transfers
     let tokens: (any TokenSource)?
+    let now: @Sendable () -> Timestamp
     let started = ContinuousClock.now
     var connections = 0
     private let end: @Loop (_ status: Int32) -> Void
 
     /// `tokens` are for connections that have none of their own. `end` is called when a client asks the process to
-    /// end, with the status it is to end with.
+    /// end, with the status it is to end with. `now` is the time of day, by which tokens expire.
     public init(
         _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil,
-        end: @escaping @Loop (_ status: Int32) -> Void
+        now: @escaping @Sendable () -> Timestamp = { .now }, end: @escaping @Loop (_ status: Int32) -> Void
     ) {
         self.configuration = configuration
         self.transfers = transfers
         self.tokens = tokens
+        self.now = now
         self.end = end
     }
 
@@ -63,7 +65,7 @@ public final class Session: MethodContext {
 
     public init(_ service: Service, peer: some Peer) {
         self.service = service
-        tokens = ConnectionTokens(of: peer, fallback: service.tokens)
+        tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.now)
         listener = Listener(of: service.transfers.audience) { [weak peer] handle, snapshot in
             peer?.notify(
                 TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,

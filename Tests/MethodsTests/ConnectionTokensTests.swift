@@ -187,7 +187,7 @@ import Testing
     @Test func `Tokens do not keep their connection`() async throws {
         var other: Client? = Client()
         weak let trace = other
-        let tokens = try ConnectionTokens(of: #require(other), fallback: nil)
+        let tokens = try ConnectionTokens(of: #require(other), fallback: nil, now: { [time] in time.now })
         tokens.set(.idToken, to: Token(.idToken, "old"))
         other = nil
         #expect(trace == nil)

@@ -22,14 +22,15 @@ extension ScriptedBackend {
     }
 }
 
-/// A service over a scripted engine.
+/// A service over a scripted engine, for which no time passes.
 @Loop final class Scene {
+    private nonisolated let time = TimeOfDay()
     private let backend: ScriptedBackend
     private let own: (any TokenSource)?
     private let engine: String
     private lazy var service = Service(
         .init(engine: engine, defaultBucket: "b", limits: Limits(), processID: 1),
-        transfers: Transfers(backend: backend), tokens: own
+        transfers: Transfers(backend: backend), tokens: own, now: { [time] in time.now }
     ) { _ in }
 
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
@@ -39,7 +40,7 @@ extension ScriptedBackend {
     }
 
     @discardableResult
-    func serve(_ socket: Descriptor, clock: any Clock<Duration> = ContinuousClock()) -> Connection<Session> {
+    func serve(_ socket: Descriptor, clock: any Clock<Duration> = ManualClock()) -> Connection<Session> {
         var session: Session?
         let connection = Connection<Session>(
             input: socket, output: socket, table: allMethods, limits: ConnectionLimits(), clock: clock
