@@ -4,6 +4,7 @@ import Storage
 /// The REST protocol of Firebase Storage, v0, with uploads in the X-Goog-Upload manner.
 struct FirebaseDialect: Dialect {
     let authorization: [Token.Kind] = [.idToken, .accessToken]
+    let takesAppCheck = true
     let deletesGenerations = false
     let signIn = "auth/setToken, --id-token-file or STORAGE_RPC_ID_TOKEN"
     /// Sent as the SDKs send theirs.

@@ -4,11 +4,11 @@ import Storage
 /// The JSON API of Google Cloud Storage, v1, with uploads by Content-Range.
 struct GCSDialect: Dialect {
     let authorization: [Token.Kind] = [.accessToken]
+    let takesAppCheck = false
     let deletesGenerations = true
     let signIn = "auth/setToken, --service-account, --access-token-file or GOOGLE_APPLICATION_CREDENTIALS"
 
     func sign(_ headers: inout HTTPHeaders, with token: Token) {
-        guard token.kind == .accessToken else { return }
         headers["Authorization"] = "Bearer \(token.secret)"
     }
 

@@ -5,6 +5,8 @@ import Storage
 protocol Dialect: Sendable {
     /// Kinds of tokens in the order of preference; the first one that there is proves who asks.
     var authorization: [Token.Kind] { get }
+    /// Whether a request has to show the app's token, too.
+    var takesAppCheck: Bool { get }
     func sign(_ headers: inout HTTPHeaders, with token: Token)
     /// Where tokens come from, for people who are asked for one.
     var signIn: String { get }

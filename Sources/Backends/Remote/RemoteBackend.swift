@@ -184,9 +184,11 @@ extension RemoteBackend {
         guard let source = caller.tokens, endpoint.covers(url(of: request)) else { return [] }
         var tokens: [Token] = []
         for kind in dialect.authorization where tokens.isEmpty {
-            if let token = try await source.token(kind, insteadOf: nil, for: caller) { tokens.append(token) }
+            if let token = try await source.token(kind, for: caller, by: clock) { tokens.append(token) }
         }
-        if let token = try await source.token(.appCheckToken, insteadOf: nil, for: caller) { tokens.append(token) }
+        if dialect.takesAppCheck, let token = try await source.token(.appCheckToken, for: caller, by: clock) {
+            tokens.append(token)
+        }
         return tokens
     }
 
@@ -197,7 +199,8 @@ extension RemoteBackend {
         let isAboutApp = String(decoding: refusal.body, as: UTF8.self).contains("App Check")
         guard let source = caller.tokens,
             let index = tokens.firstIndex(where: { ($0.kind == .appCheckToken) == isAboutApp }),
-            let fresh = try await source.token(tokens[index].kind, insteadOf: tokens[index], for: caller),
+            let fresh = try await source.token(
+                tokens[index].kind, insteadOf: tokens[index], for: caller, by: clock),
             fresh != tokens[index]
         else { return nil }
         var tokens = tokens

@@ -3,7 +3,7 @@ import Storage
 extension TokenSource {
     /// Throws `unauthenticated` where it takes longer than whoever asks is ready to wait, and at least a second.
     func token(
-        _ kind: Token.Kind, insteadOf refused: Token?, for caller: Caller
+        _ kind: Token.Kind, insteadOf refused: Token? = nil, for caller: Caller, by clock: any Clock<Duration>
     ) async throws(StorageError) -> Token? {
         let patience = max(caller.patience, .seconds(1))
         let first = await withTaskGroup(of: Result<Token?, StorageError>.self) { group in
@@ -13,7 +13,7 @@ extension TokenSource {
                 }
             }
             group.addTask {
-                do { try await Task.sleep(for: patience) } catch {
+                do { try await clock.sleep(for: patience) } catch {
                     return .failure(.tokenWait(.cancelled, "was cancelled"))
                 }
                 return .failure(.tokenWait(.unauthenticated, "took more than \(patience.components.seconds) seconds"))

@@ -1,0 +1,56 @@
+import HTTP
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Which tokens a remote engine asks its source for, and how long it waits for them.
+@Suite(.timeLimit(.minutes(10))) struct RemoteTokenTests {
+    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+
+    @Test func `No token is asked for that would not be sent`() async throws {
+        for (type, expected) in zip(Self.places, [[Token.Kind.idToken, .accessToken, .appCheckToken], [.accessToken]]) {
+            let place = try await type.init()
+            try place.fixture.put([1], "b", "a")
+            let tokens = AskedTokens()
+            _ = try await place.backend.metadata(of: ref("a"), for: Caller(tokens: tokens, patience: .seconds(1)))
+            #expect(tokens.asked.withLock { $0 } == expected)
+        }
+    }
+
+    @Test func `The wait for a token ends with the caller's patience, by the engine's clock`() async throws {
+        for type in Self.places {
+            let clock = ManualClock()
+            let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: clock)
+            let caller = Caller(tokens: NeverTokens(), patience: .seconds(5000))
+            async let outcome = failure { _ = try await place.backend.metadata(of: ref("a"), for: caller) }
+            #expect(await clock.nextSleep() == .seconds(5000))
+            clock.advance(by: .seconds(5000))
+            let error = try await outcome
+            #expect(error.code == .unauthenticated && error.message.contains("took more than 5000 seconds"))
+            #expect(place.fixture.requests.isEmpty)
+        }
+    }
+}
+
+/// Has none, and remembers what it was asked for.
+private final class AskedTokens: TokenSource {
+    let asked = Mutex<[Token.Kind]>([])
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        asked.withLock { $0.append(kind) }
+        return nil
+    }
+}
+
+/// Answers nobody who still waits.
+private struct NeverTokens: TokenSource {
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        let (endless, continuation) = AsyncStream<Void>.makeStream()
+        for await _ in endless {}
+        continuation.finish()
+        throw StorageError(.cancelled, "Nobody waits.")
+    }
+}
