@@ -28,12 +28,15 @@ typedef csqlite_statement statement;
     _(int, clear_bindings, (statement *))                                                 \
     _(int, finalize, (statement *))                                                       \
     _(int, bind_parameter_count, (statement *))                                           \
+    _(const char *, bind_parameter_name, (statement *, int))                              \
     _(int, bind_null, (statement *, int))                                                 \
     _(int, bind_int64, (statement *, int, int64_t))                                       \
     _(int, bind_double, (statement *, int, double))                                       \
     _(int, bind_text64, (statement *, int, const char *, uint64_t, void (*)(void *), unsigned char)) \
     _(int, bind_blob64, (statement *, int, const void *, uint64_t, void (*)(void *)))     \
     _(int, column_count, (statement *))                                                   \
+    _(const char *, column_name, (statement *, int))                                      \
+    _(int, stmt_status, (statement *, int, int))                                          \
     _(int, column_type, (statement *, int))                                               \
     _(int64_t, column_int64, (statement *, int))                                          \
     _(double, column_double, (statement *, int))                                          \
@@ -71,7 +74,7 @@ const char *csqlite_load(void) {
     return failure;
 }
 
-enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1 };
+enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5 };
 #define STATIC ((void (*)(void *))0)
 #define TRANSIENT ((void (*)(void *))-1)
 
@@ -117,6 +120,7 @@ int csqlite_clear_bindings(statement *s) { return sqlite.clear_bindings(s); }
 int csqlite_finalize(statement *s) { return sqlite.finalize(s); }
 
 int csqlite_bind_parameter_count(statement *s) { return sqlite.bind_parameter_count(s); }
+const char *csqlite_bind_parameter_name(statement *s, int i) { return sqlite.bind_parameter_name(s, i); }
 int csqlite_bind_null(statement *s, int i) { return sqlite.bind_null(s, i); }
 int csqlite_bind_int64(statement *s, int i, int64_t value) { return sqlite.bind_int64(s, i, value); }
 int csqlite_bind_double(statement *s, int i, double value) { return sqlite.bind_double(s, i, value); }
@@ -130,6 +134,8 @@ int csqlite_bind_blob(statement *s, int i, const void *bytes, uint64_t count) {
 }
 
 int csqlite_column_count(statement *s) { return sqlite.column_count(s); }
+const char *csqlite_column_name(statement *s, int i) { return sqlite.column_name(s, i); }
+int csqlite_recompiled(statement *s) { return sqlite.stmt_status(s, STATUS_REPREPARE, 0); }
 int csqlite_column_type(statement *s, int i) { return sqlite.column_type(s, i); }
 int64_t csqlite_column_int64(statement *s, int i) { return sqlite.column_int64(s, i); }
 double csqlite_column_double(statement *s, int i) { return sqlite.column_double(s, i); }

@@ -1,4 +1,6 @@
-// Every statement is compiled once and kept under its text: values belong into `?`s, never into the text.
+import CSQLite
+
+// Every statement is compiled once and kept under its text: values belong into `?` or `:name`, never into the text.
 extension Database {
     /// Runs one statement to its end, without looking at its rows.
     ///
@@ -6,6 +8,17 @@ extension Database {
     @discardableResult
     public func run(_ sql: String, _ values: Value...) throws(DatabaseError) -> Int {
         let statement = try statement(sql)
+        return try run(statement, values)
+    }
+
+    /// The same for a statement whose parameters have names: `["name": …]` for `:name`, and each exactly once.
+    @discardableResult
+    public func run(_ sql: String, _ values: [String: Value]) throws(DatabaseError) -> Int {
+        let statement = try statement(sql)
+        return try run(statement, statement.inOrder(values))
+    }
+
+    private func run(_ statement: Statement, _ values: [Value]) throws(DatabaseError) -> Int {
         try statement.use(values) { () throws(DatabaseError) in
             while try statement.step() {}
         }
@@ -39,7 +52,7 @@ extension Database {
     func number(_ sql: String) throws(DatabaseError) -> Int64 {
         let statement = try statement(sql)
         return try statement.use([]) { () throws(DatabaseError) in
-            try statement.step() ? statement.row.integer(0) : 0
+            try statement.step() ? csqlite_column_int64(statement.handle, 0) : 0
         }
     }
 

@@ -5,7 +5,10 @@ final class Statement {
     let handle: OpaquePointer
     let connection: OpaquePointer
     let path: String
-    let parameters: Int
+    let parameters: [String]
+    /// The names of the columns, once they were asked for, and how often it had been recompiled by then.
+    var columns: [String] = []
+    var columnsKnownAfter: Int32 = 0
     var isBusy = false
 
     /// Compiles `sql`, which has to be exactly one statement.
@@ -32,7 +35,7 @@ final class Statement {
         handle = compiled
         self.connection = connection
         self.path = path
-        parameters = Int(csqlite_bind_parameter_count(compiled))
+        parameters = Self.parameterNames(compiled)
     }
 
     // Its result repeats the last step's, which has been looked at.
@@ -40,8 +43,9 @@ final class Statement {
 
     /// Binds all values, runs `body` while their bytes stay where they are, and leaves the statement as new.
     func use<R>(_ values: [Value], _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-        guard values.count == parameters else {
-            throw DatabaseError(CSQLITE_RANGE, "\(values.count) values for \(parameters) parameters", path: path)
+        guard values.count == parameters.count else {
+            let text = "\(values.count) values for \(parameters.count) parameters"
+            throw DatabaseError(CSQLITE_RANGE, text, path: path)
         }
         isBusy = true
         defer {
@@ -70,8 +74,8 @@ final class Statement {
         return false
     }
 
-    /// The row that the last step has come to; a change of the schema may have changed its columns.
-    var row: Row { Row(statement: handle, columns: Int(csqlite_column_count(handle)), path: path) }
+    /// The row that the last step has come to.
+    var row: Row { Row(statement: self) }
 
     // Goes one closure deeper for each array, because an array's bytes stay in place only within one.
     private func bind<R>(

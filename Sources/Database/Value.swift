@@ -1,4 +1,4 @@
-/// What a `?` of a statement is filled with.
+/// What a parameter of a statement, `?` or `:name`, is filled with.
 public enum Value {
     case null
     case integer(Int64)

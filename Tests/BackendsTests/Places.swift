@@ -76,13 +76,13 @@ struct EmbeddedUnderTest: BackendUnderTest {
             try database.first(
                 "SELECT file FROM objects WHERE name = ? AND bucket = (SELECT id FROM buckets WHERE name = ?)",
                 .name(reference), .text(reference.bucket)
-            ) { try $0.integerOrNil(0) } ?? nil
+            ) { try $0.integerOrNil("file") } ?? nil
         }
         guard let file else {
             return try await backend.store.read { database in
                 try database.first(
                     "SELECT bytes FROM bodies JOIN objects USING (generation) WHERE name = ?", .name(reference)
-                ) { try $0.blob(0) }
+                ) { try $0.blob("bytes") }
             } ?? []
         }
         return try contentsOf(root.object(file))
@@ -93,7 +93,7 @@ struct EmbeddedUnderTest: BackendUnderTest {
         await backend.files.run {}
         let counts = try await backend.store.read { database in
             try ["objects", "bodies", "files"].map { table in
-                try database.first("SELECT count(*) FROM \(table)") { try $0.integer(0) } ?? 0
+                try database.first("SELECT count(*) AS count FROM \(table)") { try $0.integer("count") } ?? 0
             }
         }
         return Contents(objects: counts[0], rows: counts[1], files: counts[2], filesOnDisk: Int64(try names().count))

@@ -34,7 +34,7 @@ import Testing
             var words: [String] = []
             for order in ["id", "word"] {
                 words = []
-                try database.rows("SELECT word FROM t ORDER BY \(order)") { words.append(try $0.text(0)) }
+                try database.rows("SELECT word FROM t ORDER BY \(order)") { words.append(try $0.text("word")) }
                 words.sort()
             }
             return .success(words)

@@ -9,8 +9,12 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func number(_ database: Database, _ sql: String) throws -> Int64? {
-        try database.first(sql) { try $0.integer(0) }
+    private func pragma(_ name: String, of database: Database) throws -> Int64? {
+        try database.first("PRAGMA \(name)") { try $0.integer(name) }
+    }
+
+    private func rows(_ database: Database) throws -> Int64? {
+        try database.first("SELECT count(*) AS rows FROM t") { try $0.integer("rows") }
     }
 
     @Test func `Step by step, over several lives`() throws {
@@ -20,18 +24,18 @@ import Testing
         for (known, version) in lives {
             let database = try scratch.open()
             try database.migrate(known)
-            #expect(try number(database, "PRAGMA user_version") == version)
+            #expect(try pragma("user_version", of: database) == version)
             try database.close()
         }
-        #expect(try number(scratch.open(), "SELECT count(*) FROM t") == 2)
+        #expect(try rows(scratch.open()) == 2)
     }
 
     @Test func `A step that fails leaves the one before`() throws {
         let database = try scratch.open()
         let broken = Migration(version: 2, sql: "INSERT INTO t VALUES (7); INSERT INTO nowhere VALUES (1)")
         _ = try databaseError { try database.migrate([one, broken]) }
-        #expect(try number(database, "PRAGMA user_version") == 1)
-        #expect(try number(database, "SELECT count(*) FROM t") == 1)
+        #expect(try pragma("user_version", of: database) == 1)
+        #expect(try rows(database) == 1)
         try database.migrate([one, two, three])
     }
 
@@ -40,7 +44,7 @@ import Testing
         let second = try scratch.open()
         try first.migrate([one])
         try second.migrate([one])
-        #expect(try number(second, "SELECT count(*) FROM t") == 1)
+        #expect(try rows(second) == 1)
     }
 
     @Test func `Steps must go upwards from 1`() throws {
@@ -77,6 +81,6 @@ import Testing
     @Test func `An empty file is as good as none`() throws {
         try scratch.write([])
         try scratch.open().migrate([one])
-        #expect(try number(scratch.open(), "PRAGMA application_id") == 0x7465_7374)
+        #expect(try pragma("application_id", of: scratch.open()) == 0x7465_7374)
     }
 }

@@ -13,7 +13,7 @@ import Testing
 
     private func names() throws -> [String] {
         var names: [String] = []
-        try database.rows("SELECT name FROM t ORDER BY id") { names.append(try $0.text(0)) }
+        try database.rows("SELECT name FROM t ORDER BY id") { names.append(try $0.text("name")) }
         return names
     }
 
@@ -39,6 +39,17 @@ import Testing
         #expect(try names() == [])
     }
 
+    @Test func `Values go to the parameters of their names`() throws {
+        let insert = "INSERT INTO t (id, name) VALUES (:id, :name || :id)"
+        try database.run(insert, ["name": .text("a"), "id": .integer(7)])
+        #expect(try names() == ["a7"])
+        for values in [["id": Value.integer(8)], ["id": .integer(8), "name": .text("b"), "other": .null], [:]] {
+            _ = try databaseError { try database.run(insert, values) }
+        }
+        _ = try databaseError { try database.run("DELETE FROM t WHERE id = ?", ["id": .integer(7)]) }
+        #expect(try names() == ["a7"])
+    }
+
     @Test(arguments: ["", " ", "-- nothing", "SELECT 1; SELECT 2", "SELECT 1; nonsense", "SELECT 1\0", "SELEC"])
     func `Exactly one statement at a time`(sql: String) throws {
         let error = try databaseError { try database.run(sql) }
@@ -50,8 +61,8 @@ import Testing
         var seen: [String] = []
         let select = "SELECT name FROM t ORDER BY id"
         try database.rows(select) { outer in
-            let name = try outer.text(0)
-            try database.rows(select) { seen.append(name + (try $0.text(0))) }
+            let name = try outer.text("name")
+            try database.rows(select) { seen.append(name + (try $0.text("name"))) }
         }
         #expect(seen == ["aa", "ab", "ba", "bb"])
     }
@@ -70,33 +81,35 @@ import Testing
     }
 
     @Test func `A write that is left at its first row is kept`() throws {
-        let id = try database.first("INSERT INTO t (name) VALUES ('a'), ('b') RETURNING id") { try $0.integer(0) }
+        let id = try database.first("INSERT INTO t (name) VALUES ('a'), ('b') RETURNING id") { try $0.integer("id") }
         #expect(id == 1)
         let other = try scratch.open()
-        #expect(try other.first("SELECT count(*) FROM t") { try $0.integer(0) } == 2)
+        #expect(try other.first("SELECT count(*) AS count FROM t") { try $0.integer("count") } == 2)
     }
 
     @Test func `More statements than are kept`() throws {
         for number in 0..<300 {
-            #expect(try database.first("SELECT \(number)") { try $0.integer(0) } == Int64(number))
+            #expect(try database.first("SELECT \(number) AS number") { try $0.integer("number") } == Int64(number))
         }
     }
 
     @Test func `A kept statement follows a change of the schema`() throws {
         let select = "SELECT * FROM t"
         try database.run("INSERT INTO t (name) VALUES ('a')")
-        #expect(try database.first(select) { try $0.text(1) } == "a")
+        #expect(try database.first(select) { try $0.text("name") } == "a")
         try database.execute("ALTER TABLE t ADD COLUMN size INTEGER DEFAULT 5")
-        #expect(try database.first(select) { try $0.integer(2) } == 5)
+        #expect(try database.first(select) { try $0.integer("size") } == 5)
+        try database.execute("ALTER TABLE t RENAME COLUMN name TO id2; ALTER TABLE t RENAME COLUMN id TO name")
+        #expect(try database.first(select) { try $0.integer("name") } == 1)
         try database.execute("DROP TABLE t; CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1)")
-        _ = try databaseError { _ = try database.first(select) { try $0.text(1) } }
+        _ = try databaseError { _ = try database.first(select) { try $0.text("name") } }
     }
 
     @Test func `After closing everything throws`() throws {
         try database.run("INSERT INTO t (name) VALUES ('a')")
         try database.rows("SELECT name FROM t") { row in
             try database.close()
-            let name = try row.text(0)
+            let name = try row.text("name")
             #expect(name == "a")
         }
         try database.close()

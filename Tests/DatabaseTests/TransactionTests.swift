@@ -14,7 +14,7 @@ import Testing
     }
 
     private func count(_ database: Database) throws -> Int64? {
-        try database.first("SELECT count(*) FROM t") { try $0.integer(0) }
+        try database.first("SELECT count(*) AS count FROM t") { try $0.integer("count") }
     }
 
     @Test func `All is kept, for others to see`() throws {

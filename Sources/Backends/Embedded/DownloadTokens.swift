@@ -10,7 +10,7 @@ extension Database {
             SELECT downloadTokens FROM objects
             WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
             """, .text(reference.bucket), .name(reference)
-        ) { try $0.text(0) }
+        ) { try $0.text("downloadTokens") }
         guard let tokens else { throw StorageError.objectNotFound(reference) }
         return tokens.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -21,10 +21,14 @@ extension Database {
         let token = UUID().uuidString.lowercased()
         try run(
             """
-            UPDATE objects SET downloadTokens = ?, metageneration = ?, updated = ?
-            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
-            """, .text(token), .integer(try next(after: old.metageneration)),
-            .integer(max(Timestamp.now, old.updated).microseconds), .text(reference.bucket), .name(reference))
+            UPDATE objects SET downloadTokens = :token, metageneration = :metageneration, updated = :updated
+            WHERE bucket = (SELECT id FROM buckets WHERE name = :bucket) AND name = :name
+            """,
+            [
+                "token": .text(token), "metageneration": .integer(try next(after: old.metageneration)),
+                "updated": .integer(max(Timestamp.now, old.updated).microseconds),
+                "bucket": .text(reference.bucket), "name": .name(reference),
+            ])
         return [token]
     }
 }

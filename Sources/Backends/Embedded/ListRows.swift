@@ -6,7 +6,7 @@ import Storage
 // behind all names with that prefix, however many there are.
 extension Database {
     func list(_ reference: Reference, maxResults: Int, after token: PageToken?) throws -> Listing {
-        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(reference.bucket)) { try $0.integer(0) }
+        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(reference.bucket)) { try $0.integer("id") }
         guard let bucket = found else { return Listing() }
         let below = reference.namesBelow
         // No UTF-8 has the byte 0xFF.
@@ -19,15 +19,16 @@ extension Database {
                 "SELECT name FROM objects WHERE bucket = ? AND name >= ? AND name < ? ORDER BY name",
                 .integer(bucket), .blob(from), .blob(end)
             ) { row in
-                // From rows in another order no page would ever be the last.
-                let isBehind = try row.withBytes(0) { !$0.lexicographicallyPrecedes(from) }
-                guard isBehind else { throw StorageError.outOfOrder(self) }
-                switch try row.withBytes(0, { page.take($0) }) {
-                case .nextName: return true
-                case .nameFrom(let name): start = name
-                case .end: break
+                try row.withBytes("name") { name in
+                    // From rows in another order no page would ever be the last.
+                    guard !name.lexicographicallyPrecedes(from) else { throw StorageError.outOfOrder(self) }
+                    switch page.take(name) {
+                    case .nextName: return true
+                    case .nameFrom(let name): start = name
+                    case .end: break
+                    }
+                    return false
                 }
-                return false
             }
         }
         return page.listing

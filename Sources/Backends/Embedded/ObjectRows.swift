@@ -32,7 +32,8 @@ extension Database {
             timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: object.metadata)
         var file = Value.null
         switch object.body {
-        case .bytes(let bytes): try run("INSERT INTO bodies VALUES (?, ?)", .integer(generation), .blob(bytes))
+        case .bytes(let bytes):
+            try run("INSERT INTO bodies (generation, bytes) VALUES (?, ?)", .integer(generation), .blob(bytes))
         case .file(let id):
             file = .integer(id)
             try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.stored.value, file)
@@ -46,19 +47,16 @@ extension Database {
 
     func metadata(of reference: Reference) throws -> ObjectMetadata {
         let found = try first(Self.select, .text(reference.bucket), .name(reference)) { row in
-            var settable = SettableMetadata()
-            for (index, property) in ContentProperty.allCases.enumerated() {
-                settable.content[property] = try row.textOrNil(7 + index)
-            }
-            return ObjectMetadata(
-                reference: reference, generation: try row.integer(0), metageneration: try row.integer(1),
-                size: try row.integer(2), timeCreated: Timestamp(microseconds: try row.integer(3)),
-                updated: Timestamp(microseconds: try row.integer(4)), md5: try row.blob(5),
-                crc32c: UInt32(truncatingIfNeeded: try row.integer(6)), settable: settable)
+            ObjectMetadata(
+                reference: reference, generation: try row.integer("generation"),
+                metageneration: try row.integer("metageneration"), size: try row.integer("size"),
+                timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
+                updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blob("md5"),
+                crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content)
         }
         guard var metadata = found else { throw StorageError.objectNotFound(reference) }
         try rows("SELECT key, value FROM customMetadata WHERE generation = ?", .integer(metadata.generation)) { row in
-            metadata.settable.custom[try row.text(0)] = try row.text(1)
+            metadata.settable.custom[try row.text("key")] = try row.text("value")
         }
         return metadata
     }
@@ -68,14 +66,16 @@ extension Database {
         try metadata.settable.apply(change)
         metadata.metageneration = try next(after: metadata.metageneration)
         metadata.updated = max(.now, metadata.updated)
-        let content = ContentProperty.allCases.map { Value(metadata.settable.content[$0]) }
+        let values: [String: Value] = [
+            "metageneration": .integer(metadata.metageneration), "updated": .integer(metadata.updated.microseconds),
+            "bucket": .integer(try bucket(reference.bucket)), "name": .name(reference),
+        ]
         try run(
             """
-            UPDATE objects SET metageneration = ?, updated = ?, cacheControl = ?, contentDisposition = ?,
-            contentEncoding = ?, contentLanguage = ?, contentType = ? WHERE bucket = ? AND name = ?
-            """,
-            .integer(metadata.metageneration), .integer(metadata.updated.microseconds), content[0], content[1],
-            content[2], content[3], content[4], .integer(try bucket(reference.bucket)), .name(reference))
+            UPDATE objects SET metageneration = :metageneration, updated = :updated, cacheControl = :cacheControl,
+            contentDisposition = :contentDisposition, contentEncoding = :contentEncoding,
+            contentLanguage = :contentLanguage, contentType = :contentType WHERE bucket = :bucket AND name = :name
+            """, values.with(metadata.settable))
         try run("DELETE FROM customMetadata WHERE generation = ?", .integer(metadata.generation))
         try insertCustom(metadata)
         return metadata
@@ -98,8 +98,8 @@ extension Database {
             WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND objects.name = ?
             """, .text(reference.bucket), .name(reference)
         ) { row -> NewObject.Body in
-            if let file = try row.integerOrNil(0) { return .file(file) }
-            return .bytes(try row.blob(1))
+            if let file = try row.integerOrNil("file") { return .file(file) }
+            return .bytes(try row.blob("bytes"))
         }
         guard let body else { throw StorageError.objectNotFound(reference) }
         return body
@@ -109,7 +109,7 @@ extension Database {
     func files(for task: String) throws -> [Int64] {
         var files: [Int64] = []
         let sql = "SELECT id FROM files WHERE state = 0 AND task = ?"
-        try rows(sql, .text(task)) { files.append(try $0.integer(0)) }
+        try rows(sql, .text(task)) { files.append(try $0.integer("id")) }
         return files
     }
 
@@ -120,26 +120,34 @@ extension Database {
         """
 
     private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value) throws {
-        let content = ContentProperty.allCases.map { Value(object.settable.content[$0]) }
+        let values: [String: Value] = [
+            "bucket": .integer(bucket), "name": .name(object.reference), "generation": .integer(object.generation),
+            "metageneration": .integer(object.metageneration), "size": .integer(object.size),
+            "timeCreated": .integer(object.timeCreated.microseconds),
+            "updated": .integer(object.updated.microseconds), "md5": .blob(object.md5 ?? []),
+            "crc32c": .integer(Int64(object.crc32c ?? 0)), "token": .text(UUID().uuidString.lowercased()),
+            "file": file,
+        ]
         try run(
-            "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            .integer(bucket), .name(object.reference), .integer(object.generation), .integer(object.metageneration),
-            .integer(object.size), .integer(object.timeCreated.microseconds), .integer(object.updated.microseconds),
-            .blob(object.md5 ?? []), .integer(Int64(object.crc32c ?? 0)), content[0], content[1], content[2],
-            content[3],
-            content[4], .text(UUID().uuidString.lowercased()), file)
+            """
+            INSERT OR REPLACE INTO objects (bucket, name, generation, metageneration, size, timeCreated, updated, md5,
+            crc32c, cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType, downloadTokens,
+            file) VALUES (:bucket, :name, :generation, :metageneration, :size, :timeCreated, :updated, :md5, :crc32c,
+            :cacheControl, :contentDisposition, :contentEncoding, :contentLanguage, :contentType, :token, :file)
+            """, values.with(object.settable))
         try insertCustom(object)
     }
 
     private func insertCustom(_ object: ObjectMetadata) throws {
         for (key, value) in object.settable.custom {
             try run(
-                "INSERT INTO customMetadata VALUES (?, ?, ?)", .integer(object.generation), .text(key), .text(value))
+                "INSERT INTO customMetadata (generation, key, value) VALUES (?, ?, ?)", .integer(object.generation),
+                .text(key), .text(value))
         }
     }
 
     private func bucket(_ name: String) throws -> Int64 {
-        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(name)) { try $0.integer(0) }
+        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(name)) { try $0.integer("id") }
         if let found { return found }
         try run("INSERT INTO buckets (name) VALUES (?)", .text(name))
         return lastInsertedRowID
@@ -152,7 +160,7 @@ extension Database {
             SELECT generation, file FROM objects
             WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
             """, .text(reference.bucket), .name(reference)
-        ) { Pieces(generation: try $0.integer(0), file: try $0.integerOrNil(1)) }
+        ) { Pieces(generation: try $0.integer("generation"), file: try $0.integerOrNil("file")) }
     }
 
     /// Returns the file of the generation that goes: it stays until the transaction is on the disk.
@@ -176,7 +184,7 @@ extension Database {
 
     /// The time in microseconds where the clock allows it; always more than ever before.
     private func nextGeneration(_ now: Timestamp) throws -> Int64 {
-        let last = try first("SELECT generation FROM counters") { try $0.integer(0) } ?? 0
+        let last = try first("SELECT generation FROM counters") { try $0.integer("generation") } ?? 0
         let next = max(now.microseconds, try next(after: last))
         try run("UPDATE counters SET generation = ?", .integer(next))
         return next
@@ -191,6 +199,25 @@ private struct Pieces {
 extension Value {
     /// As bytes, so that nothing but their order and equality counts.
     static func name(_ reference: Reference) -> Value { .blob(Array(reference.fullPath.utf8)) }
+}
 
-    fileprivate init(_ text: String?) { self = text.map(Value.text) ?? .null }
+// MARK: - Properties of the content, in columns of their names
+
+extension Row {
+    var content: SettableMetadata {
+        get throws {
+            var settable = SettableMetadata()
+            for property in ContentProperty.allCases {
+                settable.content[property] = try textOrNil(property.rawValue)
+            }
+            return settable
+        }
+    }
+}
+
+extension [String: Value] {
+    func with(_ settable: SettableMetadata) -> Self {
+        let content = ContentProperty.allCases.map { ($0.rawValue, Value.text(settable.content[$0])) }
+        return merging(content) { old, _ in old }
+    }
 }

@@ -65,11 +65,11 @@ final class ObjectStore: Sendable {
             SELECT id FROM files WHERE \(Schema.isUnwanted)
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             """
-        ) { leftovers.append(try $0.integer(0)) }
+        ) { leftovers.append(try $0.integer("id")) }
         if !leftovers.isEmpty { try forget(root.remove(leftovers), in: database) }
         for task in root.spooledTasks {
-            let sql = "SELECT 1 FROM tasks WHERE id = ? AND ended IS NULL"
-            if try database.first(sql, .text(task), map: { try $0.integer(0) }) == nil { root.removeSpooled(task) }
+            let sql = "SELECT id FROM tasks WHERE id = ? AND ended IS NULL"
+            if try database.first(sql, .text(task), map: { try $0.text("id") }) == nil { root.removeSpooled(task) }
         }
     }
 

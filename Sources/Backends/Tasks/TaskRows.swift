@@ -14,10 +14,27 @@ extension Database {
         }
         let stored = ending.stored
         let settable = stored?.settable ?? record.metadata
-        let content = ContentProperty.allCases.map { Value.text(settable.content[$0]) }
+        let values: [String: Value] = [
+            "id": .text(record.id), "place": .text(place), "kind": .text(record.kind.rawValue),
+            "number": .integer(record.number), "bucket": .text(record.reference.bucket),
+            "name": .name(record.reference), "completed": .integer(record.progress.completedUnitCount),
+            "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
+            "request": .text(request), "bookmark": .text(bookmark),
+            "customMetadata": .text(try settable.custom.text), "md5Hash": .text(record.md5Hash),
+            "ended": .integer(ending.time), "outcome": .text(ending.outcome), "error": .text(ending.error),
+            "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
+            "timeCreated": .integer(stored?.timeCreated.microseconds),
+            "updated": .integer(stored?.updated.microseconds), "md5": .blob(stored?.md5),
+            "crc32c": .integer(stored?.crc32c.map(Int64.init)),
+        ]
         try run(
             """
-            INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO tasks (id, place, kind, number, bucket, name, completed, total, request, bookmark,
+            cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType, customMetadata, md5Hash,
+            ended, outcome, error, generation, metageneration, timeCreated, updated, md5, crc32c)
+            VALUES (:id, :place, :kind, :number, :bucket, :name, :completed, :total, :request, :bookmark,
+            :cacheControl, :contentDisposition, :contentEncoding, :contentLanguage, :contentType, :customMetadata,
+            :md5Hash, :ended, :outcome, :error, :generation, :metageneration, :timeCreated, :updated, :md5, :crc32c)
             ON CONFLICT (id) DO UPDATE SET completed = excluded.completed, total = excluded.total,
             request = excluded.request, bookmark = excluded.bookmark, cacheControl = excluded.cacheControl,
             contentDisposition = excluded.contentDisposition, contentEncoding = excluded.contentEncoding,
@@ -26,15 +43,7 @@ extension Database {
             error = excluded.error, generation = excluded.generation, metageneration = excluded.metageneration,
             timeCreated = excluded.timeCreated, updated = excluded.updated, md5 = excluded.md5,
             crc32c = excluded.crc32c WHERE tasks.ended IS NULL
-            """,
-            .text(record.id), .text(place), .text(record.kind.rawValue), .integer(record.number),
-            .text(record.reference.bucket), .name(record.reference), .integer(record.progress.completedUnitCount),
-            .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil), .text(request),
-            .text(bookmark), content[0], content[1], content[2], content[3], content[4],
-            .text(try settable.custom.text), .text(record.md5Hash), .integer(ending.time), .text(ending.outcome),
-            .text(ending.error), .integer(stored?.generation), .integer(stored?.metageneration),
-            .integer(stored?.timeCreated.microseconds), .integer(stored?.updated.microseconds), .blob(stored?.md5),
-            .integer(stored?.crc32c.map(Int64.init)))
+            """, values.with(settable))
     }
 
     func tasks(place: String) throws -> [Result<TaskRecord, StorageError>] {
@@ -43,7 +52,7 @@ extension Database {
             do {
                 records.append(.success(try TaskRecord(row)))
             } catch {
-                records.append(.failure(.unreadable(try row.text(0), error)))
+                records.append(.failure(.unreadable(try row.text("id"), error)))
             }
         }
         return records
@@ -86,43 +95,42 @@ private struct Unreadable: Error, CustomStringConvertible {
 
 extension TaskRecord {
     fileprivate init(_ row: borrowing Row) throws {
-        let id = try row.text(0)
-        guard let kind = TaskKind(rawValue: try row.text(2)),
-            let name = String(validating: try row.blob(5), as: UTF8.self), !name.isEmpty
+        let id = try row.text("id")
+        guard let kind = TaskKind(rawValue: try row.text("kind")),
+            let name = String(validating: try row.blob("name"), as: UTF8.self), !name.isEmpty
         else { throw Unreadable(description: "it is of no known kind, or its object has no name") }
-        let reference = try Reference(bucket: try row.text(4), path: name)
-        let completed = try row.integer(6)
-        let progress = try row.integerOrNil(7).map {
+        let reference = try Reference(bucket: try row.text("bucket"), path: name)
+        let completed = try row.integer("completed")
+        let progress = try row.integerOrNil("total").map {
             Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
         }
-        var settable = SettableMetadata()
-        for (index, property) in ContentProperty.allCases.enumerated() {
-            settable.content[property] = try row.textOrNil(10 + index)
-        }
-        settable.custom = try row.textOrNil(15).map { try .init(text: $0) } ?? [:]
+        var settable = try row.content
+        settable.custom = try row.textOrNil("customMetadata").map { try .init(text: $0) } ?? [:]
         self.init(
-            id: id, kind: kind, number: try row.integer(3), reference: reference, progress: progress ?? .unknown,
-            metadata: settable, md5Hash: try row.textOrNil(16), stage: .ended(.cancelled, at: .now))
+            id: id, kind: kind, number: try row.integer("number"), reference: reference, progress: progress ?? .unknown,
+            metadata: settable, md5Hash: try row.textOrNil("md5Hash"), stage: .ended(.cancelled, at: .now))
         stage = try stage(row)
     }
 
     private func stage(_ row: borrowing Row) throws -> Stage {
-        guard let time = try row.integerOrNil(17).map(Timestamp.init(microseconds:)) else {
-            return .unfinished(try TaskRequest(text: row.text(8)), try row.textOrNil(9).map(Bookmark.init))
+        guard let time = try row.integerOrNil("ended").map(Timestamp.init(microseconds:)) else {
+            return .unfinished(
+                try TaskRequest(text: row.text("request")), try row.textOrNil("bookmark").map(Bookmark.init))
         }
-        switch try row.text(18) {
+        switch try row.text("outcome") {
         case "success": return .ended(.succeeded(try stored(row)), at: time)
-        case "failed": return .ended(.failed(try StorageError(text: row.text(19))), at: time)
+        case "failed": return .ended(.failed(try StorageError(text: row.text("error"))), at: time)
         default: return .ended(.cancelled, at: time)
         }
     }
 
     private func stored(_ row: borrowing Row) throws -> ObjectMetadata {
         ObjectMetadata(
-            reference: reference, generation: try row.integer(20), metageneration: try row.integer(21),
-            size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer(22)),
-            updated: Timestamp(microseconds: try row.integer(23)), md5: try row.blobOrNil(24),
-            crc32c: try row.integerOrNil(25).map { UInt32(truncatingIfNeeded: $0) }, settable: metadata)
+            reference: reference, generation: try row.integer("generation"),
+            metageneration: try row.integer("metageneration"),
+            size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
+            updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blobOrNil("md5"),
+            crc32c: try row.integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) }, settable: metadata)
     }
 }
 

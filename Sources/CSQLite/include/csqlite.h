@@ -65,6 +65,8 @@ int csqlite_clear_bindings(csqlite_statement *);
 int csqlite_finalize(csqlite_statement *);
 
 int csqlite_bind_parameter_count(csqlite_statement *);
+/// With its colon; NULL where it has no name.
+const char *csqlite_bind_parameter_name(csqlite_statement *, int index);
 int csqlite_bind_null(csqlite_statement *, int index);
 int csqlite_bind_int64(csqlite_statement *, int index, int64_t value);
 int csqlite_bind_double(csqlite_statement *, int index, double value);
@@ -74,6 +76,10 @@ int csqlite_bind_text(csqlite_statement *, int index, const char *utf8, uint64_t
 int csqlite_bind_blob(csqlite_statement *, int index, const void *bytes, uint64_t count);
 
 int csqlite_column_count(csqlite_statement *);
+/// Good until the statement is finalized or compiled anew. NULL where there is no memory for it.
+const char *csqlite_column_name(csqlite_statement *, int index);
+/// How often the statement was compiled anew because the schema had changed: its columns may be others then.
+int csqlite_recompiled(csqlite_statement *);
 int csqlite_column_type(csqlite_statement *, int index);
 int64_t csqlite_column_int64(csqlite_statement *, int index);
 double csqlite_column_double(csqlite_statement *, int index);
