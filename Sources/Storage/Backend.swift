@@ -23,11 +23,9 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound` where nothing is there.
     func delete(_ reference: Reference, for caller: Caller) async throws(StorageError)
-    /// `maxResults` is at least 1 and at most `Listing.mostResults`. Names that are no references are left out.
+    /// Names that are no references are left out.
     /// Throws `invalidArgument` for a page token that this engine has not given.
-    func list(
-        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
-    ) async throws(StorageError) -> Listing
+    func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
     /// All bytes, verified. Throws `downloadSizeExceeded` that names both sizes, before it fetches any if it can.
     func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession

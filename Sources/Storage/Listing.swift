@@ -1,3 +1,42 @@
+/// What is asked for with a listing.
+public struct ListQuery: Equatable, Sendable {
+    public var reference: Reference
+    /// At least 1 and at most `Listing.mostResults`.
+    public var maxResults: Int
+    public var pageToken: String?
+    /// Tells names that are no paths too, by references that name them exactly.
+    public var isExact: Bool
+
+    public init(_ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false) {
+        self.reference = reference
+        self.maxResults = maxResults
+        self.pageToken = pageToken
+        self.isExact = isExact
+    }
+}
+
+extension ListQuery {
+    /// The reference to an object of that name; nil where it is not to be told.
+    public func item(_ name: String) -> Reference? {
+        guard name.utf8.starts(with: reference.prefix.utf8) else { return nil }
+        do throws(StorageError) {
+            let item = try Reference(bucket: reference.bucket, object: name)
+            return isExact || !item.isExact ? item : nil
+        } catch {
+            return nil
+        }
+    }
+
+    /// The reference to the folder of a prefix, given with or without its slash; nil where it is not to be told.
+    public func prefix(_ prefix: String) -> Reference? {
+        let slash = UInt8(ascii: "/")
+        let name = prefix.utf8.last == slash ? String(decoding: prefix.utf8.dropLast(), as: UTF8.self) : prefix
+        guard !prefix.isEmpty, name.utf8.count >= reference.prefix.utf8.count else { return nil }
+        if let folder = item(name), !folder.isExact { return folder }
+        return item(name + "/")
+    }
+}
+
 /// One page of what is directly below a reference: items and prefixes in one order by the bytes of their names.
 public struct Listing: Equatable, Sendable {
     /// As the service has it, for a page and for its default.

@@ -1,10 +1,13 @@
 /// A pointer to a place in a bucket: an object, or a folder on the way to one. A value; nothing need be there.
 ///
-/// Paths are normalised as the SDK does it: leading, trailing and doubled slashes go, nothing else changes.
+/// Paths are normalised as the SDK does it: leading, trailing and doubled slashes go, nothing else changes. An object
+/// whose name is no such path, as in `folder/` or `a//b`, is reached by a reference that names it exactly.
 public struct Reference: Sendable {
     public let bucket: String
-    /// Empty at the root of the bucket.
+    /// Normalised. Empty at the root of the bucket.
     public let fullPath: String
+    /// The name of the object, byte for byte. It differs from `fullPath` only where it has empty segments.
+    public let object: String
 
     public static let maxPathBytes = 1024
 
@@ -12,26 +15,42 @@ public struct Reference: Sendable {
     public init(bucket: String, path: String) throws(StorageError) {
         self.bucket = try Self.checked(bucket: bucket)
         self.fullPath = try Self.normalised(path)
+        self.object = fullPath
+    }
+
+    /// Names an object exactly. Throws `invalidArgument` for a name that no object may have.
+    public init(bucket: String, object: String) throws(StorageError) {
+        guard !object.isEmpty else { throw .invalidArgument("object", "An object's name has at least one byte.") }
+        self.bucket = try Self.checked(bucket: bucket)
+        self.object = try Self.checked("name", object, param: "object")
+        self.fullPath = Self.segments(of: object).joined(separator: "/")
     }
 
     private init(bucket: String, normalised path: String) {
         self.bucket = bucket
         self.fullPath = path
+        self.object = path
     }
 
     /// The last segment of the path; empty at the root.
     public var name: String { segments.last ?? "" }
 
-    public var isRoot: Bool { fullPath.isEmpty }
+    public var isRoot: Bool { object.isEmpty }
+
+    /// The name of the object is no path: it has empty segments.
+    public var isExact: Bool { !object.utf8.elementsEqual(fullPath.utf8) }
 
     /// Never percent-encoded.
-    public var url: String { "gs://\(bucket)/\(fullPath)" }
+    public var url: String { "gs://\(bucket)/\(object)" }
+
+    /// The reference that paths lead to.
+    public var withoutExactName: Reference { Reference(bucket: bucket, normalised: fullPath) }
 
     public var root: Reference { Reference(bucket: bucket, normalised: "") }
 
     /// Nil at the root.
     public var parent: Reference? {
-        isRoot ? nil : Reference(bucket: bucket, normalised: segments.dropLast().joined(separator: "/"))
+        fullPath.isEmpty ? nil : Reference(bucket: bucket, normalised: segments.dropLast().joined(separator: "/"))
     }
 
     public func child(_ path: String) throws(StorageError) -> Reference {
@@ -44,6 +63,9 @@ public struct Reference: Sendable {
             "fullPath contains \"\($0)\", which does not work well with tools such as gsutil or the Realtime Database"
         }
     }
+
+    /// What all names below it begin with: empty, or with a slash at its end.
+    public var prefix: String { object.isEmpty || object.utf8.last == UInt8(ascii: "/") ? object : object + "/" }
 
     /// Itself, unless it is the root, which is no object: then `invalidArgument`.
     public func checkedAsObject(_ complaint: String) throws(StorageError) -> Reference {
@@ -66,11 +88,11 @@ public struct Reference: Sendable {
 extension Reference: Hashable {
     /// By bytes: Swift takes strings for equal that are only canonically equivalent, but they name two objects.
     public static func == (a: Reference, b: Reference) -> Bool {
-        a.bucket.utf8.elementsEqual(b.bucket.utf8) && a.fullPath.utf8.elementsEqual(b.fullPath.utf8)
+        a.bucket.utf8.elementsEqual(b.bucket.utf8) && a.object.utf8.elementsEqual(b.object.utf8)
     }
 
     public func hash(into hasher: inout Hasher) {
-        for byte in fullPath.utf8 { hasher.combine(byte) }
+        for byte in object.utf8 { hasher.combine(byte) }
     }
 }
 
@@ -81,16 +103,19 @@ extension Reference {
     }
 
     private static func normalised(_ path: String) throws(StorageError) -> String {
-        let normal = segments(of: path).joined(separator: "/")
-        guard normal.utf8.count <= maxPathBytes else {
+        try checked("path", segments(of: path).joined(separator: "/"), param: "path")
+    }
+
+    private static func checked(_ kind: String, _ text: String, param: String) throws(StorageError) -> String {
+        let count = text.utf8.count
+        guard count <= maxPathBytes else {
             throw .invalidArgument(
-                "path",
-                "The path is \(normal.utf8.count) bytes long; a full path has at most \(maxPathBytes) bytes of UTF-8.")
+                param, "The \(kind) is \(count) bytes long; a full path has at most \(maxPathBytes) bytes of UTF-8.")
         }
-        guard !normal.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else {
-            throw .invalidArgument("path", "A path may have neither carriage return nor line feed.")
+        guard !text.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else {
+            throw .invalidArgument(param, "A \(kind) may have neither carriage return nor line feed.")
         }
-        return normal
+        return text
     }
 
     private static func checked(bucket: String) throws(StorageError) -> String {

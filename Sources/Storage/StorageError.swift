@@ -61,14 +61,14 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public func about(_ reference: Reference) -> StorageError {
         var error = self
         error.bucket = reference.bucket
-        error.object = reference.fullPath
+        error.object = reference.object
         return error
     }
 }
 
 extension StorageError {
     public static func objectNotFound(_ reference: Reference) -> StorageError {
-        StorageError(.objectNotFound, "Object \(reference.fullPath) does not exist.").about(reference)
+        StorageError(.objectNotFound, "Object \(reference.object) does not exist.").about(reference)
     }
 
     public static func cancelled(_ kind: TaskKind, of reference: Reference) -> StorageError {

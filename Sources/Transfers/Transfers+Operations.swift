@@ -33,26 +33,29 @@ extension Transfers {
 
     /// One page; the largest where nobody says how many results it may have.
     public func list(
-        _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, tokens: (any TokenSource)? = nil
+        _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
+        tokens: (any TokenSource)? = nil
     ) async throws(StorageError) -> Listing {
         let most = Listing.mostResults
         guard let maxResults = Int(exactly: maxResults ?? Int64(most)), (1...most).contains(maxResults) else {
             throw .invalidArgument(
                 "maxResults", "maxResults must be between 1 and \(most), not \(maxResults ?? 0).")
         }
-        return try await backend.list(
-            reference, maxResults: maxResults, pageToken: pageToken, for: caller(tokens))
+        let query = ListQuery(reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact)
+        return try await backend.list(query, for: caller(tokens))
     }
 
     /// All pages as one. Throws `quotaExceeded` where that would be too much.
-    public func listAll(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws -> Listing {
-        var all = Listing(), token: String?, known: Set<[UInt8]> = [], seen: Set<Int> = []
+    public func listAll(
+        _ reference: Reference, isExact: Bool = false, tokens: (any TokenSource)? = nil
+    ) async throws -> Listing {
+        var all = Listing(), token: String?, known: Set<Reference> = [], seen: Set<Int> = []
         let (mostResults, mostPages) = (limits.listResults, 1000 + limits.listResults / 100)
         repeat {
             try Task.checkCancellation()
-            let page = try await list(reference, pageToken: token, tokens: tokens)
+            let page = try await list(reference, pageToken: token, isExact: isExact, tokens: tokens)
             // One emulator tells all prefixes on each page.
-            all.prefixes += page.prefixes.filter { known.insert(Array($0.fullPath.utf8)).inserted }
+            all.prefixes += page.prefixes.filter { known.insert($0).inserted }
             all.items += page.items
             token = page.pageToken
             if let token, !seen.insert(token.hashValue).inserted { throw StorageError.endless(reference) }

@@ -13,7 +13,7 @@ extension Backend {
     func list(
         _ path: String, _ maxResults: Int = Listing.mostResults, after token: String? = nil, in bucket: String = "b"
     ) async throws -> Listing {
-        try await list(ref(path, in: bucket), maxResults: maxResults, pageToken: token, for: caller)
+        try await list(ListQuery(ref(path, in: bucket), maxResults: maxResults, pageToken: token), for: caller)
     }
 
     func delete(_ path: String) async throws { try await delete(ref(path), for: caller) }

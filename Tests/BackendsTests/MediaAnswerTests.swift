@@ -18,13 +18,13 @@ import Testing
 
     @Test func `A listing is asked for below a prefix, in pages`() throws {
         let asked = [
-            (firebase.list(try ref(""), maxResults: 5, pageToken: nil), "/v0/b/b/o?prefix=&delimiter=%2F&maxResults=5"),
+            (firebase.list(ListQuery(try ref(""), maxResults: 5)), "/v0/b/b/o?prefix=&delimiter=%2F&maxResults=5"),
             (
-                firebase.list(try ref("a+b/c d"), maxResults: 1, pageToken: "x+/="),
+                firebase.list(ListQuery(try ref("a+b/c d"), maxResults: 1, pageToken: "x+/=")),
                 "/v0/b/b/o?prefix=a%2Bb%2Fc%20d%2F&delimiter=%2F&maxResults=1&pageToken=x%2B%2F%3D"
             ),
             (
-                gcs.list(try ref("a"), maxResults: 1000, pageToken: "t"),
+                gcs.list(ListQuery(try ref("a"), maxResults: 1000, pageToken: "t")),
                 "/storage/v1/b/b/o?prefix=a%2F&delimiter=%2F&maxResults=1000"
                     + "&fields=items%28name%29%2Cprefixes%2CnextPageToken&pageToken=t"
             ),
@@ -47,14 +47,14 @@ import Testing
     func `Names that are no references are left out of a page`(
         text: String, items: [String], prefixes: [String], token: String?
     ) throws {
-        let page = try #require(Listing(wire: Array(text.utf8), below: try ref("p")))
+        let page = try #require(Listing(wire: Array(text.utf8), for: ListQuery(ref("p"), maxResults: 9)))
         #expect(page.items.map(\.fullPath) == items && page.prefixes.map(\.fullPath) == prefixes)
         #expect(page.pageToken == token)
     }
 
     @Test(arguments: ["", "OK", "[]", "null", #"{"items":"#])
     func `What is no listing is not taken for an empty one`(text: String) throws {
-        #expect(Listing(wire: Array(text.utf8), below: try ref("")) == nil)
+        #expect(try Listing(wire: Array(text.utf8), for: ListQuery(ref(""), maxResults: 9)) == nil)
     }
 
     @Test func `Bytes are asked for from where they are missing`() throws {

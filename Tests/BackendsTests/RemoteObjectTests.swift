@@ -78,7 +78,7 @@ import Testing
             place.fixture.faults = (0..<200).map { _ in .init(.first(.list), .answer(200, body: body)) }
             let error = try await failure {
                 _ = try await place.backend.list(
-                    ref(""), maxResults: 1, pageToken: nil, for: Caller(patience: .seconds(2)))
+                    ListQuery(ref(""), maxResults: 1), for: Caller(patience: .seconds(2)))
             }
             #expect(error.code == .retryLimitExceeded)
         }

@@ -24,7 +24,7 @@ extension RemoteUnderTest {
     func reopened() async throws -> Self { try Self(fixture) }
 
     func bytes(of reference: Reference) async throws -> [UInt8] {
-        try #require(fixture.bytes(reference.bucket, reference.fullPath))
+        try #require(fixture.bytes(reference.bucket, reference.object))
     }
 
     func contents() async throws -> Contents {

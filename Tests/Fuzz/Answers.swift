@@ -69,7 +69,7 @@ private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
 }
 
 private func checkRefusal(_ response: HTTPResponse, _ reference: Reference) {
-    for request in [gcs.metadata(of: reference), gcs.list(reference, maxResults: 1, pageToken: nil)] {
+    for request in [gcs.metadata(of: reference), gcs.list(ListQuery(reference, maxResults: 1))] {
         let error = StorageError.refusal(response, of: request, to: reference)
         expect(!error.message.isEmpty && error.httpStatus == response.status, "a refusal says what was answered")
         expect(error.retryAfter.map { $0 >= .zero } ?? true, "no rest is negative")
@@ -80,12 +80,17 @@ private func checkRefusal(_ response: HTTPResponse, _ reference: Reference) {
 }
 
 private func checkListing(_ body: [UInt8], _ parent: Reference) {
-    guard let listing = Listing(wire: body, below: parent) else { return }
+    for isExact in [false, true] { checkListing(body, ListQuery(parent, maxResults: 1, isExact: isExact)) }
+}
+
+private func checkListing(_ body: [UInt8], _ query: ListQuery) {
+    guard let listing = Listing(wire: body, for: query) else { return }
     expect(listing.pageToken != "", "a page token is not empty")
     for references in [listing.items, listing.prefixes] {
         expect(Set(references).count == references.count, "nothing is listed twice")
         for reference in references {
-            expect(reference.fullPath.utf8.starts(with: parent.namesBelow), "what is listed is below: \(reference.url)")
+            let name = query.isExact ? reference.object : reference.fullPath
+            expect(name.utf8.starts(with: query.reference.namesBelow), "what is listed is below: \(reference.url)")
         }
     }
 }

@@ -98,9 +98,10 @@ private func checkListing(_ database: Database, _ mayLose: Bool) {
     for path in ["", "b", "n"] {
         let outcome = trying { () -> Int in
             let reference = try Reference(bucket: "b", path: path)
+            let query = ListQuery(reference, maxResults: 3, isExact: path == "n")
             var (count, token) = (0, PageToken?.none)
             for _ in 0..<1000 {
-                let page = try database.snapshot { try database.list(reference, maxResults: 3, after: token) }
+                let page = try database.snapshot { try database.list(query, after: token) }
                 count += page.items.count + page.prefixes.count
                 expect(page.items.count + page.prefixes.count <= 3, "a page is as long as was asked for")
                 guard let text = page.pageToken else { return count }

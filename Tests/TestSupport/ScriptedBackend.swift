@@ -79,10 +79,8 @@ public final class ScriptedBackend: Backend {
         try await read(reference, maxSize, caller)
     }
 
-    public func list(
-        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
-    ) async throws(StorageError) -> Storage.Listing {
-        try await page(reference, maxResults, pageToken, caller)
+    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Storage.Listing {
+        try await page(query.reference, query.maxResults, query.pageToken, caller)
     }
 
     public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {

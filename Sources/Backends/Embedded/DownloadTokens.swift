@@ -60,8 +60,7 @@ extension EmbeddedBackend {
 
     private static func reference(_ bucket: String, _ name: String) -> Reference? {
         do throws(StorageError) {
-            let reference = try Reference(bucket: bucket, path: name)
-            return reference.fullPath.utf8.elementsEqual(name.utf8) ? reference : nil
+            return try Reference(bucket: bucket, object: name)
         } catch {
             return nil
         }
@@ -86,7 +85,7 @@ extension EmbeddedBackend {
                 .internalError, "There is no address that download URLs could begin with: nothing serves them.")
         }
         let base = try await urlBase()
-        return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)?alt=media&token=\(token)"
+        return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media&token=\(token)"
     }
 }
 

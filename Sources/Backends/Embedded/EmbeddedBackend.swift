@@ -70,12 +70,10 @@ public final class EmbeddedBackend: Backend {
         if let garbage { remove(garbage) }
     }
 
-    public func list(
-        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
-    ) async throws(StorageError) -> Listing {
+    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         var token: PageToken?
-        if let pageToken { token = try PageToken(pageToken, of: reference) }
-        return try await store.read { [token] in try $0.list(reference, maxResults: maxResults, after: token) }
+        if let pageToken = query.pageToken { token = try PageToken(pageToken, of: query.reference) }
+        return try await store.read { [token] in try $0.list(query, after: token) }
     }
 
     public func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }

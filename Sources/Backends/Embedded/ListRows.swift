@@ -5,14 +5,15 @@ import Storage
 // A listing walks over names in the order of the primary key. Where one has a slash it is a prefix: then it goes on
 // behind all names with that prefix, however many there are.
 extension Database {
-    func list(_ reference: Reference, maxResults: Int, after token: PageToken?) throws -> Listing {
+    func list(_ query: ListQuery, after token: PageToken?) throws -> Listing {
+        let reference = query.reference
         let found = try first("SELECT id FROM buckets WHERE name = ?", .text(reference.bucket)) { try $0.integer("id") }
         guard let bucket = found else { return Listing() }
         let below = reference.namesBelow
         // No UTF-8 has the byte 0xFF.
         let end = below.isEmpty ? [0xFF] : below.dropLast() + [UInt8(ascii: "/") + 1]
-        var page = Page(reference, maxResults)
-        var start: [UInt8]? = token?.next ?? below
+        var page = Page(query)
+        var start: [UInt8]? = token?.next(below: below) ?? below
         while let from = start {
             start = nil
             try scan(
@@ -50,44 +51,39 @@ private struct Page {
     }
 
     private(set) var listing = Listing()
-    private let reference: Reference
+    private let query: ListQuery
     private let below: Int
     private var room: Int
     private var last: [UInt8]?
 
-    init(_ reference: Reference, _ room: Int) {
-        self.reference = reference
-        self.room = room
-        below = reference.namesBelow.count
+    init(_ query: ListQuery) {
+        self.query = query
+        room = query.maxResults
+        below = query.reference.namesBelow.count
     }
 
     mutating func take(_ name: UnsafeRawBufferPointer) -> Next {
-        guard name.count > below, let start = name.baseAddress else { return .nextName }
+        guard name.count >= below, let start = name.baseAddress else { return .nextName }
         guard let slash = memchr(start + below, Int32(UInt8(ascii: "/")), name.count - below) else {
             return add(name, to: \.items) ? .nextName : .end
         }
-        let prefix = name.prefix(UnsafeRawPointer(slash) - start)
+        let prefix = name.prefix(UnsafeRawPointer(slash) - start + 1)
         guard add(.init(rebasing: prefix), to: \.prefixes) else { return .end }
-        return .nameFrom(prefix + [UInt8(ascii: "/") + 1])
+        return .nameFrom(prefix.dropLast() + [UInt8(ascii: "/") + 1])
     }
 
     /// False where it no longer fits in. What is no reference is left out.
     private mutating func add(_ name: UnsafeRawBufferPointer, to list: WritableKeyPath<Listing, [Reference]>) -> Bool {
-        guard let child = child(name) else { return true }
+        guard let text = String(validating: name, as: UTF8.self),
+            let entry = list == \.items ? query.item(text) : query.prefix(text)
+        else { return true }
         guard room > 0 else {
-            listing.pageToken = last.map { PageToken(after: $0).text(for: reference) }
+            listing.pageToken = last.map { PageToken(after: $0).text(for: query.reference) }
             return false
         }
         room -= 1
-        last = Array(name) + (list == \.prefixes ? [UInt8(ascii: "/")] : [])
-        listing[keyPath: list].append(child)
+        last = Array(name)
+        listing[keyPath: list].append(entry)
         return true
-    }
-
-    private func child(_ name: UnsafeRawBufferPointer) -> Reference? {
-        guard name.count > below, let segment = String(validating: name.dropFirst(below), as: UTF8.self) else {
-            return nil
-        }
-        do throws(StorageError) { return try reference.child(segment) } catch { return nil }
     }
 }

@@ -198,7 +198,7 @@ private struct Pieces {
 
 extension Value {
     /// As bytes, so that nothing but their order and equality counts.
-    static func name(_ reference: Reference) -> Value { .blob(Array(reference.fullPath.utf8)) }
+    static func name(_ reference: Reference) -> Value { .blob(Array(reference.object.utf8)) }
 }
 
 // MARK: - Properties of the content, in columns of their names

@@ -79,12 +79,12 @@ struct OpenObject: Sendable {
     private func damaged(_ how: String) -> StorageError {
         StorageError(
             .nonMatchingChecksum,
-            "The \(metadata.size) bytes of object \(metadata.reference.fullPath) are damaged: \(how)."
+            "The \(metadata.size) bytes of object \(metadata.reference.object) are damaged: \(how)."
         ).about(metadata.reference)
     }
 
     static func unreadable(_ reference: Reference, _ why: String) -> StorageError {
-        StorageError(.unknown, "The bytes of object \(reference.fullPath) cannot be read: \(why).").about(reference)
+        StorageError(.unknown, "The bytes of object \(reference.object) cannot be read: \(why).").about(reference)
     }
 }
 
@@ -136,7 +136,7 @@ extension StorageError {
         StorageError(
             .downloadSizeExceeded,
             """
-            Object \(object.reference.fullPath) has \(object.size) bytes, \
+            Object \(object.reference.object) has \(object.size) bytes, \
             which exceeds the maximum of \(maxSize) bytes.
             """
         ).about(object.reference)

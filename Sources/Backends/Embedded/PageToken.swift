@@ -29,13 +29,15 @@ struct PageToken {
         return Data(head + entry).base64EncodedString()
     }
 
-    /// The least name that can come behind the entry; behind a prefix that is behind all names that have it.
-    var next: [UInt8] {
-        entry.last == UInt8(ascii: "/") ? entry.dropLast() + [UInt8(ascii: "/") + 1] : entry + [0]
+    /// The least name that can come behind the entry; behind a prefix that is behind all names that have it. `below` is
+    /// what all names begin with that are listed: a name that is just that is an object.
+    func next(below: [UInt8]) -> [UInt8] {
+        let isPrefix = entry.last == UInt8(ascii: "/") && entry.count > below.count
+        return isPrefix ? entry.dropLast() + [UInt8(ascii: "/") + 1] : entry + [0]
     }
 }
 
 extension Reference {
     /// What all names below it begin with.
-    var namesBelow: [UInt8] { isRoot ? [] : Array(fullPath.utf8) + [UInt8(ascii: "/")] }
+    var namesBelow: [UInt8] { Array(prefix.utf8) }
 }

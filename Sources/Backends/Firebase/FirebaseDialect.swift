@@ -30,9 +30,10 @@ struct FirebaseDialect: Dialect {
         RemoteRequest(method: "DELETE", target: object(reference), headers: own)
     }
 
-    func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest {
-        var target = "\(bucket(reference))?prefix=\(reference.prefixEscaped)&delimiter=%2F&maxResults=\(maxResults)"
-        if let pageToken { target += "&pageToken=\(pageToken.escaped)" }
+    func list(_ query: ListQuery) -> RemoteRequest {
+        let (reference, most) = (query.reference, query.maxResults)
+        var target = "\(bucket(reference))?prefix=\(reference.prefix.escaped)&delimiter=%2F&maxResults=\(most)"
+        if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
         return RemoteRequest(
             method: "GET", target: target, headers: own, answerBytes: RemoteRequest.largestListing, subject: .bucket)
     }
@@ -46,7 +47,7 @@ struct FirebaseDialect: Dialect {
     var links: Links { .tokens(self) }
 
     private func object(_ reference: Reference) -> String {
-        "\(bucket(reference))/\(reference.fullPath.escaped)"
+        "\(bucket(reference))/\(reference.object.escaped)"
     }
 
     private func bucket(_ reference: Reference) -> String { "/v0/b/\(reference.bucket.escaped)/o" }
@@ -106,7 +107,7 @@ extension FirebaseDialect {
     }
 
     private func start(_ upload: Upload) -> String {
-        "\(bucket(upload.reference))?name=\(upload.reference.fullPath.escaped)"
+        "\(bucket(upload.reference))?name=\(upload.reference.object.escaped)"
     }
 
     func opened(_ response: HTTPResponse) -> ResumableSession? {

@@ -25,10 +25,11 @@ struct GCSDialect: Dialect {
         return RemoteRequest(method: "DELETE", target: object(reference) + query)
     }
 
-    func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest {
-        var target = "/storage/v1/b/\(reference.bucket.escaped)/o?prefix=\(reference.prefixEscaped)&delimiter=%2F"
-        target += "&maxResults=\(maxResults)&fields=\("items(name),prefixes,nextPageToken".escaped)"
-        if let pageToken { target += "&pageToken=\(pageToken.escaped)" }
+    func list(_ query: ListQuery) -> RemoteRequest {
+        let reference = query.reference
+        var target = "/storage/v1/b/\(reference.bucket.escaped)/o?prefix=\(reference.prefix.escaped)&delimiter=%2F"
+        target += "&maxResults=\(query.maxResults)&fields=\("items(name),prefixes,nextPageToken".escaped)"
+        if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
         return RemoteRequest(
             method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .bucket)
     }
@@ -41,7 +42,7 @@ struct GCSDialect: Dialect {
     var links: Links { .signatures }
 
     private func object(_ reference: Reference) -> String {
-        "/storage/v1/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)"
+        "/storage/v1/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)"
     }
 
     private var json: HTTPHeaders { ["Content-Type": "application/json; charset=utf-8"] }
@@ -85,7 +86,7 @@ extension GCSDialect {
     private func start(_ upload: Upload, _ type: String) -> String {
         let reference = upload.reference
         return
-            "/upload/storage/v1/b/\(reference.bucket.escaped)/o?uploadType=\(type)&name=\(reference.fullPath.escaped)"
+            "/upload/storage/v1/b/\(reference.bucket.escaped)/o?uploadType=\(type)&name=\(reference.object.escaped)"
     }
 
     func opened(_ response: HTTPResponse) -> ResumableSession? {

@@ -43,7 +43,7 @@ struct SignedURL {
 
     /// Slashes of the name stay as they are.
     private var path: String {
-        "/\(reference.bucket.escaped)/\(reference.fullPath.escaped.replacing("%2F", with: "/"))"
+        "/\(reference.bucket.escaped)/\(reference.object.escaped.replacing("%2F", with: "/"))"
     }
 
     private var query: String {

@@ -18,7 +18,7 @@ protocol Dialect: Sendable {
     var deletesGenerations: Bool { get }
     /// Of that generation, where the service can tell one from another.
     func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest
-    func list(_ reference: Reference, maxResults: Int, pageToken: String?) -> RemoteRequest
+    func list(_ query: ListQuery) -> RemoteRequest
     /// From that byte on, as they are stored; of the object's generation, where the service can tell it from another.
     func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest
     func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest
@@ -75,11 +75,6 @@ extension RemoteRequest {
         request.headers.add("Accept-Encoding", isPacked ? "gzip" : "identity")
         return request
     }
-}
-
-extension Reference {
-    /// What all names below it begin with, as a value in a query.
-    var prefixEscaped: String { isRoot ? "" : "\(fullPath)/".escaped }
 }
 
 /// A line to the server for one upload; whoever has it may go on with it.

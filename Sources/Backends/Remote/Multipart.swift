@@ -29,7 +29,7 @@ struct Multipart {
 
 extension Upload {
     var wireMetadata: [UInt8] {
-        metadata.wire(name: reference.fullPath, md5Hash: expectedMD5).bytes
+        metadata.wire(name: reference.object, md5Hash: expectedMD5).bytes
     }
 
     /// The content type where it can be sent in a header; the metadata, which has it in any case, counts for more.

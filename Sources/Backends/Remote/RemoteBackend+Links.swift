@@ -33,7 +33,7 @@ extension RemoteBackend {
         let tokens = try await tokens(from: dialect.createToken(for: reference), reference, caller)
         guard let token = tokens.last else {
             throw StorageError(
-                .unknown, "Object \(reference.fullPath) has no download token, and the server has made none."
+                .unknown, "Object \(reference.object) has no download token, and the server has made none."
             ).about(reference)
         }
         return token
@@ -55,7 +55,7 @@ extension RemoteBackend {
     }
 
     private func url(of reference: Reference, _ token: String) -> String {
-        "\(endpoint.url)/v0/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)?alt=media"
+        "\(endpoint.url)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media"
             + "&token=\(token.escaped)"
     }
 }

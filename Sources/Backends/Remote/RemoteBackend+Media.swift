@@ -130,7 +130,7 @@ extension StorageError {
     static func damaged(_ object: ObjectMetadata, _ how: String) -> StorageError {
         StorageError(
             .nonMatchingChecksum,
-            "The \(object.size) bytes of object \(object.reference.fullPath) did not arrive as they are stored: \(how)."
+            "The \(object.size) bytes of object \(object.reference.object) did not arrive as they are stored: \(how)."
         ).about(object.reference)
     }
 
@@ -138,7 +138,7 @@ extension StorageError {
 
     /// Overwritten again and again, or answers that are not about one and the same object.
     fileprivate static func everOther(_ reference: Reference) -> StorageError {
-        var error = StorageError(.unknown, "Object \(reference.fullPath) was another while it was being fetched.")
+        var error = StorageError(.unknown, "Object \(reference.object) was another while it was being fetched.")
         error.retryable = true
         return error.about(reference)
     }

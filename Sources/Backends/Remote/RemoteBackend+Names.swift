@@ -22,28 +22,28 @@ extension RemoteBackend {
     }
 
     /// Pages with nothing but a token for the next one are passed over, as far as anybody would have the patience.
-    public func list(
-        _ reference: Reference, maxResults: Int, pageToken: String?, for caller: Caller
-    ) async throws(StorageError) -> Listing {
-        if let pageToken, pageToken.isEmpty { throw .strangeToken(reference) }
-        var page = Listing(pageToken: pageToken)
+    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+        let reference = query.reference
+        if let pageToken = query.pageToken, pageToken.isEmpty { throw .strangeToken(reference) }
+        var page = Listing(pageToken: query.pageToken)
         for round in 0..<16 where round == 0 || page.pageToken != nil {
-            page = try await self.page(
-                reference, maxResults, page.pageToken, isGiven: round == 0 && pageToken != nil, caller)
+            var next = query
+            next.pageToken = page.pageToken
+            page = try await self.page(next, isGiven: round == 0 && query.pageToken != nil, caller)
             if !page.items.isEmpty || !page.prefixes.isEmpty { break }
         }
         return page
     }
 
     private func page(
-        _ reference: Reference, _ maxResults: Int, _ token: String?, isGiven: Bool, _ caller: Caller
+        _ query: ListQuery, isGiven: Bool, _ caller: Caller
     ) async throws(StorageError) -> Listing {
-        let request = dialect.list(reference, maxResults: maxResults, pageToken: token)
+        let (request, reference, token) = (dialect.list(query), query.reference, query.pageToken)
         return try await patiently(caller) { () async throws(StorageError) in
             let response = try await self.ask(request, for: caller, about: reference)
             if response.status == 400 && isGiven { throw .strangeToken(reference) }
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
-            guard let page = Listing(wire: response.body, below: reference) else {
+            guard let page = Listing(wire: response.body, for: query) else {
                 throw .garbled("no listing", response, reference)
             }
             // Whoever followed it would never come to an end.

@@ -99,7 +99,7 @@ extension TaskRecord {
         guard let kind = TaskKind(rawValue: try row.text("kind")),
             let name = String(validating: try row.blob("name"), as: UTF8.self), !name.isEmpty
         else { throw Unreadable(description: "it is of no known kind, or its object has no name") }
-        let reference = try Reference(bucket: try row.text("bucket"), path: name)
+        let reference = try Reference(bucket: try row.text("bucket"), object: name)
         let completed = try row.integer("completed")
         let progress = try row.integerOrNil("total").map {
             Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
