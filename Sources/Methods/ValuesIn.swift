@@ -7,13 +7,17 @@ import Transfers
 // The field's values as params.
 
 extension Params {
-    /// An object of which only bucket and fullPath are read, a `gs://` URL, or a download URL.
+    /// An object of which only bucket and fullPath are read, or object, which names it exactly; a `gs://` URL, or a
+    /// download URL.
     mutating func reference(_ name: String) throws(RPCError) -> Reference {
         let value = try require(name)
         do {
             if let url = value.string { return try Reference(url: url) }
             guard value.object != nil else { throw mistyped(name, "a reference or a URL", value) }
             var object = try object(name, in: value)
+            if let exact = try object.optionalString("object") {
+                return try Reference(bucket: object.string("bucket"), object: exact)
+            }
             return try Reference(bucket: object.string("bucket"), path: object.string("fullPath"))
         } catch let error as StorageError {
             throw error.naming(fullName(name)).rpcError
@@ -67,7 +71,8 @@ extension Params {
 
 extension MetadataChange {
     private static let readOnly: Set = [
-        "bucket", "fullPath", "name", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c",
+        "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated",
+        "crc32c",
     ]
 
     /// Reads what a client writes; what it only read and sends back is passed over.

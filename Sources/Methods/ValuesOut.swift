@@ -15,19 +15,24 @@ extension Reference {
     }
 
     fileprivate var members: [JSON.Member] {
-        [
+        placeMembers + [.init(key: "url", value: .string(withoutExactName.url))]
+    }
+
+    /// What a reference and the metadata of its object have in common.
+    fileprivate var placeMembers: [JSON.Member] {
+        var members: [JSON.Member] = [
             .init(key: "bucket", value: .string(bucket)), .init(key: "fullPath", value: .string(fullPath)),
-            .init(key: "name", value: .string(name)), .init(key: "url", value: .string(url)),
+            .init(key: "name", value: .string(name)),
         ]
+        if isExact { members.append(.init(key: "object", value: .string(object))) }
+        return members
     }
 }
 
 extension ObjectMetadata {
     var json: JSON {
-        var members: [JSON.Member] = [
-            .init(key: "bucket", value: .string(reference.bucket)),
-            .init(key: "fullPath", value: .string(reference.fullPath)),
-            .init(key: "name", value: .string(reference.name)),
+        var members = reference.placeMembers
+        members += [
             .init(key: "generation", value: .string(String(generation))),
             .init(key: "metageneration", value: .string(String(metageneration))),
             .init(key: "size", value: JSON(size)),
@@ -87,7 +92,7 @@ extension TaskSnapshot {
         switch metadata {
         case .stored(let metadata): return metadata.json
         case .uploading(let settable, let md5Hash):
-            var members = Array(reference.members.dropLast())
+            var members = reference.placeMembers
             if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
             return .object(members + settable.members)
         }

@@ -51,6 +51,9 @@ enum Essence {
 
     /// As a URL; nil where it is none.
     static func reference(_ value: JSON?) -> String? {
+        if let bucket = value?["bucket"]?.string, let name = value?["object"]?.string {
+            return shortened("gs://\(bucket)/\(name)")
+        }
         if let url = value?["url"]?.string ?? value?.string { return shortened(url) }
         guard let bucket = value?["bucket"]?.string, let path = value?["fullPath"]?.string else { return nil }
         return shortened("gs://\(bucket)/\(path)")

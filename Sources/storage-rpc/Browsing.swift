@@ -6,6 +6,8 @@ extension Errand {
     /// One name a line as the pages come, or all of them as one document.
     mutating func list(_ text: String) throws {
         var params: [JSON.Member] = [.init(key: "reference", value: try reference(text))]
+        if options.isExact { params.append(.init(key: "exact", value: true)) }
+        let first = params
         var prefixes: [JSON] = [], items: [JSON] = []
         while true {
             let page = try client.call("reference/list", .object(params))
@@ -14,17 +16,21 @@ extension Errand {
                 prefixes += folders
                 items += objects
             } else {
-                try Self.names(folders, objects).forEach(Program.say)
+                try names(folders, objects).forEach(Program.say)
             }
             guard let token = page["pageToken"] else { break }
-            params = [params[0], .init(key: "pageToken", value: token)]
+            params = first + [.init(key: "pageToken", value: token)]
         }
         if options.json { try Program.say((["prefixes": .array(prefixes), "items": .array(items)] as JSON).text) }
     }
 
-    /// In one order by their bytes, folders with a slash.
-    private static func names(_ folders: [JSON], _ objects: [JSON]) -> [String] {
-        let names = folders.map { ($0["name"]?.string ?? "") + "/" } + objects.compactMap { $0["name"]?.string }
+    /// In one order by their bytes, folders with a slash; exact names as a whole.
+    private func names(_ folders: [JSON], _ objects: [JSON]) -> [String] {
+        func name(_ reference: JSON) -> String {
+            let exact = reference["object"]?.string ?? reference["fullPath"]?.string
+            return (options.isExact ? exact : reference["name"]?.string) ?? ""
+        }
+        let names = folders.map(name).map { $0.hasSuffix("/") ? $0 : $0 + "/" } + objects.map(name)
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 

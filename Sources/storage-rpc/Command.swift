@@ -64,6 +64,7 @@ enum Command {
             case .flag("--help"), .flag("-h"): return try line.alone(.help)
             case .flag("--trace"): options.trace = true
             case .flag("--json"): options.json = true
+            case .flag("--exact"): options.isExact = true
             case .flag("--socket"): options.service.socket = try line.value("a path")
             case .flag(let flag): try options.service.take(flag, &line)
             case .word(let word): words.append(word)
@@ -171,6 +172,8 @@ struct ErrandOptions {
     var service = ServiceOptions()
     var trace = false
     var json = false
+    /// A REFERENCE names an object byte for byte.
+    var isExact = false
 }
 
 /// The words of a command line, one after the other: flags with or without `=`, and `--` before what is no flag.

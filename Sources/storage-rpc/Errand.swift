@@ -64,7 +64,18 @@ struct Errand {
 
     /// What a person names by a URL, or by a path in the default bucket.
     mutating func reference(_ text: String) throws(Client.Failure) -> JSON {
+        if options.isExact, !text.isEmpty { return try exactReference(text) }
         let isURL = ["gs://", "http://", "https://"].contains { text.hasPrefix($0) }
         return try client.call("storage/reference", [isURL ? "url" : "path": .string(text)])
+    }
+
+    private mutating func exactReference(_ text: String) throws(Client.Failure) -> JSON {
+        guard text.hasPrefix("gs://") else { return try client.call("storage/reference", ["object": .string(text)]) }
+        let parts = text.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty else {
+            return try client.call("storage/reference", ["url": .string(text)])
+        }
+        return try client.call(
+            "storage/reference", ["bucket": .string(String(parts[0])), "object": .string(String(parts[1]))])
     }
 }

@@ -39,6 +39,7 @@ enum Help {
         put, get, ls, rm, url
           --socket PATH          through the service that listens there, instead of one of its own
           --json                 print the result as JSON
+          --exact                REFERENCE is an object's exact name, as in folder/ or a//b; ls tells such names
           --trace                show the JSON-RPC conversation on stderr
 
         bounds, with their defaults: what each means is in protocol/README.md

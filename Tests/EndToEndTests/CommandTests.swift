@@ -28,6 +28,20 @@ import Testing
         #expect(try Data(contentsOf: directory.appending(path: "out")) == bytes)
     }
 
+    @Test func `Exact names are told and reached`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try Data().write(to: directory.appending(path: "in"))
+        #expect(try await run("put", "in", "gs://default-bucket/a/", "--exact").status == 0)
+        #expect(try await run("put", "in", "a//b", "--exact").status == 0)
+        #expect(try await run("ls", "a") == (0, ""))
+        #expect(try await run("ls", "--exact") == (0, "a/\n"))
+        #expect(try await run("ls", "a", "--exact") == (0, "a/\na//\n"))
+        #expect(try await run("ls", "a//", "--exact") == (0, "a//b\n"))
+        #expect(try await run("rm", "gs://default-bucket/a/") == (1, ""))
+        #expect(try await run("rm", "gs://default-bucket/a/", "a//b", "--exact").status == 0)
+        #expect(try await run("ls", "gs://default-bucket", "--exact") == (0, ""))
+    }
+
     @Test func `What is got to stdout is its bytes and nothing else`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 4) })

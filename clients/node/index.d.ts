@@ -74,6 +74,9 @@ export class Storage extends StorageMethods implements AsyncDisposable {
    */
   reference(pathOrURL?: string): Reference;
 
+  /** An object by its exact name, slashes as they are: `folder/` and `a//b` are no paths. */
+  exactReference(object: string, options?: { bucket?: string }): Reference;
+
   /** Changes what is named, for all clients of the service. */
   updateSettings(settings: Partial<Settings>, options?: RequestOptions): Promise<Settings>;
 
@@ -125,6 +128,8 @@ export class Reference extends ReferenceMethods {
   readonly fullPath: string;
   /** The last part of the path; empty at the root. */
   readonly name: string;
+  /** The exact name of the object where fullPath does not tell it, as in `folder/` or `a//b`. */
+  readonly object: string | undefined;
   /** `gs://bucket/fullPath`, never percent-encoded. */
   readonly url: string;
 
@@ -134,7 +139,7 @@ export class Reference extends ReferenceMethods {
   root(): Reference;
   isEqual(other: unknown): boolean;
   toString(): string;
-  toJSON(): { bucket: string; fullPath: string };
+  toJSON(): { bucket: string; fullPath: string } | { bucket: string; object: string };
 
   /** Starts to upload bytes, or a text as UTF-8. */
   putData(data: ArrayBufferView | ArrayBuffer | string, options?: UploadOptions): UploadTask;

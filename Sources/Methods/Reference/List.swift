@@ -10,18 +10,20 @@ struct List: RPCMethod {
     let reference: Reference
     let maxResults: Int64?
     let pageToken: String?
+    let isExact: Bool
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         maxResults = try params.optionalInteger("maxResults")
         pageToken = try params.optionalString("pageToken")
+        isExact = try params.optionalBool("exact") ?? false
     }
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
         try await request.roomToAnswer()
         return try await session.transfers.list(
-            reference, maxResults: maxResults, pageToken: pageToken, tokens: session.tokens
+            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, tokens: session.tokens
         ).json
     }
 }

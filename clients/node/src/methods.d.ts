@@ -18,6 +18,8 @@ export interface Reference {
   fullPath: string;
   /** The last segment of fullPath; empty at the root. */
   name: string;
+  /** The exact name of the object where fullPath does not tell it, as in `folder/` or `a//b`. */
+  object?: string;
   /** `gs://bucket/fullPath`, never percent-encoded. */
   url: string;
   /** One for each of `# [ ] * ?` in fullPath. */
@@ -25,12 +27,13 @@ export interface Reference {
 }
 
 /**
- * A Reference, of which only bucket and fullPath are read; a `gs://` URL, taken literally; or a download URL
- * `http[s]://HOST/v0/b/BUCKET/o/PATH`, percent-decoded.
+ * A Reference, of which only bucket and fullPath are read, or object, which names an object exactly; a `gs://` URL,
+ * taken literally; or a download URL `http[s]://HOST/v0/b/BUCKET/o/PATH`, percent-decoded.
  */
 export type ReferenceParam = {
   bucket: string;
-  fullPath: string;
+  fullPath?: string;
+  object?: string;
 } | string;
 
 /** What the engine knows about an object. What is not set is absent. */
@@ -41,6 +44,8 @@ export interface Metadata {
   fullPath: string;
   /** The last segment of the path. */
   name: string;
+  /** The object's exact name where fullPath does not tell it. */
+  object?: string;
   /** Changes with every upload to the same reference, and only grows. */
   generation: string;
   /** 1 at upload, one more with each change of metadata. */
@@ -77,6 +82,8 @@ export interface UploadingMetadata {
   fullPath: string;
   /** The last segment of the path. */
   name: string;
+  /** The object's exact name where fullPath does not tell it. */
+  object?: string;
   /** The MD5 that the bytes must have, where one was given. */
   md5Hash?: string;
   /** How long others may cache the bytes, as in HTTP. */
@@ -115,6 +122,8 @@ export interface MetadataWrite {
   fullPath?: unknown;
   /** Ignored, so that what was read can be sent back. */
   name?: unknown;
+  /** Ignored, so that what was read can be sent back. */
+  object?: unknown;
   /** Ignored, so that what was read can be sent back. */
   generation?: unknown;
   /** Ignored, so that what was read can be sent back. */
@@ -366,6 +375,7 @@ export interface Methods {
     params: {
       bucket?: string;
       path?: string;
+      object?: string;
       url?: string;
     };
     result: Reference;
@@ -465,12 +475,14 @@ export interface Methods {
       reference: ReferenceParam;
       maxResults?: number;
       pageToken?: string;
+      exact?: boolean;
     };
     result: Listing;
   };
   "reference/listAll": {
     params: {
       reference: ReferenceParam;
+      exact?: boolean;
     };
     result: Listing;
   };
@@ -693,15 +705,17 @@ export class ReferenceMethods {
    * reference with nothing below it has an empty page. A page may have fewer results than it could, and still not be
    * the last. Names that are no references, as others may have given them, are left out. `maxResults`: The most
    * prefixes and items together: 1 to 1000, else -13050; 1000 where not given. `pageToken`: From the page before,
-   * for the same reference. In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
+   * for the same reference. `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as references
+   * with `object`. Firebase Storage may leave them out by itself. In the SDK: `StorageReference.list(maxResults:),
+   * .list(maxResults:pageToken:)`.
    */
-  list(options?: { maxResults?: number; pageToken?: string; } & RequestOptions): Promise<References>;
+  list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; } & RequestOptions): Promise<References>;
   /**
    * All that is directly below a reference. All pages of `reference/list` in one answer, however long it gets: where
-   * there may be very many, list them page by page. What comes and goes meanwhile may be missing. In the SDK:
-   * `StorageReference.listAll()`.
+   * there may be very many, list them page by page. What comes and goes meanwhile may be missing. `exact`: Tell
+   * names with empty segments too, as in `reference/list`. In the SDK: `StorageReference.listAll()`.
    */
-  listAll(options?: RequestOptions): Promise<References>;
+  listAll(options?: { exact?: boolean; } & RequestOptions): Promise<References>;
   /**
    * All bytes of an object, if they are not too many. Verified against the object's checksum. One that is larger
    * than maxSize, or than fits an answer of maxMessageBytes (about 48 MiB, as it is set up), is -13032 and nothing

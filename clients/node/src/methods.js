@@ -106,12 +106,12 @@ export class ReferenceMethods {
     return this._ask("reference/delete", {}, options, () => undefined);
   }
 
-  list({ maxResults, pageToken, ...options } = {}) {
-    return this._ask("reference/list", { maxResults, pageToken }, options, (result) => this._toListing(result));
+  list({ maxResults, pageToken, exact, ...options } = {}) {
+    return this._ask("reference/list", { maxResults, pageToken, exact }, options, (result) => this._toListing(result));
   }
 
-  listAll(options) {
-    return this._ask("reference/listAll", {}, options, (result) => this._toListing(result));
+  listAll({ exact, ...options } = {}) {
+    return this._ask("reference/listAll", { exact }, options, (result) => this._toListing(result));
   }
 
   getData(maxSize, options) {

@@ -8,11 +8,12 @@ import { DownloadTask, UploadTask } from "./task.js";
 export class Reference extends ReferenceMethods {
   #session;
 
-  constructor(session, bucket, path) {
+  constructor(session, bucket, path, object = undefined) {
     super();
     this.#session = session;
     this.bucket = bucket;
-    this.fullPath = segments(path).join("/");
+    this.fullPath = segments(object ?? path).join("/");
+    this.object = object && object === this.fullPath ? undefined : object;
     Object.freeze(this);
   }
 
@@ -38,7 +39,7 @@ export class Reference extends ReferenceMethods {
   }
 
   isEqual(other) {
-    return other instanceof Reference && other.url === this.url;
+    return other instanceof Reference && other.url === this.url && other.object === this.object;
   }
 
   toString() {
@@ -46,7 +47,8 @@ export class Reference extends ReferenceMethods {
   }
 
   toJSON() {
-    return { bucket: this.bucket, fullPath: this.fullPath };
+    const { bucket, fullPath, object } = this;
+    return object === undefined ? { bucket, fullPath } : { bucket, object };
   }
 
   [inspect.custom]() {

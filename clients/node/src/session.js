@@ -52,8 +52,8 @@ export class Session {
 
   // Values
 
-  reference({ bucket, fullPath }) {
-    return new Reference(this, bucket, fullPath);
+  reference({ bucket, fullPath, object }) {
+    return new Reference(this, bucket, fullPath, object);
   }
 
   snapshot(Kind, { task, reference, error, observers, ...rest }) {

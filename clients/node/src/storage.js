@@ -42,6 +42,10 @@ export class Storage extends StorageMethods {
     return this.#session.reference(place);
   }
 
+  exactReference(object, { bucket } = {}) {
+    return this.#session.reference({ bucket: bucket ?? this.defaultBucket, object });
+  }
+
   updateSettings(settings, options) {
     return this.request("storage/updateSettings", settings, options);
   }

@@ -22,9 +22,9 @@ check("references are those of the service", async (room) => {
 });
 
 async function same(mine, answer) {
-  const { bucket, fullPath, name, url } = await answer;
-  const { bucket: a, fullPath: b, name: c, url: d } = mine;
-  assert.deepEqual([a, b, c, d], [bucket, fullPath, name, url]);
+  const { bucket, fullPath, name, url, object } = await answer;
+  const { bucket: a, fullPath: b, name: c, url: d, object: e } = mine;
+  assert.deepEqual([a, b, c, d, e], [bucket, fullPath, name, url, object]);
 }
 
 check("what is no storage URL is refused, as by the service", async (room) => {
@@ -79,6 +79,22 @@ check("objects are listed, fetched and deleted", async (room) => {
   assert.equal(await seen[0].delete(), undefined);
   await assert.rejects(seen[0].delete(), { reason: "objectNotFound", code: -13010, retryable: false });
   await assert.rejects(seen[0].getMetadata(), ({ data }) => data.object === "a");
+});
+
+check("an exact name is an object of its own", async (room) => {
+  const storage = await room.spawn();
+  const exact = storage.exactReference("folder/");
+  await same(exact, storage.request("storage/reference", { object: "folder/" }));
+  assert.ok(!exact.isEqual(storage.reference("folder")));
+  await exact.putData("x").wait();
+  assert.equal((await exact.getMetadata()).object, "folder/");
+  assert.deepEqual((await storage.reference("folder").list()).items, []);
+  const [listed] = (await storage.reference("folder").listAll({ exact: true })).items;
+  assert.ok(listed.isEqual(exact));
+  assert.equal(String(await listed.getData(1)), "x");
+  await listed.delete();
+  assert.ok(storage.exactReference("a/b").isEqual(storage.reference("a/b")));
+  await assert.rejects(storage.exactReference("").getMetadata(), { reason: "invalidArgument" });
 });
 
 check("a download URL is for anybody, until it is revoked", async (room) => {

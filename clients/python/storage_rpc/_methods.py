@@ -319,6 +319,7 @@ class ReferenceMethods(Referring[Method]):
         self,
         max_results: int | None = None,
         page_token: str | None = None,
+        exact: bool | None = None,
         *,
         timeout: float | None = None,
     ) -> Listing:
@@ -332,24 +333,29 @@ class ReferenceMethods(Referring[Method]):
 
         `page_token`: From the page before, for the same reference.
 
+        `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as references with `object`.
+        Firebase Storage may leave them out by itself.
+
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
         return self._ask(
             "reference/list",
-            given(maxResults=max_results, pageToken=page_token),
+            given(maxResults=max_results, pageToken=page_token, exact=exact),
             self._to_listing,
             timeout,
         )
 
-    def list_all(self, *, timeout: float | None = None) -> Listing:
+    def list_all(self, exact: bool | None = None, *, timeout: float | None = None) -> Listing:
         """All that is directly below a reference.
 
         All pages of `reference/list` in one answer, however long it gets: where there may be very many, list them
         page by page. What comes and goes meanwhile may be missing.
 
+        `exact`: Tell names with empty segments too, as in `reference/list`.
+
         In the SDK: `StorageReference.listAll()`.
         """
-        return self._ask("reference/listAll", {}, self._to_listing, timeout)
+        return self._ask("reference/listAll", given(exact=exact), self._to_listing, timeout)
 
     def get_data(self, max_size: int, *, timeout: float | None = None) -> bytes:
         """All bytes of an object, if they are not too many.
@@ -630,7 +636,12 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         """
         await self._ask("reference/delete", {}, lambda result: None)
 
-    async def list(self, max_results: int | None = None, page_token: str | None = None) -> AsyncListing:
+    async def list(
+        self,
+        max_results: int | None = None,
+        page_token: str | None = None,
+        exact: bool | None = None,
+    ) -> AsyncListing:
         """One page of what is directly below a reference.
 
         In the order of the bytes of the names. The root is allowed; a reference with nothing below it has an empty
@@ -641,19 +652,28 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
 
         `page_token`: From the page before, for the same reference.
 
+        `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as references with `object`.
+        Firebase Storage may leave them out by itself.
+
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
-        return await self._ask("reference/list", given(maxResults=max_results, pageToken=page_token), self._to_listing)
+        return await self._ask(
+            "reference/list",
+            given(maxResults=max_results, pageToken=page_token, exact=exact),
+            self._to_listing,
+        )
 
-    async def list_all(self) -> AsyncListing:
+    async def list_all(self, exact: bool | None = None) -> AsyncListing:
         """All that is directly below a reference.
 
         All pages of `reference/list` in one answer, however long it gets: where there may be very many, list them
         page by page. What comes and goes meanwhile may be missing.
 
+        `exact`: Tell names with empty segments too, as in `reference/list`.
+
         In the SDK: `StorageReference.listAll()`.
         """
-        return await self._ask("reference/listAll", {}, self._to_listing)
+        return await self._ask("reference/listAll", given(exact=exact), self._to_listing)
 
     async def get_data(self, max_size: int) -> bytes:
         """All bytes of an object, if they are not too many.

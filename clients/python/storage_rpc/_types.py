@@ -55,6 +55,8 @@ class Metadata:
     """The object's path in its bucket."""
     name: str = ""
     """The last segment of the path."""
+    object: str | None = None
+    """The object's exact name where fullPath does not tell it."""
     generation: str = ""
     """Changes with every upload to the same reference, and only grows."""
     metageneration: str = ""

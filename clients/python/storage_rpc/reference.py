@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from ._methods import ReferenceMethods
 from ._types import Listing
 from .task import DownloadTask, Task, UploadTask
-from .wire import decode
+from .wire import decode, reference_to_wire
 
 if TYPE_CHECKING:
     from ._methods import Method
@@ -41,12 +41,15 @@ class Reference(ReferenceMethods):
     """`gs://bucket/full_path`, never percent-encoded."""
     warnings: tuple[str, ...] = field(compare=False, repr=False)
     """What of the path other tools may stumble over."""
+    object: str | None
+    """The exact name of the object where `full_path` does not tell it, as in `folder/` or `a//b`."""
     _storage: Storage = field(compare=False, repr=False)
 
     @classmethod
     def from_wire(cls, storage: Storage, message: Mapping[str, Any]) -> Reference:
         warnings = tuple(message.get("warnings", ()))
-        return cls(message["bucket"], message["fullPath"], message["name"], message["url"], warnings, storage)
+        place = (message["bucket"], message["fullPath"], message["name"], message["url"])
+        return cls(*place, warnings, message.get("object"), storage)
 
     def __str__(self) -> str:
         return self.url
@@ -56,7 +59,7 @@ class Reference(ReferenceMethods):
     def _ask(
         self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
-        place = {"bucket": self.bucket, "fullPath": self.full_path}
+        place = reference_to_wire(self.bucket, self.full_path, self.object)
         return self._storage._ask(method, {"reference": place, **params}, then, timeout)
 
     def _start_upload_task(self, *start: Any) -> UploadTask:

@@ -90,9 +90,13 @@ class Storage(StorageMethods):
     def default_bucket(self) -> str:
         return str(self._server["defaultBucket"]) if self._bucket is None else self._bucket
 
-    def reference(self, path: str = "", *, bucket: str | None = None) -> Reference:
-        """A reference to a path of a bucket; without a path, to its root."""
-        return self._refer({"path": path, "bucket": self.default_bucket if bucket is None else bucket})
+    def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> Reference:
+        """A reference to a path of a bucket; without a path, to its root. `object` instead of a path names an object
+        exactly, slashes as they are."""
+        if path and object is not None:
+            raise ValueError("A reference has a path or the exact name of an object, not both.")
+        place = {"path": path} if object is None else {"object": object}
+        return self._refer({**place, "bucket": self.default_bucket if bucket is None else bucket})
 
     def reference_for_url(self, url: str) -> Reference:
         """

@@ -44,6 +44,10 @@ def parse_url(url: str) -> tuple[str, str]:
     raise PathError(f"{url} is not a storage URL; it must look like {shapes}.", data=data)
 
 
+def reference_to_wire(bucket: str, full_path: str, exact: str | None) -> dict[str, str]:
+    return {"bucket": bucket, **({"fullPath": full_path} if exact is None else {"object": exact})}
+
+
 def given(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 

@@ -263,6 +263,11 @@ class CallTests(AsyncTestCase):
         self.assertIsNotNone(page.page_token)
         rest = await storage.reference().list(page_token=page.page_token)
         self.assertEqual([one.full_path for one in (*rest.prefixes, *rest.items)], ["b", "e"])
+        await storage.reference(object="b//").put_data("")
+        [exact] = (await storage.reference("b").list_all(exact=True)).prefixes[-1:]
+        self.assertEqual((exact, exact.full_path), (storage.reference(object="b//"), "b"))
+        await exact.delete()
+        self.assertEqual(storage.reference(object="a"), storage.reference("a"))
         url = await storage.reference("a").download_url()
         self.assertEqual(storage.reference_for_url(url), storage.reference("a"))
         self.assertNotEqual(await storage.reference("a").revoke_download_url(), url)

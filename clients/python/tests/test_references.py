@@ -25,6 +25,21 @@ class ReferenceTests(StorageTestCase):
         self.assertEqual(len({a, b}), 1)
         self.assertNotEqual(a, self.storage.reference("a/b", bucket="other"))
 
+    def test_an_exact_name_is_an_object_of_its_own(self) -> None:
+        exact = self.storage.reference(object="folder/")
+        self.assertEqual((exact.full_path, exact.object), ("folder", "folder/"))
+        self.assertNotEqual(exact, self.storage.reference("folder"))
+        exact.put_data("x").wait()
+        self.assertEqual(exact.get_metadata().object, "folder/")
+        self.assertEqual(self.storage.reference("folder").list().items, ())
+        [listed] = self.storage.reference("folder").list_all(exact=True).items
+        self.assertEqual(listed, exact)
+        self.assertEqual(listed.get_data(1), b"x")
+        listed.delete()
+        self.assertIsNone(self.storage.reference(object="a/b").object)
+        with self.assertRaises(ValueError):
+            self.storage.reference("a", object="a/")
+
     def test_urls(self) -> None:
         self.assertEqual(self.storage.reference_for_url("gs://b/a%20b").full_path, "a%20b")
         download = "https://firebasestorage.googleapis.com/v0/b/b/o/images%2Fspace.jpg?alt=media"

@@ -131,7 +131,7 @@ say(method="uploadTask/event", params={"handle": "1", "snapshot": {**task, "stat
 sys.stdout.flush()
 sys.stdin.read()
 """)
-        task = Reference("b", "x", "x", "gs://b/x", (), storage).put_data(b"12345")
+        task = Reference("b", "x", "x", "gs://b/x", (), None, storage).put_data(b"12345")
         self.assertEqual(task.wait(PATIENCE).size, 5)
 
     def test_what_it_says_besides(self) -> None:

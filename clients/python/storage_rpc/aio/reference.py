@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._methods import AsyncReferenceMethods
 from .._types import AsyncListing
-from ..wire import decode, segments
+from ..wire import decode, reference_to_wire, segments
 from .task import AsyncDownloadTask, AsyncTask, AsyncUploadTask
 
 if TYPE_CHECKING:
@@ -34,10 +34,15 @@ class AsyncReference(AsyncReferenceMethods):
 
     bucket: str
     full_path: str
+    object: str | None
+    """The exact name of the object where `full_path` does not tell it, as in `folder/` or `a//b`."""
     _storage: AsyncStorage = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "full_path", "/".join(segments(self.full_path)))
+        path = "/".join(segments(self.full_path if self.object is None else self.object))
+        object.__setattr__(self, "full_path", path)
+        if self.object == path != "":
+            object.__setattr__(self, "object", None)
 
     @property
     def name(self) -> str:
@@ -53,16 +58,16 @@ class AsyncReference(AsyncReferenceMethods):
         return self.url
 
     def child(self, path: str) -> AsyncReference:
-        return AsyncReference(self.bucket, f"{self.full_path}/{path}", self._storage)
+        return AsyncReference(self.bucket, f"{self.full_path}/{path}", None, self._storage)
 
     def parent(self) -> AsyncReference | None:
         """None at the root."""
         if not self.full_path:
             return None
-        return AsyncReference(self.bucket, self.full_path.rpartition("/")[0], self._storage)
+        return AsyncReference(self.bucket, self.full_path.rpartition("/")[0], None, self._storage)
 
     def root(self) -> AsyncReference:
-        return AsyncReference(self.bucket, "", self._storage)
+        return AsyncReference(self.bucket, "", None, self._storage)
 
     # What the rendered methods are built on
 
@@ -92,7 +97,7 @@ class AsyncReference(AsyncReferenceMethods):
 
     @property
     def _place(self) -> Mapping[str, str]:
-        return {"bucket": self.bucket, "fullPath": self.full_path}
+        return reference_to_wire(self.bucket, self.full_path, self.object)
 
     def _to_listing(self, message: Any) -> AsyncListing:
         many = {"tuple[ReferenceT, ...]": lambda all: tuple(map(self._storage._to_reference, all))}

@@ -104,16 +104,21 @@ class AsyncStorage(AsyncStorageMethods):
             raise ServiceGone(NOT_OPENED)
         return self._bucket
 
-    def reference(self, path: str = "", *, bucket: str | None = None) -> AsyncReference:
-        """A reference to a path of a bucket; without a path, to its root."""
-        return AsyncReference(self.default_bucket if bucket is None else bucket, path, self)
+    def reference(
+        self, path: str = "", *, bucket: str | None = None, object: str | None = None
+    ) -> AsyncReference:
+        """A reference to a path of a bucket; without a path, to its root. `object` instead of a path names an object
+        exactly, slashes as they are."""
+        if path and object is not None:
+            raise ValueError("A reference has a path or the exact name of an object, not both.")
+        return AsyncReference(self.default_bucket if bucket is None else bucket, path, object, self)
 
     def reference_for_url(self, url: str) -> AsyncReference:
         """
         >>> storage.reference_for_url("gs://default-bucket/images/space.jpg").name
         'space.jpg'
         """
-        return AsyncReference(*parse_url(url), self)
+        return AsyncReference(*parse_url(url), None, self)
 
     def upload_task(self, id: str) -> AsyncUploadTask:
         """The upload of that id; asks nobody whether there is one."""
@@ -169,4 +174,4 @@ class AsyncStorage(AsyncStorageMethods):
         return fresh_to_wire(await fresh if inspect.isawaitable(fresh) else fresh)
 
     def _to_reference(self, message: Mapping[str, Any]) -> AsyncReference:
-        return AsyncReference(message["bucket"], message["fullPath"], self)
+        return AsyncReference(message["bucket"], message["fullPath"], message.get("object"), self)
