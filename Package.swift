@@ -68,7 +68,9 @@ let package = Package(
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
         .testTarget(
             name: "BackendsTests",
-            dependencies: ["Backends", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
+            dependencies: [
+                "Backends", "Transfers", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport",
+            ]),
         .testTarget(
             name: "MethodsTests",
             dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "TestSupport"]),

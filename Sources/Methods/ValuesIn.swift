@@ -37,8 +37,15 @@ extension Params {
                 fullName(name), "\"\(text)\" is neither an absolute path nor a file:// URL of this machine."
             ).rpcError
         }
+        guard path.utf8.count <= Self.maxPathBytes else {
+            let why = "has \(path.utf8.count) bytes, but a path has at most \(Self.maxPathBytes)."
+            throw StorageError.invalidArgument(fullName(name), "\(fullName(name)) \(why)").rpcError
+        }
         return path
     }
+
+    /// As the system has it.
+    private static let maxPathBytes = 4095
 
     mutating func statuses(_ name: String) throws(RPCError) -> [Status] {
         guard let value = take(name) else { return [] }

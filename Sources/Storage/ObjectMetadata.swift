@@ -1,6 +1,9 @@
 /// The properties of an object that its owner may set, besides custom metadata.
 public enum ContentProperty: String, CaseIterable, Sendable {
     case cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
+
+    /// Of each value, in UTF-8.
+    public static let maxBytes = 8192
 }
 
 /// What an owner may say about an object. What is not set is absent.
@@ -13,20 +16,31 @@ public struct SettableMetadata: Equatable, Sendable {
 
     public init() {}
 
-    /// Throws `invalidArgument` where the custom metadata would grow too large.
+    /// Throws `invalidArgument`, and changes nothing, where a property or the custom metadata would grow too large.
     public mutating func apply(_ change: MetadataChange) throws(StorageError) {
-        for (property, value) in change.content { content[property] = value }
+        var changed = self
+        for property in ContentProperty.allCases {
+            guard let value = change.content[property] else { continue }
+            let param = "metadata.\(property)"
+            try Self.check(value?.utf8.count ?? 0, atMost: ContentProperty.maxBytes, of: param, called: param)
+            changed.content[property] = value
+        }
         switch change.custom {
-        case .keep: return
-        case .removeAll: custom = [:]
-        case .merge(let entries): for (key, value) in entries { custom[key] = value }
+        case .keep: break
+        case .removeAll: changed.custom = [:]
+        case .merge(let entries):
+            for (key, value) in entries { changed.custom[key] = value }
+            let bytes = changed.custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+            try Self.check(bytes, atMost: Self.maxCustomBytes, of: "metadata.customMetadata", called: "Custom metadata")
         }
-        let bytes = custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        guard bytes <= Self.maxCustomBytes else {
-            throw .invalidArgument(
-                "metadata.customMetadata",
-                "Custom metadata has \(bytes) bytes, but at most \(Self.maxCustomBytes) may be stored.")
-        }
+        self = changed
+    }
+
+    private static func check(
+        _ bytes: Int, atMost limit: Int, of param: String, called name: String
+    ) throws(StorageError) {
+        guard bytes > limit else { return }
+        throw .invalidArgument(param, "\(name) has \(bytes) bytes, but at most \(limit) may be stored.")
     }
 }
 
@@ -44,6 +58,12 @@ public struct MetadataChange: Equatable, Sendable {
     public var md5Hash: String?
 
     public init() {}
+
+    /// Throws `invalidArgument` for a change that no object can take, whatever its metadata is.
+    public func check() throws(StorageError) {
+        var metadata = SettableMetadata()
+        try metadata.apply(self)
+    }
 }
 
 /// What an engine knows about an object that it stores.

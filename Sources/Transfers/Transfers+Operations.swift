@@ -12,7 +12,9 @@ extension Transfers {
     public func updateMetadata(
         of reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
     ) async throws(StorageError) -> ObjectMetadata {
-        try await backend.updateMetadata(of: reference.checkedAsObject("has no metadata"), change, for: caller(tokens))
+        try change.check()
+        return try await backend.updateMetadata(
+            of: reference.checkedAsObject("has no metadata"), change, for: caller(tokens))
     }
 
     public func delete(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws(StorageError) {

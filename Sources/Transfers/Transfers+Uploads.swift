@@ -7,6 +7,7 @@ extension Transfers {
     public func upload(
         _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
     ) async throws -> UploadTask {
+        try change.check()
         let settings = settings
         try await ready()
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
@@ -17,6 +18,7 @@ extension Transfers {
     public func upload(
         file path: String, to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
     ) async throws -> UploadTask {
+        try change.check()
         let settings = settings
         try await ready()
         let source: UploadSource, failure: StorageError?

@@ -87,6 +87,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["putFile", "writeToFile"])
+    func `A path that no system takes makes no task, and is not repeated`(method: String) async throws {
+        try await onThread {
+            let (service, client) = try place.service()
+            for prefix in ["", "file://"] {
+                let path = prefix + "/" + String(repeating: "x", count: 4095)
+                let error = try client.refusal("reference/\(method)", #"{"reference":"gs://b/a","file":"\#(path)"}"#)
+                try #require(error["code"] == -13050 && error["data"]?["param"] == "file")
+                try #require(error["message"] == "file has 4096 bytes, but a path has at most 4095.")
+            }
+            for kind in ["upload", "download"] { try #require(try client.call("\(kind)Task/list")["tasks"] == []) }
+            client.wire.endInput()
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     @Test func `Who reads nothing is disconnected, and the others hear nothing of it`() async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable + ["--max-unread-bytes", "100000"])

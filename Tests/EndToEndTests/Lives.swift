@@ -162,6 +162,22 @@ extension Lives {
         #expect(spools.isEmpty && parts.isEmpty)
     }
 
+    /// Of the process, as the system counts it.
+    var residentBytes: Int {
+        get throws { try life?.process.residentBytes ?? 0 }
+    }
+
+    /// How large each file of the root is.
+    var filesOfTheRoot: [String: Int64] {
+        get throws {
+            let files = FileManager.default
+            guard files.fileExists(atPath: root) else { return [:] }
+            return try files.subpathsOfDirectory(atPath: root).reduce(into: [:]) { sizes, name in
+                sizes[name] = try files.attributesOfItem(atPath: root + "/" + name)[.size] as? Int64
+            }
+        }
+    }
+
     /// The files in which the embedded engine keeps what it has got so far.
     var staged: [Int64] {
         get throws {

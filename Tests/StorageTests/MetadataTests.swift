@@ -72,6 +72,27 @@ import Testing
         }
     }
 
+    @Test(arguments: ContentProperty.allCases)
+    func `Each property has 8 KiB, and what is there already does not count`(property: ContentProperty) throws {
+        var metadata = SettableMetadata()
+        metadata.content[property] = String(repeating: "x", count: 9000)
+        let before = metadata
+        var change = MetadataChange()
+        change.custom = .merge(["key": "value"])
+        for other in ContentProperty.allCases { change.content[other] = String(repeating: "é", count: 4096) }
+        change.content[property] = String(repeating: "é", count: 4096) + "x"
+        let error = try storageError { () throws(StorageError) in try metadata.apply(change) }
+        #expect(error.code == .invalidArgument && error.param == "metadata.\(property)")
+        #expect(error.message == "metadata.\(property) has 8193 bytes, but at most 8192 may be stored.")
+        #expect(metadata == before)
+        change.content[property] = .none
+        try metadata.apply(change)
+        #expect(metadata.content[property] == before.content[property])
+        change.content[property] = .some(nil)
+        try metadata.apply(change)
+        #expect(metadata.content[property] == nil)
+    }
+
     @Test func `Only what is left over counts`() throws {
         var metadata = SettableMetadata()
         metadata.custom = ["old": String(repeating: "x", count: 8000)]

@@ -47,6 +47,15 @@ public final class ServiceProcess {
         _ = fcntl(log, setPipeSize, bytes)
     }
 
+    /// Its memory, as the system counts it.
+    public var residentBytes: Int {
+        get throws {
+            let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+            return (line?.split(separator: " ").dropFirst().first).flatMap { Int($0) }.map { $0 << 10 } ?? 0
+        }
+    }
+
     public func signal(_ signal: Int32) { kill(id, signal) }
 
     /// Returns once the process has written this to stderr.

@@ -73,15 +73,23 @@ public final class RemoteBackend: Backend {
     public func updateMetadata(
         of reference: Reference, _ change: MetadataChange, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        var alone = SettableMetadata()
-        try alone.apply(change)
+        try change.check()
         do throws(StorageError) {
             return try await metadata(from: dialect.update(reference, change), reference, caller)
         } catch {
             // Firebase says no more than that to who may not know whether it is there. Who may is told.
             if error.code == .unauthorized { _ = try await metadata(of: reference, for: caller) }
+            if error.httpStatus == 400 { try await checkMerged(reference, change, caller) }
             throw error
         }
+    }
+
+    /// The server merges metadata, and its refusal does not name the limit that is exceeded: this does.
+    private func checkMerged(
+        _ reference: Reference, _ change: MetadataChange, _ caller: Caller
+    ) async throws(StorageError) {
+        guard var stored = try? await metadata(of: reference, for: caller).settable else { return }
+        try stored.apply(change)
     }
 
     public func settle() async { await errands.allDone() }

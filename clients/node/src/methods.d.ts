@@ -100,7 +100,10 @@ export interface UploadingMetadata {
   customMetadata?: { [name: string]: string };
 }
 
-/** A write to metadata: absent keeps, null removes, anything else sets. */
+/**
+ * A write to metadata: absent keeps, null removes, anything else sets. Each of the first five members has at most
+ * 8192 bytes of UTF-8.
+ */
 export interface MetadataWrite {
   /** How long others may cache the bytes, as in HTTP. */
   cacheControl?: string | null;
@@ -112,7 +115,10 @@ export interface MetadataWrite {
   contentLanguage?: string | null;
   /** The media type of the content. */
   contentType?: string | null;
-  /** Keys that are absent stay, a key that is null goes; null removes them all. */
+  /**
+   * Keys that are absent stay, a key that is null goes; null removes them all. What is left has at most 8192 bytes
+   * of UTF-8, keys and values together.
+   */
   customMetadata?: { [name: string]: string | null } | null;
   /** On upload: the base64 MD5 that the bytes must have. On update: ignored. */
   md5Hash?: string | null;

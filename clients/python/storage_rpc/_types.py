@@ -179,7 +179,9 @@ class AsyncListing(ListingOf["AsyncReference"]):
 
 
 class MetadataWrite(TypedDict, total=False):
-    """A write to metadata: absent keeps, null removes, anything else sets."""
+    """A write to metadata: absent keeps, null removes, anything else sets. Each of the first five members has at most
+    8192 bytes of UTF-8.
+    """
 
     cache_control: str | None
     """How long others may cache the bytes, as in HTTP."""
@@ -192,6 +194,8 @@ class MetadataWrite(TypedDict, total=False):
     content_type: str | None
     """The media type of the content."""
     custom_metadata: Mapping[str, str | None] | None
-    """Keys that are absent stay, a key that is null goes; null removes them all."""
+    """Keys that are absent stay, a key that is null goes; null removes them all. What is left has at most 8192 bytes
+    of UTF-8, keys and values together.
+    """
     md5_hash: str | None
     """On upload: the base64 MD5 that the bytes must have. On update: ignored."""
