@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -129,6 +130,8 @@ ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset) {
 }
 
 int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
+
+ssize_t csystem_getrandom(void *bytes, size_t count) { return getrandom(bytes, count, 0); }
 
 void csystem_share_heaps(void) {
 #ifdef __GLIBC__

@@ -1,5 +1,4 @@
 import EventLoop
-import FoundationEssentials
 import Storage
 
 extension Transfers {
@@ -141,8 +140,7 @@ extension FileIdentity {
 }
 
 extension String {
-    /// 122 random bits.
-    static var newTask: String { UUID().uuidString.lowercased() }
+    static var newTask: String { SecureRandom().uuid() }
 }
 
 extension MetadataChange {

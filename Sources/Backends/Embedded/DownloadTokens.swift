@@ -1,5 +1,5 @@
 import Database
-import FoundationEssentials
+import EventLoop
 import Storage
 
 // Whoever knows one of an object's download tokens may fetch it.
@@ -18,7 +18,7 @@ extension Database {
     /// Gives the object one new token instead of all others, which counts as a change of its metadata.
     func replaceDownloadTokens(of reference: Reference) throws -> [String] {
         let old = try metadata(of: reference)
-        let token = UUID().uuidString.lowercased()
+        let token = SecureRandom().uuid()
         try run(
             """
             UPDATE objects SET downloadTokens = :token, metageneration = :metageneration, updated = :updated

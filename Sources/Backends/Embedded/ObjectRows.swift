@@ -1,5 +1,5 @@
 import Database
-import FoundationEssentials
+import EventLoop
 import Storage
 
 /// An object that is about to be committed: its bytes are in memory, or in a file that is synced already.
@@ -125,7 +125,7 @@ extension Database {
             "metageneration": .integer(object.metageneration), "size": .integer(object.size),
             "timeCreated": .integer(object.timeCreated.microseconds),
             "updated": .integer(object.updated.microseconds), "md5": .blob(object.md5 ?? []),
-            "crc32c": .integer(Int64(object.crc32c ?? 0)), "token": .text(UUID().uuidString.lowercased()),
+            "crc32c": .integer(Int64(object.crc32c ?? 0)), "token": .text(SecureRandom().uuid()),
             "file": file,
         ]
         try run(

@@ -121,7 +121,7 @@ final class RemoteUpload: UploadSession {
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
         try upload.checkMD5(checksum.md5)
-        let request = backend.dialect.sendWhole(upload, bytes, boundary: .randomBoundary)
+        let request = backend.dialect.sendWhole(upload, bytes, boundary: SecureRandom().uuid())
         mayBeStored = true
         do throws(StorageError) {
             let response = try await backend.ask(

@@ -101,10 +101,3 @@ extension RemoteBackend {
         return await tries.value
     }
 }
-
-extension String {
-    /// 32 random hexadecimal digits.
-    static var randomBoundary: String {
-        String(UInt64.random(in: .min ... .max), radix: 16) + String(UInt64.random(in: .min ... .max), radix: 16)
-    }
-}

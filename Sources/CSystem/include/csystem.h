@@ -49,6 +49,8 @@ int csystem_close_from(posix_spawn_file_actions_t *, int first);
 /// Reads what is in memory; EAGAIN where a disk would have to be waited for.
 ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
 int csystem_thread_name(const char *name);
+/// Random bytes from the kernel, without a descriptor; may be interrupted, or return fewer bytes than asked for.
+ssize_t csystem_getrandom(void *bytes, size_t count);
 
 /// Many threads that seldom allocate share two heaps, and large blocks go back to the system as soon as they are free.
 void csystem_share_heaps(void);

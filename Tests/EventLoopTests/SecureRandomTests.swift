@@ -1,0 +1,54 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import EventLoop
+
+@Suite struct SecureRandomTests {
+    /// A source that gives these bytes, as many at a time as it is told; a negative number is an error.
+    private func random(_ counts: [Int]) -> SecureRandom {
+        let state = Mutex((counts: counts, last: UInt8(0)))
+        return SecureRandom { buffer in
+            state.withLock { state in
+                let count = state.counts.isEmpty ? buffer.count : state.counts.removeFirst()
+                guard count >= 0 else {
+                    errno = Int32(-count)
+                    return -1
+                }
+                for index in 0..<count {
+                    state.last &+= 1
+                    buffer[index] = state.last
+                }
+                return count
+            }
+        }
+    }
+
+    @Test func `Interruptions and short reads are gone on after`() {
+        let random = random([Int(-EINTR), 3, Int(-EINTR), 1, 4])
+        #expect(withUnsafeBytes(of: random.next()) { Array($0) } == [1, 2, 3, 4, 5, 6, 7, 8])
+    }
+
+    @Test func `A UUID has the version and the variant of random ones`() {
+        #expect(random([]).uuid() == "08070605-0403-4201-900f-0e0d0c0b0a09")
+        let zeros = SecureRandom { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0)
+            return buffer.count
+        }
+        #expect(zeros.uuid() == "00000000-0000-4000-8000-000000000000")
+    }
+
+    @Test func `No two are the same`() {
+        let numbers = (0..<1000).map { _ in SecureRandom().uuid() }
+        #expect(Set(numbers).count == numbers.count)
+    }
+
+    @Test(arguments: [ENOSYS, EPERM]) func `Where there are no random numbers the process ends`(error: Int32) async {
+        await #expect(processExitsWith: .failure) { [error] in
+            _ = SecureRandom { _ in
+                errno = error
+                return -1
+            }.uuid()
+        }
+    }
+}
