@@ -15,7 +15,8 @@ public final class HTTPServer {
     let hosts: AcceptedHosts
     let deadlines: Deadlines
     let senders = WorkerThreads("send file", limit: 8)
-    let listener: ListeningSocket
+    let socket: ListeningSocket
+    private let acceptor: Acceptor
     private var connections: [ObjectIdentifier: ServedConnection] = [:]
     private var isOpen = true
     private var date = (second: HTTPDate(secondsSince1970: 0), text: "")
@@ -32,30 +33,31 @@ public final class HTTPServer {
                 message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
         }
         do throws(ListeningSocket.Unusable) {
-            let listener = try ListeningSocket(parsed) { try await clock.sleep(for: .milliseconds(100)) }
-            self.init(listener, limits, hosts, Deadlines(limits, clock: clock), handler)
+            self.init(try ListeningSocket(parsed), limits, hosts, clock, handler)
         } catch {
             throw Unusable(message: "\(address) cannot be listened on: \(error.reason).")
         }
     }
 
-    init(
-        _ listener: ListeningSocket, _ limits: HTTPServerLimits, _ hosts: AcceptedHosts, _ deadlines: Deadlines,
+    private init(
+        _ socket: ListeningSocket, _ limits: HTTPServerLimits, _ hosts: AcceptedHosts, _ clock: any Clock<Duration>,
         _ handler: @escaping Handler
     ) {
-        (self.listener, self.limits, self.deadlines, self.handler) = (listener, limits, deadlines, handler)
-        self.hosts = hosts.adding(listener.address.host)
-        listener.start { [weak self] in
+        (self.socket, self.limits, self.handler) = (socket, limits, handler)
+        self.hosts = hosts.adding(socket.address.host)
+        deadlines = Deadlines(limits, clock: clock)
+        acceptor = Acceptor(socket.descriptor, clock: clock)
+        acceptor.start { [weak self] in
             self?.hasRoom() ?? false
         } _: { [weak self] in
             self?.take($0)
         }
     }
 
-    public var port: Int { Int(listener.address.port) }
+    public var port: Int { Int(socket.address.port) }
 
     /// As it stands in a URL: `127.0.0.1:8080`.
-    public var address: String { listener.address.description }
+    public var address: String { socket.address.description }
 
     public var connectionCount: Int { connections.count }
 
@@ -63,7 +65,7 @@ public final class HTTPServer {
     public func close() {
         guard isOpen else { return }
         isOpen = false
-        listener.close()
+        acceptor.close()
         deadlines.close()
         for connection in connections.values { connection.breakOff() }
     }
@@ -91,11 +93,11 @@ public final class HTTPServer {
 
     private func forget(_ connection: ServedConnection) {
         connections[ObjectIdentifier(connection)] = nil
-        if isOpen { listener.resume() }
+        if isOpen { acceptor.resume() }
     }
 
     /// One more that could make room.
     func becameIdle() {
-        if isFull, isOpen { listener.resume() }
+        if isFull, isOpen { acceptor.resume() }
     }
 }

@@ -1,26 +1,15 @@
-import CSystem
 import EventLoop
 import Glibc
 
-/// A TCP socket that takes in connections for as long as there is room and there are descriptors for them.
-@Loop
-final class ListeningSocket {
+/// A TCP socket that listens.
+struct ListeningSocket: Sendable {
     struct Unusable: Error { var reason: String }
 
+    /// With the port that the system chose where none was asked for.
     let address: SocketAddress
-    private let descriptor: Descriptor
-    private let accept: (Int32) -> Int32
-    private let pause: () async throws -> Void
-    private var watch: Watch?
-    private var isFull = false
-    private var isResting = false
+    let descriptor: Descriptor
 
-    /// Listens at once. `pause` is how long it rests when the system has no descriptor left.
-    init(
-        _ address: SocketAddress, accept: @escaping (Int32) -> Int32 = csystem_accept,
-        pause: @escaping () async throws -> Void
-    ) throws(Unusable) {
-        (self.accept, self.pause) = (accept, pause)
+    init(_ address: SocketAddress) throws(Unusable) {
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let raw = socket(address.family, Int32(kind), 0)
         guard raw >= 0 else { throw .last }
@@ -31,50 +20,6 @@ final class ListeningSocket {
             let bound = SocketAddress(of: raw, by: getsockname)
         else { throw .last }
         self.address = bound
-    }
-
-    /// When somebody knocks it is asked whether there is room.
-    func start(hasRoom: @escaping @Loop () -> Bool, _ taker: @escaping @Loop (Descriptor) -> Void) {
-        watch = Watch(descriptor.raw, for: .readable) { [weak self] _ in self?.takeIn(hasRoom, taker) }
-    }
-
-    /// To be called when there may be room again.
-    func resume() {
-        isFull = false
-        if !isResting { watch?.change(to: .readable) }
-    }
-
-    /// Whoever still knocks is refused once the last owner has gone.
-    func close() {
-        watch?.cancel()
-        watch = nil
-        shutdown(descriptor.raw, Int32(SHUT_RDWR))
-    }
-
-    /// One at a time: only the poller knows whether anybody else knocks, for whom room would have to be made.
-    private func takeIn(_ hasRoom: @Loop () -> Bool, _ taker: @Loop (Descriptor) -> Void) {
-        guard hasRoom() else {
-            isFull = true
-            watch?.change(to: [])
-            return
-        }
-        let raw = accept(descriptor.raw)
-        if raw >= 0 { return taker(Descriptor(owning: raw)) }
-        switch errno {
-        case EMFILE, ENFILE, ENOBUFS, ENOMEM: rest()
-        default: break
-        }
-    }
-
-    private func rest() {
-        isResting = true
-        watch?.change(to: [])
-        Task { [weak self, pause] in
-            do { try await pause() } catch { return }
-            guard let self else { return }
-            isResting = false
-            if !isFull { watch?.change(to: .readable) }
-        }
     }
 }
 

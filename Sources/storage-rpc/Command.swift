@@ -114,6 +114,8 @@ struct ServiceOptions {
     var root: String?
     /// Where download URLs are served, as `ADDRESS:PORT`.
     var http: String?
+    /// Peers that download URLs are served to at the same time.
+    var servedConnections = Int.max
     var bucket = "default-bucket"
     /// What becomes of those that an earlier process had not ended.
     var tasks = UnfinishedTasks.pause

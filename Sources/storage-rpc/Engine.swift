@@ -24,7 +24,7 @@ struct Engine: Sendable {
         switch options.engine {
         case .embedded:
             let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot), allowed: allowed)
-            let server = ObjectServer(embedded, address: options.http)
+            let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }
             self.init(backend: embedded, tokens: nil, journal) { () async throws(StorageError) in

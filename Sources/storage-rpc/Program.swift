@@ -1,5 +1,6 @@
 import Backends
 import CSystem
+import EventLoop
 import Glibc
 import Synchronization
 
@@ -11,13 +12,15 @@ enum Program {
         // Ignored, as some parents leave it, it would take the commands for tokens away before we hear how they ended.
         signal(SIGCHLD, SIG_DFL)
         csystem_share_heaps()
+        // Without random numbers it ends now, not in the middle of a transfer.
+        _ = SecureRandom().next()
         NewFiles.mask.store(umask(0o077), ordering: .relaxed)
-        raiseDescriptorLimit()
+        let freeDescriptors = DescriptorBudget.raiseLimit()
         do {
             switch try Command(Array(CommandLine.arguments.dropFirst())) {
             case .help: try say(Help.text)
             case .version: try say("storage-rpc \(Help.version)")
-            case .serve(let options): try Server.run(options)
+            case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
             case .trace(let file, let html): try TraceCommand.run(file, html: html)
             case .errand(let kind, let options): try Errand.run(kind, options)
             }
@@ -41,14 +44,6 @@ enum Program {
         where fcntl(descriptor, F_GETFD) < 0 {
             _ = open("/dev/null", access)
         }
-    }
-
-    /// One for each connection, and the usual soft limit is low for the sake of programs that use select.
-    private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     /// Throws where stdout takes no more: what nobody gets is not done.

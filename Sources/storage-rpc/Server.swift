@@ -24,14 +24,19 @@ final class Server {
             processID: getpid()),
         transfers: transfers, tokens: engine.tokens, end: { [weak self] status in self?.end(status) })
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
-    private var listener: UnixListener?
+    private let listener: UnixListener?
+    private var acceptor: Acceptor?
     private var signals: Watch?
     /// The status to end with, once that is sure.
     private var ending: Int32?
     private var isSuspended = false
 
-    init(_ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil) {
+    init(
+        _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
+        _ listener: UnixListener? = nil
+    ) {
         self.options = options
+        self.listener = listener
         self.engine = engine
         self.log = log
         self.recorder = recorder
@@ -39,10 +44,14 @@ final class Server {
     }
 
     /// Serves until it is told to end. Throws what keeps it from starting.
-    nonisolated static func run(_ options: ServiceOptions) throws -> Never {
+    nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
         let signals = csystem_termination_signals()
-        let log = Log(level: options.logLevel)
+        let log = Log(level: wanted.logLevel)
         log.takeOverStderr()
+        let options = wanted.within(freeDescriptors)
+        if case let most = options.limits.connections, most < wanted.limits.connections {
+            log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
+        }
         let stdio = options.stdio ? try StandardStreams() : nil
         let recorder = try options.trace.map { path in
             try TraceRecorder(
@@ -50,11 +59,12 @@ final class Server {
             ) { log.write(.error, $0) }
         }
         let engine = try Engine(options, log, keepsTasks: true)
+        let listener = try options.socket.map { path throws(UnixListener.Unusable) in try UnixListener(path) }
         Task { @Loop in
-            let server = Server(options, engine, log, recorder)
+            let server = Server(options, engine, log, recorder, listener)
             server.watch(signals)
             Task { await server.open() }
-            if let path = options.socket { server.listen(path) }
+            server.accept()
             if let stdio { server.serve(stdio) }
         }
         while true { pause() }
@@ -110,13 +120,9 @@ final class Server {
         connection.serve(opened)
     }
 
-    private func listen(_ path: String) {
-        do throws(UnixListener.Unusable) {
-            listener = try UnixListener(path) { self.welcome($0) }
-            log.write(.info, "listens on \(path)")
-        } catch {
-            fail(error.message)
-        }
+    private func accept() {
+        acceptor = listener?.accept { self.welcome($0) }
+        if let path = options.socket { log.write(.info, "listens on \(path)") }
     }
 
     /// Who comes when there is no room is told so, and not kept.
@@ -161,7 +167,8 @@ final class Server {
             usleep(1_500_000)
             leave(status, patience: 300)
         }
-        listener?.close()
+        acceptor?.close()
+        listener?.removeFile()
         Task {
             do { try await transfers.suspend() } catch {}
             transfers.letGoOfDownloads()

@@ -25,7 +25,7 @@ import Testing
             let (service, client) = try place.service(flags)
             let limits = try client.call("initialize")["limits"]
             for bound in Bound.all {
-                try #require(limits?[bound.name]?.number?.int64 == Int64(bound.range.upperBound))
+                try #require(limits?[bound.name]?.number?.int64 == Int64(bound.range.upperBound), "\(bound.name)")
             }
             client.wire.endInput()
             try #require(try service.waitForExit() == 0)

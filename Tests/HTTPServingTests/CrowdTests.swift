@@ -1,7 +1,5 @@
-import CSystem
 import EventLoop
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -77,40 +75,5 @@ import Testing
         var limits = HTTPServerLimits()
         limits.connections = connections
         return limits
-    }
-
-    @Test func `Without descriptors it rests, and then goes on`() async throws {
-        let failures = Mutex([EMFILE, ENFILE, ECONNABORTED, EINTR, ENOBUFS])
-        let rested = Mail<Void>(), goOn = Mail<Void>(), taken = Mail<Descriptor>()
-        let address = try #require(SocketAddress("127.0.0.1:0"))
-        let listener = try ListeningSocket(
-            address,
-            accept: { socket in
-                guard let failure = failures.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
-                    return csystem_accept(socket)
-                }
-                errno = failure
-                return -1
-            },
-            pause: {
-                rested.deliver(())
-                await goOn.next()
-            })
-        listener.start {
-            true
-        } _: {
-            taken.deliver($0)
-        }
-        let visitor = try Visitor(Int(listener.address.port))
-        for _ in 0..<3 {
-            await rested.next()
-            listener.resume()
-            await turns(5)
-            #expect(taken.waiting.isEmpty && rested.waiting.isEmpty, "it rests")
-            goOn.deliver(())
-        }
-        _ = await taken.next()
-        listener.close()
-        #expect(await visitor.isOver())
     }
 }

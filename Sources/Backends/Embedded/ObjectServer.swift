@@ -10,12 +10,17 @@ import Storage
 public final class ObjectServer {
     private let backend: EmbeddedBackend
     private let address: String?
+    private let limits: HTTPServerLimits
     private var server: HTTPServer?
 
-    /// `address` is such as `127.0.0.1:8080`; any free port of this machine where nil.
-    public nonisolated init(_ backend: EmbeddedBackend, address: String?) {
+    /// `address` is such as `127.0.0.1:8080`; any free port of this machine where nil. Each of the `connections` may
+    /// take a descriptor for itself and one for a file.
+    public nonisolated init(_ backend: EmbeddedBackend, address: String?, connections: Int = .max) {
         self.backend = backend
         self.address = address
+        var limits = HTTPServerLimits()
+        limits.connections = min(limits.connections, connections)
+        self.limits = limits
     }
 
     /// Listens, unless it does already, and returns what URLs begin with. Throws a sentence that names the address.
@@ -23,7 +28,7 @@ public final class ObjectServer {
     public func start() throws(StorageError) -> String {
         if let server { return "http://\(server.address)" }
         do throws(HTTPServer.Unusable) {
-            let server = try HTTPServer(address: address ?? "127.0.0.1:0") { [weak self] request in
+            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits) { [weak self] request in
                 await self?.answer(to: request) ?? HTTPServerResponse(404)
             }
             self.server = server

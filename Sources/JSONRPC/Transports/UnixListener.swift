@@ -3,17 +3,16 @@ import EventLoop
 import Glibc
 
 /// A Unix stream socket that only its owner may connect to.
-@Loop
-public final class UnixListener {
+public final class UnixListener: Sendable {
     public struct Unusable: Error { public var message: String }
 
     private let path: String
     private let descriptor: Descriptor
     private let inode: ino_t
-    private var watch: Watch?
 
-    /// Listens at once. A stale socket file is replaced; a live one, or a file that is no socket, is an error.
-    public init(_ path: String, _ accepted: @escaping @Loop (Descriptor) -> Void) throws(Unusable) {
+    /// Listens at once: peers wait until they are accepted. A stale socket file is replaced; a live one, or a file that
+    /// is no socket, is an error. May block for a second, so it does not belong on the loop.
+    public init(_ path: String) throws(Unusable) {
         self.path = path
         var address = try Self.address(path)
         // Held while looking and binding, so that of two that start together one finds the other listening.
@@ -27,43 +26,26 @@ public final class UnixListener {
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard raw >= 0 else { throw Self.unusable(path, errno) }
         descriptor = Descriptor(owning: raw)
-        let mask = umask(0o177)
-        let bound = Self.withSocketAddress(&address) { bind(raw, $0, $1) }
-        let failure = errno
-        umask(mask)
-        guard bound == 0 else { throw Self.unusable(path, failure) }
-        guard listen(raw, 128) == 0 else { throw Self.unusable(path, errno) }
+        // Whoever may not write to the file cannot connect: it has these permissions from birth.
+        guard fchmod(raw, 0o600) == 0, Self.withSocketAddress(&address, { bind(raw, $0, $1) }) == 0,
+            listen(raw, 128) == 0
+        else { throw Self.unusable(path, errno) }
         var status = stat()
         lstat(path, &status)
         inode = status.st_ino
-        watch = Watch(raw, for: .readable) { [weak self] _ in self?.accept(accepted) }
     }
 
-    /// Listens no more, and takes its file away.
-    public func close() {
-        watch?.cancel()
-        watch = nil
+    /// Hands over peers that are the same user.
+    @Loop public func accept(_ accepted: @escaping @Loop (Descriptor) -> Void) -> Acceptor {
+        let acceptor = Acceptor(descriptor)
+        acceptor.start { if csystem_peer_is_same_user($0.raw) { accepted($0) } }
+        return acceptor
+    }
+
+    /// Takes its file away, so that the next process finds the path free.
+    public func removeFile() {
         var status = stat()
         if lstat(path, &status) == 0, status.st_ino == inode { unlink(path) }
-    }
-
-    private func accept(_ accepted: @Loop (Descriptor) -> Void) {
-        while true {
-            let raw = csystem_accept(descriptor.raw)
-            if raw < 0, errno == EMFILE || errno == ENFILE { return rest() }
-            guard raw >= 0 else { return }
-            let peer = Descriptor(owning: raw)
-            if csystem_peer_is_same_user(raw) { accepted(peer) }
-        }
-    }
-
-    /// Out of descriptors: those who knock wait in the backlog until some may have been closed.
-    private func rest() {
-        watch?.change(to: [])
-        Task {
-            do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
-            watch?.change(to: .readable)
-        }
     }
 
     /// At most a second: whoever else has locked the directory must not keep the service from starting.

@@ -334,7 +334,7 @@ export interface Methods {
         maxWaitingRequests: number;
         /** What one client may leave unread, in bytes. */
         maxUnreadBytes: number;
-        /** Connections at the same time. */
+        /** Connections at the same time: no more than there is room for within the limit of open files. */
         maxConnections: number;
         /** Tasks that have not ended. */
         maxTasks: number;

@@ -1,0 +1,71 @@
+import CSystem
+import Glibc
+
+/// Accepts connections on a listening socket, one for each turn of the loop, while there is room.
+///
+/// Peers for whom there is no room wait in the socket's backlog. Where the system has no descriptor left, accepting
+/// pauses: the socket would be ready again at once.
+@Loop
+public final class Acceptor {
+    private static let pause = Duration.milliseconds(100)
+
+    private let listener: Descriptor
+    private let clock: any Clock<Duration>
+    private let accept: (Int32) -> Int32
+    private var watch: Watch?
+    private var isFull = false
+    private var isPausing = false
+
+    public convenience init(_ listener: Descriptor, clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(listener, clock: clock, accept: csystem_accept)
+    }
+
+    package init(_ listener: Descriptor, clock: any Clock<Duration>, accept: @escaping (Int32) -> Int32) {
+        (self.listener, self.clock, self.accept) = (listener, clock, accept)
+    }
+
+    /// `hasRoom` is asked before each peer is accepted.
+    public func start(hasRoom: @escaping @Loop () -> Bool = { true }, _ accepted: @escaping @Loop (Descriptor) -> Void)
+    {
+        watch = Watch(listener.raw, for: .readable) { [weak self] _ in self?.acceptOne(hasRoom, accepted) }
+    }
+
+    /// To be called when there may be room again.
+    public func resume() {
+        isFull = false
+        if !isPausing { watch?.change(to: .readable) }
+    }
+
+    /// Refuses whoever connects from now on.
+    public func close() {
+        watch?.cancel()
+        watch = nil
+        shutdown(listener.raw, Int32(SHUT_RDWR))
+    }
+
+    /// One at a time: only the poller knows whether another peer waits, for whom room would have to be made.
+    private func acceptOne(_ hasRoom: @Loop () -> Bool, _ accepted: @Loop (Descriptor) -> Void) {
+        guard hasRoom() else {
+            isFull = true
+            watch?.change(to: [])
+            return
+        }
+        let raw = accept(listener.raw)
+        if raw >= 0 { return accepted(Descriptor(owning: raw)) }
+        switch errno {
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: pause()
+        default: break
+        }
+    }
+
+    private func pause() {
+        isPausing = true
+        watch?.change(to: [])
+        Task { [weak self, clock] in
+            do { try await clock.sleep(for: Self.pause) } catch { return }
+            guard let self else { return }
+            isPausing = false
+            if !isFull { watch?.change(to: .readable) }
+        }
+    }
+}

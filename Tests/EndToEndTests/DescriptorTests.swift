@@ -1,0 +1,103 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// A process that may open few files, and peers that connect as often as they can.
+@Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
+    private let place = Place()
+    private static let few = "ulimit -n 96"
+
+    @Test func `Peers without a token take no descriptor that a client needs`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(["--http", "127.0.0.1:0"], setUp: Self.few)
+            let first = try url(ofNew: "first", client)
+            let port = try #require(UInt16(first.dropFirst("http://127.0.0.1:".count).prefix { $0 != "/" }))
+            var crowd: [Visitor] = []
+            while crowd.isEmpty || !crowd[0].isOver {
+                crowd.append(try Visitor(port))
+                try #require(crowd.count < 500, "it never has enough of them")
+            }
+            let second = try url(ofNew: "second", client)
+            let tokens = [first, second].map { $0.suffix(36) }
+            try #require(tokens[0] != tokens[1] && !tokens.contains { $0.hasPrefix("00000000") })
+            try #require(try Visitor(port).get(second).hasSuffix("second"))
+            let file = place.directory + "/copy"
+            try #require(
+                try client.call(
+                    "reference/writeToFile", #"{"reference":"gs://b/second","file":"\#(file)","wait":true}"#)[
+                        "state"] == "success")
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `No more clients are let in than there are descriptors for`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--max-connections", "1000"], setUp: Self.few)
+            var clients = [try place.connect()]
+            let most = try #require(try clients[0].call("initialize")["limits"]?["maxConnections"]?.number?.int64)
+            try #require((1..<96).contains(most))
+            try service.waitForLog("leaves room for no more than \(most) connections")
+            while clients.count < most { clients.append(try place.connect()) }
+            for client in clients { try #require(try client.call("service/ping") == "pong") }
+            for _ in 1...96 {
+                let refusal = try #require(try place.connect().wire.next())
+                try #require(refusal["error"]?["data"]?["name"] == "quotaExceeded")
+            }
+            _ = try url(ofNew: "object", clients[0])
+            clients.removeLast()
+            while try clients[0].call("service/status")["connections"]?.number?.int64 == most {}
+            try #require(try place.connect().call("service/ping") == "pong")
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    /// Of an object that was uploaded from a file in more than one step.
+    private func url(ofNew name: String, _ client: Caller) throws -> String {
+        let file = "\(place.directory)/\(name)"
+        try (Data(count: 1 << 20) + Data(name.utf8)).write(to: URL(filePath: file))
+        let reference = #""reference":"gs://b/\#(name)""#
+        let task = try client.call("reference/putFile", "{\(reference),\"file\":\"\(file)\",\"wait\":true}")
+        try #require(task["state"] == "success", "\(task.text)")
+        return try #require(try client.call("reference/downloadURL", "{\(reference)}")["url"]?.string)
+    }
+}
+
+/// A peer of the HTTP server that says nothing of itself.
+private final class Visitor {
+    private let raw: Int32
+
+    init(_ port: UInt16) throws {
+        raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let failure = withUnsafeBytes(of: &address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { connect(raw, $0.baseAddress, socklen_t(bytes.count)) }
+        }
+        try #require(raw >= 0 && failure == 0)
+    }
+
+    deinit { close(raw) }
+
+    /// Whether the server has closed the connection by now.
+    var isOver: Bool {
+        var byte: UInt8 = 0
+        return recv(raw, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    }
+
+    /// The whole answer.
+    func get(_ url: String) throws -> String {
+        let parts = url.split(separator: "/", maxSplits: 2)
+        let request = "GET /\(parts[2]) HTTP/1.1\r\nHost: \(parts[1])\r\nConnection: close\r\n\r\n"
+        try #require(send(raw, request, request.utf8.count, 0) == request.utf8.count)
+        var answer: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = recv(raw, &buffer, buffer.count, 0), count > 0 { answer += buffer[..<count] }
+        return String(decoding: answer, as: UTF8.self)
+    }
+}
