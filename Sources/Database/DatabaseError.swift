@@ -39,8 +39,8 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
         return "\(path): \(message)\(cause)\(number)"
     }
 
-    /// No room left on the disk, or in the user's quota.
-    public var isFull: Bool { code == CSQLITE_FULL.code || systemErrno == ENOSPC || systemErrno == EDQUOT }
+    /// No room left on the disk, in the user's quota, or within the limit of a file's size.
+    public var isFull: Bool { code == CSQLITE_FULL.code || [ENOSPC, EDQUOT, EFBIG].contains(systemErrno) }
     /// The file is damaged, or no SQLite database at all.
     public var isCorrupt: Bool { code == CSQLITE_CORRUPT.code || code == CSQLITE_NOTADB.code }
     /// Somebody else held the file for longer than the busy timeout.

@@ -9,6 +9,8 @@ enum Program {
     static func run() -> Never {
         fillStandardDescriptors()
         signal(SIGPIPE, SIG_IGN)
+        // A file that grows beyond the limit (ulimit -f) is an error of the write then.
+        signal(SIGXFSZ, SIG_IGN)
         // Ignored, as some parents leave it, it would take the commands for tokens away before we hear how they ended.
         signal(SIGCHLD, SIG_DFL)
         csystem_share_heaps()

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import JSONText
 import TestSupport
@@ -88,6 +89,33 @@ import Testing
             client.say("service/ping")
             try #require(try service.waitForExit() == 0)
         }
+    }
+
+    @Test func `A file that may not grow further is an error, and not the end`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(setUp: "ulimit -f 2048")
+            let file = place.directory + "/large"
+            try Data(count: 8 << 20).write(to: URL(filePath: file))
+            func failure(_ method: String, _ params: String) throws -> String {
+                try client.refusal(method, params)["message"]?.string ?? ""
+            }
+            let large = try failure("reference/putFile", #"{"reference":"gs://b/a","file":"\#(file)","wait":true}"#)
+            try #require(large.contains("\(place.root)/objects/1: File too large"), "\(large)")
+            let text = String(repeating: "x", count: 60_000)
+            var (small, stored) = ("", -1)
+            while small.isEmpty {
+                stored += 1
+                small = try failure("reference/putData", Self.upload(text, to: "\(stored)"))
+            }
+            try #require(small.contains("\(place.root)/storage.sqlite3: disk I/O error: File too large"), "\(small)")
+            try #require(try client.call("reference/list", #"{"reference":"gs://b"}"#)["items"]?.array?.count == stored)
+            client.wire.endInput()
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    private static func upload(_ text: String, to name: String) -> String {
+        #"{"reference":"gs://b/\#(name)","text":"\#(text)","wait":true}"#
     }
 
     @Test func `A peer that vanishes before its answers costs nobody else anything`() async throws {

@@ -96,10 +96,18 @@ public final class ServiceProcess {
         for (end, place) in [(stdin, 0), (stdout, 1), (stderr, 2)] as [(Int32, Int32)] {
             posix_spawn_file_actions_adddup2(&actions, end, place)
         }
+        // Threads of tests block signals, those too that a write may raise.
+        var (attributes, signals) = (posix_spawnattr_t(), sigset_t())
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        pthread_sigmask(SIG_BLOCK, nil, &signals)
+        sigdelset(&signals, SIGXFSZ)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
         var id: pid_t = 0
-        let failure = posix_spawn(&id, program, &actions, nil, words, environ)
+        let failure = posix_spawn(&id, program, &actions, &attributes, words, environ)
         guard failure == 0 else {
             throw Failure(description: "\(program) cannot be started: \(String(cString: strerror(failure)))")
         }

@@ -90,7 +90,7 @@ public struct TaskTable: TaskArchive {
 func storing<Result>(_ path: String, _ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
     do throws(SystemError) {
         return try body()
-    } catch  where error.code == ENOSPC || error.code == EDQUOT {
+    } catch  where [ENOSPC, EDQUOT, EFBIG].contains(error.code) {
         throw StorageError(.quotaExceeded, "There is no room left to store the upload: \(path): \(error.reason).")
     } catch {
         throw StorageError(.unknown, "The upload cannot be stored: \(path): \(error.reason).")
