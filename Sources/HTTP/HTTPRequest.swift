@@ -9,7 +9,8 @@ public struct HTTPRequest: Sendable {
     /// Where the body of the answer goes if the sink accepts it; into memory otherwise.
     public var sink: (any HTTPBodySink)?
     public var limits: HTTPLimits
-    /// A body from a source is not sent again on another connection when a kept one has died with part of it.
+    /// Fails where a kept connection dies before its answer, instead of being sent again on another one: for requests
+    /// that are not idempotent.
     public var isSentOnce = false
     /// Told how many bytes of the body the system has taken for sending, on the transfer thread: must be quick.
     /// The number falls when the body is sent anew on another connection.

@@ -11,19 +11,15 @@ public struct HTTPResponse: Sendable, Equatable {
     public var version: Version
     /// How much of the request's body was sent before the answer was complete.
     public var bytesSent: Int64
-    /// A kept connection died with the request on it, which the server may have obeyed before it was sent once more.
-    public var wasSentAgain: Bool
 
     public init(
-        status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], version: Version = .http1_1, bytesSent: Int64 = 0,
-        wasSentAgain: Bool = false
+        status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], version: Version = .http1_1, bytesSent: Int64 = 0
     ) {
         self.status = status
         self.headers = headers
         self.body = body
         self.version = version
         self.bytesSent = bytesSent
-        self.wasSentAgain = wasSentAgain
     }
 }
 

@@ -19,7 +19,6 @@ extension ccurl_callbacks {
             },
             seek: { context, offset, origin in
                 guard let transfer = Transfer.of(context), origin == 0 else { return 2 }
-                if transfer.request.isSentOnce, offset < transfer.position { return 1 }
                 transfer.position = offset
                 return 0
             },
@@ -35,10 +34,7 @@ extension ccurl_callbacks {
                 Transfer.of(context)?.connecting()
                 return 0
             },
-            sending: { context, _, _, _, _ in
-                Transfer.of(context)?.timesSent += 1
-                return 0
-            })
+            sending: { context, _, _, _, _ in Transfer.of(context)?.mayBeSent() == true ? 0 : 1 })
     }
 }
 

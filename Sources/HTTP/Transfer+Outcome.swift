@@ -16,8 +16,7 @@ extension Transfer {
         return .success(
             HTTPResponse(
                 status: answer.status, headers: answer.headers, body: answer.body,
-                version: HTTPResponse.Version(ccurl_get_long(easy, CCURL_USED_HTTP_VERSION)), bytesSent: sent,
-                wasSentAgain: timesSent > 1))
+                version: HTTPResponse.Version(ccurl_get_long(easy, CCURL_USED_HTTP_VERSION)), bytesSent: sent))
     }
 
     private func kind(of code: ccurl_code) -> HTTPError.Kind {

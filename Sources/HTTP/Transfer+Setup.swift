@@ -20,7 +20,10 @@ extension Transfer {
     private func setCallbacks(_ easy: OpaquePointer) {
         var option: Int32 = 0
         check(ccurl_set_callbacks(easy, [ccurl_callbacks(for: self)], &option), option)
-        check(ccurl_set_sending(easy, [ccurl_callbacks(for: self)]), CCURL_PREREQFUNCTION, isOptional: true)
+        let code = ccurl_set_sending(easy, [ccurl_callbacks(for: self)])
+        check(code, CCURL_PREREQFUNCTION, isOptional: true)
+        // A library that does not ask before it sends again never does so on a connection that is new.
+        if code != 0, request.isSentOnce { set(easy, CCURL_FRESH_CONNECT, 1) }
         let errors = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CCURL_ERROR_SIZE.rawValue))
         errors.initialize(repeating: 0, count: Int(CCURL_ERROR_SIZE.rawValue))
         errorBuffer = errors

@@ -24,8 +24,8 @@ final class Transfer: @unchecked Sendable {
     var position: Int64 = 0
     var sent: Int64 = 0
     var received: Int64 = 0
-    /// More than once where a connection that was kept had died.
-    var timesSent = 0
+    /// On how many connections libcurl was about to send the request: more than one where a kept one had died.
+    private var timesBegun = 0
     var isHeldUp = false
 
     private let bodyCount: Int64
@@ -71,9 +71,18 @@ final class Transfer: @unchecked Sendable {
         .failure(HTTPError(kind, host: request.host, mayHaveReachedServer: mayHaveReachedServer))
     }
 
+    /// Whether libcurl may send the request, perhaps again.
+    func mayBeSent() -> Bool {
+        timesBegun += 1
+        guard timesBegun > 1, request.isSentOnce else { return true }
+        failure = .connectionBroken("closed without an answer")
+        return false
+    }
+
     private var mayHaveReachedServer: Bool {
         guard let easy else { return false }
-        return sent > 0 || received > 0 || answer.hasBegun || ccurl_get_long(easy, CCURL_REQUEST_SIZE) > 0
+        return timesBegun > 1 || sent > 0 || received > 0 || answer.hasBegun
+            || ccurl_get_long(easy, CCURL_REQUEST_SIZE) > 0
     }
 }
 

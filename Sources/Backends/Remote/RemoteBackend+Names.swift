@@ -14,7 +14,6 @@ extension RemoteBackend {
                 onLost: { if $0.mayHaveReachedServer { mayBeDone = true } })
             if response.isSuccess { return }
             let refusal = StorageError.refusal(response, of: request, to: reference)
-            if response.wasSentAgain { mayBeDone = true }
             if refusal.code == .objectNotFound && mayBeDone { return }
             if response.status >= 500 { mayBeDone = true }
             throw refusal

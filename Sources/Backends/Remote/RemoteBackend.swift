@@ -170,7 +170,7 @@ extension RemoteBackend {
             body: request.body, sink: request.sink, limits: limits.within(caller.patience, of: request))
         whole.limits.answerBytes = request.answerBytes
         whole.onSent = onSent
-        whole.isSentOnce = true
+        whole.isSentOnce = request.method != "GET"
         for token in tokens { dialect.sign(&whole.headers, with: token) }
         do throws(HTTPError) {
             var response = try await http.perform(whole)

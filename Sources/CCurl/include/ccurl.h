@@ -17,7 +17,7 @@ typedef struct ccurl_list ccurl_list;
 // The options that are set, by name and number.
 #define CCURL_OPTIONS(_) \
     _(SSLVERSION, 32) _(NOPROGRESS, 43) _(NOBODY, 44) _(UPLOAD, 46) _(FOLLOWLOCATION, 52) _(SSL_VERIFYPEER, 64) \
-    _(HTTPGET, 80) _(SSL_VERIFYHOST, 81) _(HTTP_VERSION, 84) _(BUFFERSIZE, 98) _(NOSIGNAL, 99) \
+    _(FRESH_CONNECT, 74) _(HTTPGET, 80) _(SSL_VERIFYHOST, 81) _(HTTP_VERSION, 84) _(BUFFERSIZE, 98) _(NOSIGNAL, 99) \
     _(CONNECTTIMEOUT_MS, 156) _(PROTOCOLS, 181) _(TCP_KEEPALIVE, 213) _(PATH_AS_IS, 234) \
     _(SUPPRESS_CONNECT_HEADERS, 265) _(DISALLOW_USERNAME_IN_URL, 278) _(UPLOAD_BUFFERSIZE, 280) \
     _(HTTP09_ALLOWED, 285) _(QUICK_EXIT, 322) _(WRITEDATA, 10001) _(URL, 10002) _(PROXY, 10004) _(READDATA, 10009) \
@@ -110,7 +110,7 @@ typedef struct {
     int (*resolving)(void *resolver, void *reserved, void *context);
     /// A socket is about to be connected.
     int (*connecting)(void *context, int socket, int purpose);
-    /// The request is about to be sent on a connection. Not called by libraries older than 7.80.
+    /// The request is about to be sent on a connection; not 0 forbids it. Not called by libraries older than 7.80.
     int (*sending)(void *context, char *peer, char *own, int peer_port, int own_port);
 } ccurl_callbacks;
 

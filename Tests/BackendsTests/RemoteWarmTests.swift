@@ -1,0 +1,46 @@
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// A kept connection that the server closes without an answer to a request that it has carried out.
+@Suite(.timeLimit(.minutes(10))) struct RemoteWarmTests {
+    /// Lets a server carry out the next request of that kind and close the connection, which was in use before.
+    private func close(
+        after kind: StorageFixture.Kind, at place: any RemoteUnderTest,
+        _ deed: (any RemoteUnderTest) async throws -> Void
+    ) async throws {
+        try place.fixture.put([1], "b", "a")
+        _ = try await place.backend.metadata(of: ref("a"))
+        place.fixture.faults = [.init(.first(kind), .closeAfterHandling)]
+        do { try await deed(place) } catch is StorageError {}
+        #expect(
+            place.fixture.unfired.isEmpty && place.fixture.log.requests(kind).count == 1, "\(type(of: place)) \(kind)")
+    }
+
+    let never = Caller(patience: .zero)
+
+    @Test func `Nothing that changes an object is sent twice`() async throws {
+        for type in [any RemoteUnderTest.Type]([FirebaseUnderTest.self, GCSUnderTest.self]) {
+            try await close(after: .patch, at: type.init()) { place in
+                _ = try await place.backend.updateMetadata(of: ref("a"), .init(), for: never)
+            }
+            try await close(after: .delete, at: type.init()) { place in
+                try await place.backend.delete(ref("a"), for: never)
+            }
+            try await close(after: .multipart, at: type.init()) { place in
+                try await place.backend.put([2], at: "a")
+            }
+            try await close(after: .start, at: type.init()) { place in
+                _ = try await place.backend.run(.data([2], to: ref("a")), chunks: .fixed(1))
+            }
+            try await close(after: .finalize, at: type.init()) { place in
+                _ = try await place.backend.run(.data([2], to: ref("a")), chunks: .fixed(1))
+            }
+        }
+        try await close(after: .token, at: FirebaseUnderTest()) { place in
+            _ = try await place.backend.revokeDownloadURL(of: ref("a"), for: never)
+        }
+    }
+}
