@@ -48,6 +48,15 @@ extension Database {
         return first
     }
 
+    /// Whether the structure of the file is whole, as far as SQLite can tell. Reads all of it.
+    public func isSound() throws -> Bool {
+        do {
+            return try first("PRAGMA quick_check(1)") { try $0.text("quick_check") } == "ok"
+        } catch let error as DatabaseError where error.isCorrupt {
+            return false
+        }
+    }
+
     /// The one number that `sql` answers with.
     func number(_ sql: String) throws(DatabaseError) -> Int64 {
         let statement = try statement(sql)

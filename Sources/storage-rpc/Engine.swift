@@ -23,7 +23,8 @@ struct Engine: Sendable {
         let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let embedded = EmbeddedBackend(try Root(options.root ?? Self.defaultRoot), allowed: allowed)
+            let embedded = EmbeddedBackend(
+                try Root(options.root ?? Self.defaultRoot), allowed: allowed, complain: { log.write(.warning, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }

@@ -38,10 +38,13 @@ public final class EmbeddedBackend: Backend {
         set { servedAt.withLock { $0 = newValue } }
     }
 
-    public init(_ root: Root, allowed: AllowedPlaces = .everywhere) {
+    /// `complain` is told, in a sentence, what is wrong with the root though it can be used.
+    public init(
+        _ root: Root, allowed: AllowedPlaces = .everywhere, complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.root = root
         self.allowed = allowed
-        store = ObjectStore(root)
+        store = ObjectStore(root, complain: complain)
     }
 
     /// Returns once everything is open. Throws a sentence that names the file at fault.
@@ -94,17 +97,39 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// A file for an upload: its row is on the disk before the file is made. What was made for the same task before
-    /// is not needed any more.
+    /// A new, empty file for an upload: its row is on the disk before the file is made. What was made for the same task
+    /// before is not needed any more. Where somebody has put a file at the number, that one stays, and the next number
+    /// is taken.
     func newFile(for task: String?) async throws(StorageError) -> Int64 {
-        let (file, old) = try await store.write { database in
-            let old = try task.map(database.files) ?? []
-            try database.run(
-                "INSERT INTO files (state, task) VALUES (?, ?)", Schema.FileState.beingWritten.value, .text(task))
-            return (database.lastInsertedRowID, old)
+        var taken: Int64?
+        while true {
+            let (file, old) = try await store.write { [taken] database in
+                if let taken { try database.run("DELETE FROM files WHERE id = ?", .integer(taken)) }
+                let old = try task.map(database.files) ?? []
+                try database.run(
+                    "INSERT INTO files (state, task) VALUES (?, ?)", Schema.FileState.beingWritten.value, .text(task))
+                return (database.lastInsertedRowID, old)
+            }
+            for file in old { remove(file) }
+            if try await create(file) { return file }
+            taken = file
         }
-        for file in old { remove(file) }
-        return file
+    }
+
+    /// False where there is a file of this number already.
+    private func create(_ file: Int64) async throws(StorageError) -> Bool {
+        try await files.run { [root] in
+            Result { () throws(StorageError) in
+                try storing(root.object(file)) { () throws(SystemError) in
+                    do throws(SystemError) {
+                        try root.createObject(file)
+                        return true
+                    } catch  where error.code == EEXIST {
+                        return false
+                    }
+                }
+            }
+        }.get()
     }
 
     /// Gives back what was made for a task that has not become an object.

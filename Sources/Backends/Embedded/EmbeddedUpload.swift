@@ -48,9 +48,9 @@ final class EmbeddedUpload: UploadSession {
     func discard() {
         queue.submit { [self] in
             isDiscarded = true
-            if let file = staging?.file ?? known?.file {
+            known = nil
+            if let file = staging?.file {
                 staging = nil
-                known = nil
                 backend.remove(file)
             } else if upload.isRestored, let task = upload.record?.id {
                 Task { await backend.removeFiles(for: task) }
@@ -130,20 +130,31 @@ extension EmbeddedUpload {
         latest.withLock { $0 = staging }
     }
 
-    /// What an earlier process has written is trusted only as far as it is still what that has seen.
+    /// What an earlier process has written is trusted only as far as it is still what that has seen, in a file that
+    /// was made for this task.
     private func query(_ attempt: Attempt) {
-        queue.submit { [self] in
-            guard staging == nil else { return work(attempt) { .received(upTo: $0.offset) } }
+        Task {
             do throws(StorageError) {
-                guard let known, let staging = try restored(known, attempt) else {
-                    return attempt.answer(.forgotten(.lostStaging(upload.reference)))
-                }
-                hold(staging)
-                self.known = nil
-                attempt.answer(.received(upTo: staging.offset))
+                let task = upload.isRestored ? upload.record?.id : nil
+                let files = try await backend.store.read { try task.map($0.files) ?? [] }
+                queue.submit { [self] in goOn(among: files, attempt) }
             } catch {
                 attempt.answer(.failed(error))
             }
+        }
+    }
+
+    private func goOn(among files: [Int64], _ attempt: Attempt) {
+        guard staging == nil else { return work(attempt) { .received(upTo: $0.offset) } }
+        do throws(StorageError) {
+            guard let known, files.contains(known.file), let staging = try restored(known, attempt) else {
+                return attempt.answer(.forgotten(.lostStaging(upload.reference)))
+            }
+            hold(staging)
+            self.known = nil
+            attempt.answer(.received(upTo: staging.offset))
+        } catch {
+            attempt.answer(.failed(error))
         }
     }
 

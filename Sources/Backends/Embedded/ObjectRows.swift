@@ -36,7 +36,7 @@ extension Database {
             try run("INSERT INTO bodies (generation, bytes) VALUES (?, ?)", .integer(generation), .blob(bytes))
         case .file(let id):
             file = .integer(id)
-            try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.stored.value, file)
+            try give(file: id, to: generation)
         }
         try insert(stored, bucket, file)
         if let record = object.record {
@@ -167,11 +167,26 @@ extension Database {
     private func remove(_ old: Pieces) throws -> Int64? {
         try run("DELETE FROM customMetadata WHERE generation = ?", .integer(old.generation))
         if let file = old.file {
-            try run("UPDATE files SET state = ? WHERE id = ?", Schema.FileState.garbage.value, .integer(file))
-        } else {
-            try run("DELETE FROM bodies WHERE generation = ?", .integer(old.generation))
+            return try discard(file: file, of: old.generation) ? file : nil
         }
-        return old.file
+        try run("DELETE FROM bodies WHERE generation = ?", .integer(old.generation))
+        return nil
+    }
+
+    private func give(file: Int64, to generation: Int64) throws {
+        let changed = try run(
+            "UPDATE files SET state = ?, generation = ? WHERE id = ? AND state = ?", Schema.FileState.stored.value,
+            .integer(generation), .integer(file), Schema.FileState.beingWritten.value)
+        guard changed == 1 else {
+            throw StorageError(.unknown, "The database \(path) is damaged: it does not know the new file \(file).")
+        }
+    }
+
+    /// False where the file belongs to another object: only a row that is damaged names such a file.
+    private func discard(file: Int64, of generation: Int64) throws -> Bool {
+        try run(
+            "UPDATE files SET state = ? WHERE id = ? AND (generation = ? OR generation IS NULL)",
+            Schema.FileState.garbage.value, .integer(file), .integer(generation)) == 1
     }
 
     /// Only a row that is damaged has a number that none comes after.

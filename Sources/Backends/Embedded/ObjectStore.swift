@@ -29,11 +29,12 @@ final class ObjectStore: Sendable {
         var finish: (StorageError?) -> Void
     }
 
-    /// Begins to open the database at once: whatever is asked of the store comes after that.
-    init(_ root: Root) {
+    /// Begins to open the database at once: whatever is asked of the store comes after that. `complain` is told, in a
+    /// sentence, what is wrong with the root though it can be used.
+    init(_ root: Root, complain: @escaping @Sendable (String) -> Void = { _ in }) {
         self.root = root
         thread.submit { [self] in
-            database = Result { () throws(StorageError) in try Self.openAndSweep(root) }
+            database = Result { () throws(StorageError) in try Self.openAndSweep(root, complain: complain) }
             isReady.signal()
         }
     }
@@ -44,42 +45,19 @@ final class ObjectStore: Sendable {
         try opened.get()
     }
 
-    static func openAndSweep(_ root: Root) throws(StorageError) -> Database {
+    static func openAndSweep(
+        _ root: Root, complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(StorageError) -> Database {
         do {
             try root.checkDatabase()
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
             guard try !database.isEmpty || !root.hasObjects else { throw StorageError.lost(root) }
             try database.migrate(Schema.migrations)
-            try sweep(root, database)
+            try Sweep(root: root, database: database, complain: complain).run()
             return database
         } catch {
             throw .database(error)
         }
-    }
-
-    /// What an upload had written is still wanted while its task has not ended.
-    private static func sweep(_ root: Root, _ database: Database) throws {
-        var leftovers: [Int64] = []
-        try database.rows(
-            """
-            SELECT id FROM files WHERE \(Schema.isUnwanted)
-            AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
-            """
-        ) { leftovers.append(try $0.integer("id")) }
-        if !leftovers.isEmpty { try forget(root.remove(leftovers), in: database) }
-        for task in root.spooledTasks {
-            let sql = "SELECT id FROM tasks WHERE id = ? AND ended IS NULL"
-            if try database.first(sql, .text(task), map: { try $0.text("id") }) == nil { root.removeSpooled(task) }
-        }
-    }
-
-    /// Where there is no room for that the rows stay, and remind the next start.
-    private static func forget(_ files: [Int64], in database: Database) throws {
-        do {
-            try database.transaction {
-                for file in files { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
-            }
-        } catch let error as DatabaseError where error.isFull {}
     }
 
     // MARK: - Reading

@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import Synchronization
 
 /// The directory that the embedded engine keeps everything in, held by one process at a time.
 ///
@@ -15,6 +16,7 @@ public final class Root: Sendable {
     private let objectFiles: OpenFile
     private let lock: OpenFile
     private let databaseInode: ino_t
+    private let spoolIsOnDisk = Mutex(false)
 
     /// Why a root cannot be used, in a sentence that names it.
     public struct Unusable: Error {
@@ -65,6 +67,9 @@ public final class Root: Sendable {
         try OpenFile("\(file)", flags | O_NOFOLLOW | O_NONBLOCK, in: objectFiles)
     }
 
+    /// Makes a file that was not there before.
+    func createObject(_ file: Int64) throws(SystemError) { _ = try openObject(file, O_RDWR | O_CREAT | O_EXCL) }
+
     /// Nil where there is no such file.
     func existingObject(_ file: Int64) -> OpenFile? {
         do throws(SystemError) {
@@ -86,9 +91,16 @@ public final class Root: Sendable {
 
     /// What uploads from messages are kept in; made when it is needed first.
     func openSpool() throws(SystemError) -> OpenFile {
-        guard mkdirat(directory.raw, "spool", 0o700) == 0 || errno == EEXIST, fsync(directory.raw) == 0 else {
-            throw .last
+        let made = spoolIsOnDisk.withLock { isOnDisk in
+            Result { () throws(SystemError) in
+                if isOnDisk, faccessat(directory.raw, "spool", F_OK, 0) == 0 { return }
+                guard mkdirat(directory.raw, "spool", 0o700) == 0 || errno == EEXIST, fsync(directory.raw) == 0 else {
+                    throw .last
+                }
+                isOnDisk = true
+            }
         }
+        try made.get()
         return try OpenFile("spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
     }
 
@@ -108,6 +120,11 @@ public final class Root: Sendable {
 
     /// Whether the bytes of any object are there.
     var hasObjects: Bool { !names(in: "objects").isEmpty }
+
+    /// The numbers of all files in `objects`. Other names are none of the engine's.
+    var objectFileNumbers: Set<Int64> {
+        Set(names(in: "objects").compactMap { name in Int64(name).flatMap { "\($0)" == name && $0 > 0 ? $0 : nil } })
+    }
 
     /// None where there is no such directory.
     private func names(in child: String) -> [String] {

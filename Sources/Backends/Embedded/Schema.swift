@@ -3,8 +3,8 @@ import Storage
 
 /// The embedded engine's tables.
 ///
-/// A large object's bytes are a file whose row is there before the file is: whatever its state, no file is
-/// without a row, so what a crash leaves behind is known at the next start without looking at the disk.
+/// A large object's bytes are a file whose row is there before the file is, so what a crash leaves behind has a row.
+/// A file without one tells that the database has lost its newest changes: it gets a row at the start, and is swept.
 enum Schema {
     /// "sRPC"
     static let applicationID: Int32 = 0x7352_5043
@@ -44,6 +44,8 @@ enum Schema {
                 CREATE INDEX unfinished ON tasks (id) WHERE ended IS NULL;
                 ALTER TABLE files ADD COLUMN task TEXT;
                 """),
+        // Of the object that the file belongs to; NULL in rows that are older than the column.
+        Migration(version: 3, sql: "ALTER TABLE files ADD COLUMN generation INTEGER;"),
     ]
 
     /// Whether a file is of no use: it says so, and no object needs it, whatever has happened to the row.

@@ -128,8 +128,7 @@ final class Staging: @unchecked Sendable {
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }
         if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
-        let flags = O_RDWR | (offset == 0 ? O_CREAT : 0)
-        let opened = try storing(path) { () throws(SystemError) in try root.openObject(file, flags) }
+        let opened = try storing(path) { () throws(SystemError) in try root.openObject(file, O_RDWR) }
         target = opened
         return opened
     }

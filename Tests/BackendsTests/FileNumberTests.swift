@@ -1,0 +1,174 @@
+import Database
+import Dispatch
+import EventLoop
+import Foundation
+import Glibc
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Files in `objects`, which belong to one object each, whatever has happened to the database.
+@Suite(.timeLimit(.minutes(10))) struct FileNumberTests {
+    private let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    /// A root as it is found after its write-ahead log was lost: with one object, and the files of three more.
+    private func rootWithoutLog(damage: (Database) throws -> Void = { _ in }) async throws -> String {
+        let (before, after) = (scratch.path + "/before", scratch.path + "/after")
+        let backend = EmbeddedBackend(try Root(before))
+        try await backend.put(noise(100_000), at: "kept")
+        try await backend.store.write { _ in }
+        try FileManager.default.createDirectory(atPath: after, withIntermediateDirectories: false)
+        try await backend.checkpoint()
+        try FileManager.default.copyItem(atPath: before + "/storage.sqlite3", toPath: after + "/storage.sqlite3")
+        for number in 0..<3 { try await backend.put(noise(300_000, seed: 2), at: "lost \(number)") }
+        try FileManager.default.copyItem(atPath: before + "/objects", toPath: after + "/objects")
+        let database = try Database(path: after + "/storage.sqlite3", applicationID: Schema.applicationID)
+        try damage(database)
+        try database.close()
+        return after
+    }
+
+    @Test func `After a lost log new objects can be read, and the files of lost ones are removed`() async throws {
+        let path = try await rootWithoutLog()
+        let complaints = Complaints()
+        let root = try Root(path)
+        let backend = EmbeddedBackend(root, complain: complaints.take)
+        try await backend.open()
+        #expect(root.objectFileNumbers == [1])
+        #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 3 of the files") == true)
+        for number in 0..<4 { try await backend.put(noise(90_000 + number), at: "new \(number)") }
+        for number in 0..<4 {
+            #expect(try await backend.bytes(of: "new \(number)") == noise(90_000 + number))
+        }
+        #expect(try await backend.bytes(of: "kept") == noise(100_000))
+        #expect(root.objectFileNumbers == [1, 5, 6, 7, 8], "no number is given twice")
+    }
+
+    @Test func `A file that an object needs stays though its row is lost`() async throws {
+        let path = try await rootWithoutLog { try $0.execute("DELETE FROM files") }
+        let root = try Root(path)
+        let backend = EmbeddedBackend(root)
+        #expect(try await backend.bytes(of: "kept") == noise(100_000))
+        #expect(root.objectFileNumbers == [1])
+    }
+
+    @Test func `In a damaged database no file without a row is removed`() async throws {
+        let path = try await rootWithoutLog()
+        // As if its last page were one that nobody uses.
+        let file = try #require(fopen(path + "/storage.sqlite3", "r+"))
+        #expect(fseek(file, 0, SEEK_END) == 0)
+        let pages = UInt32(ftell(file) / 4096)
+        fwrite([UInt8](repeating: 0, count: 4096), 1, 4096, file)
+        #expect(fseek(file, 28, SEEK_SET) == 0)
+        withUnsafeBytes(of: (pages + 1).bigEndian) { _ = fwrite($0.baseAddress, 1, 4, file) }
+        #expect(fclose(file) == 0)
+        let complaints = Complaints()
+        let root = try Root(path)
+        let backend = EmbeddedBackend(root, complain: complaints.take)
+        #expect(try await backend.bytes(of: "kept") == noise(100_000))
+        #expect(root.objectFileNumbers == [1, 2, 3, 4])
+        #expect(complaints.all.count == 1 && complaints.all.first?.contains("it is damaged") == true)
+        try await backend.put(noise(90_000), at: "new")
+        #expect(try await backend.bytes(of: "new") == noise(90_000))
+        #expect(root.objectFileNumbers == [1, 2, 3, 4, 5])
+    }
+
+    @Test func `A number that somebody has put a file at is passed over`() async throws {
+        let place = try await EmbeddedUnderTest()
+        for number in [1, 2, 4] { _ = try place.scratch.file("root/objects/\(number)", noise(300_000, seed: 9)) }
+        for number in 0..<3 { try await place.backend.put(noise(90_000 + number), at: "\(number)") }
+        for number in 0..<3 { #expect(try await place.bytes(of: ref("\(number)")) == noise(90_000 + number)) }
+        #expect(place.root.objectFileNumbers == [1, 2, 3, 4, 5, 6])
+        for number: Int64 in [1, 2, 4] {
+            #expect(try contentsOf(place.root.object(number)) == noise(300_000, seed: 9))
+        }
+        #expect(try await place.contents().files == 3)
+    }
+
+    @Test(arguments: ["0", "-1", "007", "9223372036854775807", "9223372036854775808", "note.txt"])
+    func `Names that the engine never gives are left alone`(name: String) async throws {
+        let place = try await EmbeddedUnderTest()
+        _ = try place.scratch.file("root/objects/\(name)", [1])
+        let again = try await place.reopened()
+        #expect(try again.names() == [name])
+        try await again.backend.put(noise(90_000), at: "a")
+        #expect(try await again.bytes(of: ref("a")) == noise(90_000))
+    }
+
+    // MARK: - Whose file it is
+
+    @Test func `A row that names another object's file does not take that along`() async throws {
+        let place = try await EmbeddedUnderTest()
+        for name in ["a", "b", "c"] { try await place.backend.put(noise(90_000), at: name) }
+        try await place.backend.store.write { try $0.execute("UPDATE objects SET file = 1") }
+        try await place.backend.put([1], at: "b")
+        try await place.backend.delete(ref("c"), for: Caller(patience: .seconds(10)))
+        await place.backend.filesAreIdle()
+        #expect(place.root.objectFileNumbers == [1, 2, 3])
+        #expect(try await place.reopened().backend.bytes(of: "a") == noise(90_000))
+    }
+
+    enum Meddling: CaseIterable { case goingOn, discarding }
+
+    @Test(arguments: Meddling.allCases)
+    func `A bookmark that names another object's file does not reach that`(meddling: Meddling) async throws {
+        let place = try await EmbeddedUnderTest()
+        try await place.backend.put(noise(90_000, seed: 7), at: "other")
+        let path = try place.scratch.file("source", noise(5 * granule))
+        var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
+        let mark = try StagingMark(text: #require(upload.bookmark).text)
+        #expect(mark.file == 2)
+        upload.bookmark = Bookmark(
+            try StagingMark(file: 1, offset: 0, crc32c: 0, md5: Checksum().md5State).text)
+        let again = try await place.reopened()
+        let session = again.backend.beginUpload(upload)
+        if meddling == .discarding { session.discard() }
+        guard case .forgotten = await session.perform(.query) else { throw Aborted() }
+        await again.backend.filesAreIdle()
+        #expect(again.root.objectFileNumbers.contains(1))
+        #expect(try await again.backend.bytes(of: "other") == noise(90_000, seed: 7))
+    }
+}
+
+/// What the engine has found wrong.
+final class Complaints: Sendable {
+    private let list = Mutex<[String]>([])
+    var all: [String] { list.withLock { $0 } }
+    func take(_ complaint: String) { list.withLock { $0.append(complaint) } }
+}
+
+extension EmbeddedBackend {
+    /// All bytes, verified.
+    func bytes(of path: String) async throws -> [UInt8] {
+        try await data(of: ref(path), maxSize: 1 << 20, for: Caller(patience: .seconds(10)))
+    }
+
+    /// Puts everything into the database file itself.
+    fileprivate func checkpoint() async throws {
+        // No transaction may be open for that.
+        let database = try Database(path: root.database, applicationID: Schema.applicationID)
+        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    /// Returns when the threads for files have done all that was submitted before: only then are as many free as
+    /// there are.
+    func filesAreIdle() async {
+        let meeting = DispatchGroup()
+        for _ in 0..<16 { meeting.enter() }
+        await withTaskGroup { group in
+            for _ in 0..<16 {
+                group.addTask { [files] in
+                    await files.run {
+                        meeting.leave()
+                        meeting.wait()
+                    }
+                }
+            }
+        }
+    }
+}
