@@ -20,6 +20,17 @@ extension String {
 
     private static func endsValue(_ byte: UInt8) -> Bool { byte <= 0x20 || "&#\"\\<>".utf8.contains(byte) }
 
+    /// A URL without its query and fragment, and without what may be a password; its first bytes where it is very long.
+    var withoutSecretParts: String {
+        let start = firstRange(of: "://")?.upperBound ?? startIndex
+        let target = utf8[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let user = target.lastIndex(of: UInt8(ascii: "@"))
+        let rest = user.map { target[target.index(after: $0)...] } ?? target
+        let shown = rest.prefix(1024)
+        let head = self[..<start] + (user == nil ? "" : Self.hidden + "@")
+        return head + String(decoding: shown, as: UTF8.self) + (shown.endIndex < endIndex ? "…" : "")
+    }
+
     /// Where `secret` finds something, its first bytes are shown, and the next are dropped.
     private func rewritten(_ secret: (ArraySlice<UInt8>) -> (shown: Int, dropped: Int)?) -> String {
         var (rest, shown) = (Array(utf8)[...], [UInt8]())

@@ -81,11 +81,9 @@ extension StorageError {
         return error
     }
 
-    /// Of the URL all but its query is told, which may hold a token.
+    /// Of the URL no query is told, and nobody's password: they may be secret.
     public static func notAStorageURL(_ url: String, _ why: String) -> StorageError {
-        let isQuery = { ($0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")) && !url.hasPrefix("gs://") }
-        let shown = url.utf8.firstIndex(where: isQuery).map { url[..<$0] + "…" } ?? url[...]
-        var error = StorageError(.pathError, "\(shown) is not a storage URL: \(why).")
+        var error = StorageError(.pathError, "\(url.withoutSecretParts) is not a storage URL: \(why).")
         error.param = "url"
         return error
     }

@@ -104,6 +104,10 @@ extension String {
 
     /// Only where there is a query, for looking costs time.
     fileprivate var hidingURLSecrets: String {
-        contains("=") ? hidingQueryValues(of: ["token", "X-Goog-Signature", "upload_id", "access_token"]) : self
+        contains("=") ? hidingQueryValues(of: Self.secretParameters) : self
     }
+
+    private static let secretParameters = [
+        "token", "X-Goog-Signature", "x-goog-signature", "Signature", "upload_id", "access_token",
+    ]
 }

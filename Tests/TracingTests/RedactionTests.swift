@@ -31,6 +31,8 @@ import Tracing
     @Test(arguments: [
         #"{"id":1,"result":{"url":"http://h/v0/b/b/o/a?alt=media&token=SECRET"}}"#,
         #"{"id":1,"result":{"url":"https://h/b/a?X-Goog-Signature=SECRET&X-Goog-Date=1"}}"#,
+        #"{"id":1,"result":{"url":"https://h/b/a?x-goog-signature=SECRET&x-goog-date=1"}}"#,
+        #"{"id":1,"result":{"url":"https://h/b/a?GoogleAccessId=me&Signature=SECRET"}}"#,
         #"{"id":1,"error":{"code":-13053,"message":"http://h/x?token=SECRET is no URL of an object"}}"#,
     ])
     func `Download URLs are told without what opens them`(message: String) throws {

@@ -1,0 +1,134 @@
+/// An http or https URL of an object or of its bucket, in one of the shapes that the services give:
+///
+/// - `HOST/v0/b/BUCKET/o/PATH`: a download URL of Firebase Storage, and of the embedded engine
+/// - `HOST/storage/v1/b/BUCKET/o/PATH`, the same after `/download`, and `HOST/upload/storage/v1/b/BUCKET/o?name=PATH`:
+///   the JSON API of Google Cloud Storage
+/// - `storage.googleapis.com/BUCKET/PATH` and `BUCKET.storage.googleapis.com/PATH`: its XML API
+/// - `HOST/BUCKET/PATH` with https and a signature: what is signed for another endpoint
+struct ObjectURL {
+    /// Bytes as they are written in the URL.
+    typealias Text = Substring.UTF8View
+
+    private let url: String
+    /// In lower case, without a port that goes without saying.
+    private let host: String
+    private let isSecure: Bool
+    private let segments: [Text]
+    private let query: Text
+
+    /// `rest` follows the scheme.
+    init(_ url: String, _ rest: Text, isSecure: Bool) {
+        (self.url, self.isSecure) = (url, isSecure)
+        let target = rest.prefix { !"?#".utf8.contains($0) }
+        segments = target.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        query = rest[target.endIndex...].prefix { $0 != UInt8(ascii: "#") }.dropFirst()
+        let authority = String(decoding: segments[0], as: UTF8.self).lowercased()
+        let port = isSecure ? ":443" : ":80"
+        host = authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : authority
+    }
+
+    /// Bucket and name, still percent-encoded. Throws `pathError` for a URL of another shape.
+    func place() throws(StorageError) -> (bucket: [UInt8], name: [UInt8]) {
+        guard !host.isEmpty else { throw unlike }
+        var path = segments.dropFirst()
+        if let bucket = bucketInHost { return (bucket, joined(path)) }
+        if take("v0", "b", from: &path) { return try apiPlace(path) }
+        let isUpload = take("upload", from: &path)
+        if !isUpload { _ = take("download", from: &path) }
+        if take("storage", "v1", "b", from: &path) {
+            let (bucket, name) = try apiPlace(path)
+            return (bucket, isUpload && name.isEmpty ? try nameInQuery() : name)
+        }
+        path = segments.dropFirst()
+        guard isPathStyle, let bucket = path.popFirst(), !bucket.isEmpty else { throw unlike }
+        return (Array(bucket), joined(path))
+    }
+
+    /// Decodes once.
+    func percentDecoded(_ text: [UInt8]) throws(StorageError) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next()?.hexDigit, let low = rest.next()?.hexDigit else {
+                throw .notAStorageURL(url, "a % is not followed by two hexadecimal digits")
+            }
+            bytes.append(high << 4 | low)
+        }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw .notAStorageURL(url, "what is percent-encoded in it is not UTF-8")
+        }
+        return decoded
+    }
+}
+
+extension ObjectURL {
+    private static let pathStyleHosts = ["storage.googleapis.com", "storage.cloud.google.com"]
+
+    private var unlike: StorageError {
+        .notAStorageURL(url, "it must look like http[s]://HOST/v0/b/BUCKET/o/PATH")
+    }
+
+    private var bucketInHost: [UInt8]? {
+        let suffix = ".storage.googleapis.com"
+        guard host.hasSuffix(suffix), host.utf8.count > suffix.utf8.count, !host.contains("@") else { return nil }
+        return Array(host.utf8.dropLast(suffix.utf8.count))
+    }
+
+    private var isPathStyle: Bool { Self.pathStyleHosts.contains(host) || isSecure && isSigned && !host.contains("@") }
+
+    /// By the fourth version of Google's signatures, or the second.
+    private var isSigned: Bool {
+        parameters.contains { ["x-goog-signature", "googleaccessid"].contains($0.name.lowercased()) }
+    }
+
+    private var parameters: [(name: String, value: Text)] {
+        query.split(separator: UInt8(ascii: "&")).map { pair in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            return (String(decoding: name, as: UTF8.self), pair.dropFirst(name.count + 1))
+        }
+    }
+
+    /// In a query a plus is a space.
+    private func nameInQuery() throws(StorageError) -> [UInt8] {
+        guard let name = parameters.first(where: { $0.name == "name" })?.value, !name.isEmpty else {
+            throw .notAStorageURL(url, "an upload must name its object")
+        }
+        return name.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    }
+
+    /// What follows `b/`: a bucket, or one of its objects.
+    private func apiPlace(_ path: ArraySlice<Text>) throws(StorageError) -> (bucket: [UInt8], name: [UInt8]) {
+        var path = path
+        guard let bucket = path.popFirst(), !bucket.isEmpty else { throw unlike }
+        if let marker = path.popFirst(), !(marker.elementsEqual("o".utf8) || (marker.isEmpty && path.isEmpty)) {
+            throw .notAStorageURL(url, "an \"o\" must follow the bucket")
+        }
+        return (Array(bucket), joined(path))
+    }
+
+    private func joined(_ path: ArraySlice<Text>) -> [UInt8] { Array(path.joined(separator: [UInt8(ascii: "/")])) }
+
+    /// Removes these segments where the path begins with them.
+    private func take(_ words: String..., from path: inout ArraySlice<Text>) -> Bool {
+        guard path.count >= words.count, zip(path, words).allSatisfy({ $0.elementsEqual($1.utf8) }) else {
+            return false
+        }
+        path = path.dropFirst(words.count)
+        return true
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
