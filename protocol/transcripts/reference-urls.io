@@ -27,3 +27,17 @@
 # A reference param takes URLs just so.
 >> {"jsonrpc": "2.0", "id": 11, "method": "reference/root", "params": {"reference": "https://firebasestorage.googleapis.com/v0/b/default-bucket/o/images%2Fspace.jpg"}}
 << {"jsonrpc": "2.0", "id": 11, "result": {"bucket": "default-bucket", "fullPath": "", "name": "", "url": "gs://default-bucket/"}}
+
+# What Google Cloud Storage gives: by path, by host, links of the JSON API, signed.
+>> {"jsonrpc": "2.0", "id": 12, "method": "storage/reference", "params": {"url": "https://storage.googleapis.com/default-bucket/images/a%20b.jpg?X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Signature=1"}}
+<< {"jsonrpc": "2.0", "id": 12, "result": {"bucket": "default-bucket", "fullPath": "images/a b.jpg", "name": "a b.jpg", "url": "gs://default-bucket/images/a b.jpg"}}
+>> {"jsonrpc": "2.0", "id": 13, "method": "storage/reference", "params": {"url": "https://default-bucket.storage.googleapis.com/images/space.jpg"}}
+<< {"jsonrpc": "2.0", "id": 13, "result": {"bucket": "default-bucket", "fullPath": "images/space.jpg", "name": "space.jpg", "url": "gs://default-bucket/images/space.jpg"}}
+>> {"jsonrpc": "2.0", "id": 14, "method": "storage/reference", "params": {"url": "https://storage.googleapis.com/download/storage/v1/b/default-bucket/o/images%2Fspace.jpg?generation=1&alt=media"}}
+<< {"jsonrpc": "2.0", "id": 14, "result": {"bucket": "default-bucket", "fullPath": "images/space.jpg", "name": "space.jpg", "url": "gs://default-bucket/images/space.jpg"}}
+>> {"jsonrpc": "2.0", "id": 15, "method": "storage/reference", "params": {"url": "https://storage.googleapis.com/upload/storage/v1/b/default-bucket/o?uploadType=resumable&name=images%2Fspace+station.jpg"}}
+<< {"jsonrpc": "2.0", "id": 15, "result": {"bucket": "default-bucket", "fullPath": "images/space station.jpg", "name": "space station.jpg", "url": "gs://default-bucket/images/space station.jpg"}}
+
+# What is no URL of an object is not repeated as far as it may be secret.
+>> {"jsonrpc": "2.0", "id": 16, "method": "storage/reference", "params": {"url": "https://me:password@storage.googleapis.com/default-bucket/a?token=1"}}
+<< {"jsonrpc": "2.0", "id": 16, "error": {"code": -13053, "message": "https://(…)@storage.googleapis.com/default-bucket/a… is not a storage URL: it must look like http[s]://HOST/v0/b/BUCKET/o/PATH.", "data": {"name": "pathError", "param": "url", "retryable": false}}}

@@ -28,7 +28,8 @@ export interface Reference {
 
 /**
  * A Reference, of which only bucket and fullPath are read, or object, which names an object exactly; a `gs://` URL,
- * taken literally; or a download URL `http[s]://HOST/v0/b/BUCKET/o/PATH`, percent-decoded.
+ * taken literally; or an http or https URL of an object, percent-decoded: `HOST/v0/b/BUCKET/o/PATH` of Firebase
+ * Storage and of this service, and those of Google Cloud Storage.
  */
 export type ReferenceParam = {
   bucket: string;

@@ -1,18 +1,52 @@
-/** Reads `gs://BUCKET/PATH`, taken literally, or `http[s]://HOST/v0/b/BUCKET/o/PATH…`, percent-decoded. */
+/**
+ * Reads `gs://BUCKET/PATH`, taken literally, or an http or https URL of an object, percent-decoded: those of Firebase
+ * Storage and of the service itself, and those of Google Cloud Storage. The service reads them just so.
+ */
 import { StorageError } from "./errors.js";
 
 export const isURL = (text) => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 
+const PATH_STYLE_HOSTS = ["storage.googleapis.com", "storage.cloud.google.com"];
+
 export function parseURL(url) {
   const gs = /^gs:\/\/([^/]+)(.*)$/s.exec(url);
   if (gs) return { bucket: gs[1], fullPath: gs[2] };
-  const http = /^https?:\/\/[^/?#]+\/v0\/b\/([^/?#]+)(?:\/?|\/o(?:\/([^?#]*))?)(?:[?#].*)?$/s.exec(url);
+  const http = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/s.exec(url);
+  const place = http && locate(http[1] === "https", http[2].toLowerCase(), http[3], http[4] ?? "");
   try {
-    if (http) return { bucket: decodeURIComponent(http[1]), fullPath: decodeURIComponent(http[2] ?? "") };
+    if (place) return { bucket: decodeURIComponent(place[0]), fullPath: decodeURIComponent(place[1] ?? "") };
   } catch {
     // What is percent-encoded in it is not UTF-8.
   }
-  const shapes = "gs://BUCKET/PATH or http[s]://HOST/v0/b/BUCKET/o/PATH";
+  throw notAStorageURL(url);
+}
+
+/** Bucket and name as they are written; undefined for a URL of another shape. */
+function locate(isSecure, authority, path, query) {
+  const host = authority.replace(isSecure ? /:443$/ : /:80$/, "");
+  if (!host) return undefined;
+  const bucket = /^([^@]+)\.storage\.googleapis\.com$/s.exec(host);
+  if (bucket) return [bucket[1], path.slice(1)];
+  const api = /^(?:\/v0|(\/upload|\/download)?\/storage\/v1)\/b(?=\/|$)(.*)$/s.exec(path);
+  if (api) {
+    const [, found, name] = /^\/([^/]+)(?:\/?|\/o(?:\/(.*))?)$/s.exec(api[2]) ?? [];
+    return found && api[1] === "/upload" && !name ? nameInQuery(found, query) : found && [found, name];
+  }
+  const isSigned = /(?:^|&)(?:x-goog-signature|googleaccessid)(?:=|&|$)/i.test(query) && !host.includes("@");
+  if (!PATH_STYLE_HOSTS.includes(host) && !(isSecure && isSigned)) return undefined;
+  return /^\/([^/]+)(?:\/(.*))?$/s.exec(path)?.slice(1);
+}
+
+/** In a query a plus is a space. */
+function nameInQuery(bucket, query) {
+  const name = /(?:^|&)name=([^&]+)/.exec(query);
+  return name && [bucket, name[1].replaceAll("+", " ")];
+}
+
+/** Of the URL no query is told, and nobody's password: they may be secret. */
+function notAStorageURL(url) {
+  const shown = url.replace(/[?#].*$/s, "…").replace(/^(.*?:\/\/)?.*@/s, "$1(…)@").slice(0, 1024);
+  const shapes = "gs://BUCKET/PATH, http[s]://HOST/v0/b/BUCKET/o/PATH or a URL of Google Cloud Storage";
   const data = { name: "pathError", param: "url", retryable: false };
-  throw new StorageError(`${url} is not a storage URL; it must look like ${shapes}.`, -13053, data);
+  return new StorageError(`${shown} is not a storage URL; it must look like ${shapes}.`, -13053, data);
 }

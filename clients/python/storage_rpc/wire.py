@@ -7,12 +7,11 @@ import datetime
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, TypeVar
-from urllib.parse import unquote
 
 from . import _types
 from ._core import Bytes
 from ._types import Metadata
-from .errors import PathError, error_from_wire
+from .errors import error_from_wire
 from .values import MetadataChange
 
 T = TypeVar("T")
@@ -26,22 +25,6 @@ def camel(name: str) -> str:
 
 def segments(path: str) -> list[str]:
     return [segment for segment in path.split("/") if segment]
-
-
-def parse_url(url: str) -> tuple[str, str]:
-    """Bucket and path of `gs://BUCKET/PATH`, taken literally, or of a download URL, percent-decoded."""
-    literal = re.fullmatch("gs://([^/]+)(.*)", url, re.DOTALL)
-    if literal:
-        return literal[1], literal[2]
-    encoded = re.fullmatch(r"https?://[^/?#]+/v0/b/([^/?#]+)(?:/?|/o(?:/([^?#]*))?)(?:[?#].*)?", url, re.DOTALL)
-    try:
-        if encoded:
-            return unquote(encoded[1], errors="strict"), unquote(encoded[2] or "", errors="strict")
-    except UnicodeDecodeError:
-        pass
-    shapes = "gs://BUCKET/PATH or http[s]://HOST/v0/b/BUCKET/o/PATH"
-    data = {"name": "pathError", "param": "url", "retryable": False}
-    raise PathError(f"{url} is not a storage URL; it must look like {shapes}.", data=data)
 
 
 def reference_to_wire(bucket: str, full_path: str, exact: str | None) -> dict[str, str]:

@@ -126,12 +126,54 @@ class SessionTests(AsyncTestCase):
                 params = {"path": "c//d"} if name == "child" else {}
                 answer = await storage.call(f"reference/{name}", reference=mine.url, **params)
                 self.assertEqual(other and other.url, answer and answer["url"])
-        for url in ("gs://b", "gs://b/a%20b//c", "https://h:1/v0/b/b/o/a%2Fb%20c?alt=media", "http://h/v0/b/b"):
+        urls = [
+            "gs://b",
+            "gs://b/a%20b//c",
+            "https://h:1/v0/b/b/o/a%2Fb%20c?alt=media",
+            "http://h/v0/b/b",
+            "https://storage.googleapis.com/b/a%20b//c+d?x#y",
+            "https://STORAGE.googleapis.com:443/b",
+            "http://b.storage.googleapis.com/a/b",
+            "https://h/storage/v1/b/b/o/a%2Fb",
+            "https://h/download/storage/v1/b/b/o/a?alt=media",
+            "https://h/storage/v1/b/b/o?x",
+            "https://h/upload/storage/v1/b/b/o?uploadType=media&name=a+b%2Bc",
+            "https://h:1/b/a?X-Goog-Signature=x",
+            "https://h/b/a?GoogleAccessId=a&Signature=x",
+            "https://b.storage.googleapis.com/v0/b/c/o/d",
+            "https://h/v0/b/b/o/a?Signature=x",
+        ]
+        for url in urls:
             answer = await storage.call("storage/reference", url=url)
             self.assertEqual(storage.reference_for_url(url).url, answer["url"])
-        for url in ("ftp://b/a", "gs:///a", "https://h/b/o", "https://h/v0/b/b/o/%ff", "a"):
-            with self.assertRaises(PathError):
+        urls = [
+            "ftp://b/a",
+            "gs:///a",
+            "https://h/b/o",
+            "https://h/v0/b/b/o/%ff",
+            "a",
+            "https://storage.googleapis.com",
+            "https://storage.googleapis.com/",
+            "https://storage.googleapis.com//a",
+            "https://h/b/a",
+            "https://.storage.googleapis.com/a",
+            "https://storage.googleapis.com.h/b/a",
+            "https://u:SECRET@storage.googleapis.com/b/a",
+            "https://u@b.storage.googleapis.com/a",
+            "http://h/b/a?X-Goog-Signature=SECRET",
+            "https://h/storage/v1/b/b/x/a",
+            "https://h/upload/storage/v1/b/b/o?upload_id=SECRET",
+            "https://h/download/v0/b/b/o/a",
+            "https://storage.googleapis.com/b/%zz",
+            "https://h/storage/v1/b",
+            "https://h/storage/v1/bb/b/o/a",
+            "https://h/upload/storage/v1/b/b/o?name=%2",
+            "https://:443/v0/b/b",
+        ]
+        for url in urls:
+            with self.assertRaises(PathError, msg=url) as refused:
                 storage.reference_for_url(url)
+            self.assertNotIn("SECRET", str(refused.exception))
             with self.assertRaises(PathError):
                 await storage.call("storage/reference", url=url)
         self.assertEqual(len({storage.reference("a//b"), storage.reference("a/b"), storage.reference("c")}), 2)

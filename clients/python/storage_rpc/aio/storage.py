@@ -15,7 +15,7 @@ from .._tasks import Tasks, fresh_to_wire, no_method
 from .._types import AsyncSnapshot
 from ..errors import ServiceGone
 from ..values import AsyncRefreshToken
-from ..wire import parse_url
+from ..urls import parse_url
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .reference import AsyncReference

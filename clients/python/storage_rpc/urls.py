@@ -1,0 +1,63 @@
+"""What URLs name: read here just as the service reads them."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+from urllib.parse import unquote
+
+from .errors import PathError
+
+PATH_STYLE_HOSTS = ("storage.googleapis.com", "storage.cloud.google.com")
+Place = Optional["tuple[str, str]"]
+
+
+def parse_url(url: str) -> tuple[str, str]:
+    """Bucket and path of `gs://BUCKET/PATH`, taken literally, or of an http or https URL of an object, percent-decoded:
+    those of Firebase Storage and of the service itself, and those of Google Cloud Storage."""
+    literal = re.fullmatch("gs://([^/]+)(.*)", url, re.DOTALL)
+    if literal:
+        return literal[1], literal[2]
+    http = re.match(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?", url, re.DOTALL)
+    place = http and _locate(http[1] == "https", http[2].lower(), http[3], http[4] or "")
+    try:
+        if place and not any(re.search("%(?![0-9A-Fa-f]{2})", part) for part in place):
+            return unquote(place[0], errors="strict"), unquote(place[1], errors="strict")
+    except UnicodeDecodeError:
+        pass
+    raise _not_a_storage_url(url)
+
+
+def _locate(secure: bool, authority: str, path: str, query: str) -> Place:
+    """Bucket and name as they are written; None for a URL of another shape."""
+    port = ":443" if secure else ":80"
+    host = authority[: -len(port)] if authority.endswith(port) else authority
+    bucket = re.fullmatch(r"([^@]+)\.storage\.googleapis\.com", host, re.DOTALL)
+    if not host or bucket:
+        return (bucket[1], path[1:]) if bucket else None
+    api = re.fullmatch(r"(?:/v0|(/upload|/download)?/storage/v1)/b(?=/|\Z)(.*)", path, re.DOTALL)
+    if api:
+        found = re.fullmatch("/([^/]+)(?:/?|/o(?:/(.*))?)", api[2], re.DOTALL)
+        if found and api[1] == "/upload" and not found[2]:
+            return _name_in_query(found[1], query)
+        return (found[1], found[2] or "") if found else None
+    signed = re.search("(?:^|&)(?:x-goog-signature|googleaccessid)(?:=|&|$)", query, re.IGNORECASE)
+    if host not in PATH_STYLE_HOSTS and not (secure and signed and "@" not in host):
+        return None
+    found = re.fullmatch("/([^/]+)(?:/(.*))?", path, re.DOTALL)
+    return (found[1], found[2] or "") if found else None
+
+
+def _name_in_query(bucket: str, query: str) -> Place:
+    """In a query a plus is a space."""
+    name = re.search("(?:^|&)name=([^&]+)", query)
+    return (bucket, name[1].replace("+", " ")) if name else None
+
+
+def _not_a_storage_url(url: str) -> PathError:
+    """Of the URL no query is told, and nobody's password: they may be secret."""
+    shown = re.sub("(?s)[?#].*", "…", url)
+    shown = re.sub("(?s)^(.*?://)?.*@", lambda match: f"{match[1] or ''}(…)@", shown)[:1024]
+    shapes = "gs://BUCKET/PATH, http[s]://HOST/v0/b/BUCKET/o/PATH or a URL of Google Cloud Storage"
+    data = {"name": "pathError", "param": "url", "retryable": False}
+    return PathError(f"{shown} is not a storage URL; it must look like {shapes}.", data=data)
