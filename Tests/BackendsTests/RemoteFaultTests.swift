@@ -150,7 +150,7 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         Trouble("an offset beyond the end", .unknown) { _, _ in
             [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.beyondTotal))]
         },
-        Trouble("an offset that is no number") { _, _ in
+        Trouble("an offset that is no number", .unknown) { _, _ in
             [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.text("many")))]
         },
     ]
@@ -163,6 +163,9 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         Trouble("402", .quotaExceeded) { _, _ in [.init(first(body), .answer(402))] },
         Trouble("403 at the start", .unauthorized) { _, _ in [.init(first([.start, .multipart]), .answer(403))] },
         Trouble("404 at the start", .bucketNotFound) { _, _ in [.init(first([.start, .multipart]), .answer(404))] },
+        Trouble("501", .unknown) { _, _ in [.init(first(body), .answer(501))] },
+        Trouble("505 at the start", .unknown) { _, _ in [.init(first([.start, .multipart]), .answer(505))] },
+        Trouble("a start without its headers", .unknown) { _, _ in [.init(first([.start]), .answer(200))] },
         Trouble("400", .unknown) { _, _ in [.init(first(body), .answer(400))] },
         Trouble("412", .unknown) { _, _ in [.init(first(body), .answer(412))] },
     ]

@@ -19,10 +19,13 @@ extension StorageError {
         }
         error.httpStatus = response.status
         if !text.isEmpty { error.serverResponse = text }
-        error.retryable = response.status == 408 || response.status == 429 || response.status >= 500
+        error.retryable = passing.contains(response.status)
         error.retryAfter = error.retryable ? response.retryAfter : nil
         return error.about(reference)
     }
+
+    /// The refusals that may pass.
+    private static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// With a word on where tokens come from, where one is missing.
     func explained(_ dialect: any Dialect) -> StorageError {
@@ -34,12 +37,15 @@ extension StorageError {
         return error
     }
 
-    static func garbled(_ what: String, _ response: HTTPResponse, _ reference: Reference) -> StorageError {
+    /// An answer that cannot be understood. A question may be repeated, what may have been carried out may not.
+    static func garbled(
+        _ what: String, _ response: HTTPResponse, _ reference: Reference, retryable: Bool = false
+    ) -> StorageError {
         var error = StorageError(
             .unknown, "The server answered \(response.status) in a way that is no answer: \(what).")
         error.httpStatus = response.status
         if !response.body.isEmpty { error.serverResponse = response.text }
-        error.retryable = true
+        error.retryable = retryable
         return error.about(reference)
     }
 

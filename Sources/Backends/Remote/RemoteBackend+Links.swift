@@ -43,13 +43,15 @@ extension RemoteBackend {
         from request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> [String] {
         try await patiently(caller) { () async throws(StorageError) in
-            let response: [UInt8]
+            let response: HTTPResponse
             do throws(StorageError) {
-                response = try await self.success(of: request, reference, caller).body
+                response = try await self.success(of: request, reference, caller)
             } catch {
                 throw request.method == "POST" && error.code == .unauthorized ? error.needsAdministrator : error
             }
-            let text = JSON(wire: response)?["downloadTokens"]?.string ?? ""
+            guard ObjectMetadata(wire: response.body, reference) != nil,
+                let tokens = JSON(wire: response.body).map({ $0["downloadTokens"] ?? "" }), let text = tokens.string
+            else { throw .garbled("no metadata with download tokens", response, reference) }
             return text.split(separator: ",").map(String.init)
         }
     }

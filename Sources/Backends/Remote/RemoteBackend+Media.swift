@@ -41,7 +41,7 @@ extension RemoteBackend {
             if sink.isTooMuch { return .doubtful(.tooMuch(sink.object)) }
             switch sink.head {
             case .changed: return .doubtful(.everOther(reference))
-            case .garbled(let what): throw .garbled(what, HTTPResponse(status: 206), reference)
+            case .garbled(let what): throw .garbled(what, HTTPResponse(status: 206), reference, retryable: true)
             case .bytes, nil: throw error
             }
         }
@@ -54,9 +54,9 @@ extension RemoteBackend {
         let (status, reference) = (response.status, sink.object.reference)
         switch MediaHead(status: status, headers: response.headers, of: sink.object, from: sink.offset) {
         case .bytes where sink.left == 0: return .done(response.headers)
-        case .bytes: throw .garbled("\(sink.left) bytes are missing", response, reference)
+        case .bytes: throw .garbled("\(sink.left) bytes are missing", response, reference, retryable: true)
         case .changed: return .doubtful(.everOther(reference))
-        case .garbled(let what): throw .garbled(what, response, reference)
+        case .garbled(let what): throw .garbled(what, response, reference, retryable: true)
         case nil:
             var refusal = StorageError.refusal(response, of: request, to: reference)
             // The next try begins with the first byte.

@@ -23,7 +23,7 @@ public final class RemoteBackend: Backend {
     /// Who signs URLs, loaded for each one; nil where nobody can.
     let signer: URLSignerSource?
     private let version: String
-    /// Nobody waits longer for one answer than for all tries together.
+    /// Of one request, unless all of its tries together have less time.
     private let limits: HTTPLimits
 
     /// Firebase Storage, or its emulator.
@@ -222,14 +222,15 @@ extension RemoteBackend {
 }
 
 extension HTTPLimits {
-    /// What is neither much to send nor much to take has to be over in that time as a whole, or in half a minute.
-    fileprivate func within(_ patience: Duration, of request: RemoteRequest) -> HTTPLimits {
-        let most = max(patience, .seconds(1))
+    /// A server that is silent may use up a quarter of the patience, or five seconds, before it is asked again. What is
+    /// neither much to send nor much to take has to be over in that time as a whole, or in half a minute.
+    func within(_ patience: Duration, of request: RemoteRequest) -> HTTPLimits {
+        let most = min(max(patience / 4, .seconds(5)), max(patience, .seconds(1)))
         var limits = self
         limits.connect = min(connect, most)
         limits.stall = min(stall, most)
         limits.answer = min(answer, most)
-        if request.sink == nil, request.body.count <= 64 << 10 { limits.total = max(patience, .seconds(30)) }
+        if request.sink == nil, request.body.count <= 64 << 10 { limits.total = max(most, .seconds(30)) }
         return limits
     }
 }
