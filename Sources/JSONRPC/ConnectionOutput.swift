@@ -84,8 +84,7 @@ extension Connection {
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
         buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
-        var id = id.text
-        id.withUTF8 { buffer.append(contentsOf: $0) }
+        buffer.append(contentsOf: id.bytes)
         switch outcome {
         case .success(let result):
             buffer.append(",\"result\":")

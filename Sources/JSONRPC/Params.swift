@@ -18,9 +18,8 @@ public struct Params: Sendable {
 
     /// Takes a param out, telling a null from a missing one.
     public mutating func takeOrNull(_ name: String) -> JSON? {
-        guard let index = members.lastIndex(where: { $0.key == name }) else { return nil }
-        let value = members[index].value
-        members.removeAll { $0.key == name }
+        let value = members.last { $0.key.utf8.elementsEqual(name.utf8) }?.value
+        if value != nil { members.removeAll { $0.key.utf8.elementsEqual(name.utf8) } }
         return value
     }
 

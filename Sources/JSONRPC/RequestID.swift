@@ -1,21 +1,21 @@
 import JSONText
 
-/// The id a peer chose for a request, as it will be echoed: `1` and `"1"` are two ids, and no digit is lost.
+/// The id a peer chose for a request, as the bytes that will be echoed: `1` and `"1"` are two ids, and no digit is lost.
 struct RequestID: Hashable, Sendable {
-    let text: String
+    let bytes: [UInt8]
 
-    static let null = RequestID(text: "null")
+    static let null = RequestID("null")
 
     /// Nil unless the value is a string, an integer or null.
     init?(_ value: JSON) {
         switch value {
-        case .null, .string: text = value.text
-        case .number(let number) where number.isIntegerLiteral: text = number.literal
+        case .null, .string: self.init(value.text)
+        case .number(let number) where number.isIntegerLiteral: self.init(number.literal)
         case .number, .bool, .array, .object: return nil
         }
     }
 
-    private init(text: String) { self.text = text }
+    private init(_ text: String) { bytes = Array(text.utf8) }
 }
 
 extension JSONNumber {

@@ -1,5 +1,5 @@
 /// One JSON text as a value that keeps what the sender wrote: members in order, duplicates, number literals.
-public enum JSON: Sendable, Equatable {
+public enum JSON: Sendable {
     case null
     case bool(Bool)
     case number(JSONNumber)
@@ -8,7 +8,7 @@ public enum JSON: Sendable, Equatable {
     case object([Member])
 
     /// One name and value of an object.
-    public struct Member: Sendable, Equatable {
+    public struct Member: Sendable {
         public var key: String
         public var value: JSON
 
@@ -16,6 +16,27 @@ public enum JSON: Sendable, Equatable {
             self.key = key
             self.value = value
         }
+    }
+}
+
+extension JSON: Equatable {
+    /// Strings are compared by their bytes, which `String` does not do.
+    public static func == (a: JSON, b: JSON) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.number(let a), .number(let b)): a == b
+        case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        default: false
+        }
+    }
+}
+
+extension JSON.Member: Equatable {
+    public static func == (a: JSON.Member, b: JSON.Member) -> Bool {
+        a.key.utf8.elementsEqual(b.key.utf8) && a.value == b.value
     }
 }
 
@@ -31,7 +52,7 @@ extension JSON {
 
     /// The value of member `key`; nil where this is no object or has no such member. The last of several counts.
     @inlinable public subscript(key: String) -> JSON? {
-        object?.last { $0.key == key }?.value
+        object?.last { $0.key.utf8.elementsEqual(key.utf8) }?.value
     }
 
     @inlinable public var isNull: Bool {

@@ -31,8 +31,8 @@ extension Params {
     /// An absolute path, or a `file://` URL of this machine.
     mutating func localFile(_ name: String) throws(RPCError) -> String {
         let text = try string(name)
-        let path = text.hasPrefix("file:") ? Self.path(ofFileURL: text) : text
-        guard let path, path.hasPrefix("/"), !path.utf8.contains(0) else {
+        let path = text.utf8.starts(with: "file:".utf8) ? Self.path(ofFileURL: text) : text
+        guard let path, path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw StorageError.invalidArgument(
                 fullName(name), "\"\(text)\" is neither an absolute path nor a file:// URL of this machine."
             ).rpcError
@@ -102,7 +102,7 @@ extension MetadataChange {
         guard let value = params.takeOrNull("customMetadata") else { return .keep }
         if value.isNull { return .removeAll }
         var object = try params.object("customMetadata", in: value)
-        var entries: [String: String?] = [:]
+        var entries: ByteKeyedDictionary<String?> = [:]
         for member in object.takeRest() {
             entries[member.key] = .some(try object.stringOrNull(member.key, member.value))
         }

@@ -55,7 +55,7 @@ extension SettableMetadata {
             content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
         }
         if !custom.isEmpty {
-            let entries = custom.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: .string($0.value)) }
+            let entries = custom.map { JSON.Member(key: $0.key, value: .string($0.value)) }
             members.append(.init(key: "customMetadata", value: .object(entries)))
         }
         return members

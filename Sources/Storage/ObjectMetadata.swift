@@ -7,9 +7,9 @@ public enum ContentProperty: String, CaseIterable, Sendable {
 }
 
 /// What an owner may say about an object. What is not set is absent.
-public struct SettableMetadata: Equatable, Sendable {
+public struct SettableMetadata: Sendable {
     public var content: [ContentProperty: String] = [:]
-    public var custom: [String: String] = [:]
+    public var custom: ByteKeyedDictionary<String> = [:]
 
     /// Keys and values together, in bytes of UTF-8: the service's own limit.
     public static let maxCustomBytes = 8192
@@ -44,12 +44,26 @@ public struct SettableMetadata: Equatable, Sendable {
     }
 }
 
+extension SettableMetadata: Equatable {
+    /// By bytes, as it is stored.
+    public static func == (a: SettableMetadata, b: SettableMetadata) -> Bool {
+        a.content.count == b.content.count && a.isHeld(by: b)
+    }
+
+    /// Whether an object with the other metadata is what was meant: servers add content properties of their own.
+    public func isHeld(by other: SettableMetadata) -> Bool {
+        custom.count == other.custom.count
+            && custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
+            && content.allSatisfy { other.content[$0.key]?.hasSameBytes(as: $0.value) == true }
+    }
+}
+
 /// A write to metadata: what is absent stays, what is nil goes, the rest is set.
 public struct MetadataChange: Equatable, Sendable {
     public enum Custom: Equatable, Sendable {
         case keep
         case removeAll
-        case merge([String: String?])
+        case merge(ByteKeyedDictionary<String?>)
     }
 
     public var content: [ContentProperty: String?] = [:]

@@ -38,7 +38,7 @@ public struct Reference: Sendable {
     public var isRoot: Bool { object.isEmpty }
 
     /// The name of the object is no path: it has empty segments.
-    public var isExact: Bool { !object.utf8.elementsEqual(fullPath.utf8) }
+    public var isExact: Bool { !object.hasSameBytes(as: fullPath) }
 
     /// Never percent-encoded.
     public var url: String { "gs://\(bucket)/\(object)" }
@@ -77,7 +77,7 @@ public struct Reference: Sendable {
 
     /// Throws `bucketMismatch` unless this is a reference into the bucket.
     public func check(bucket expected: String) throws(StorageError) {
-        guard bucket.utf8.elementsEqual(expected.utf8) else {
+        guard bucket.hasSameBytes(as: expected) else {
             throw StorageError(.bucketMismatch, "\(url) is in bucket \(bucket), not in \(expected).").about(self)
         }
     }
@@ -86,9 +86,8 @@ public struct Reference: Sendable {
 }
 
 extension Reference: Hashable {
-    /// By bytes: Swift takes strings for equal that are only canonically equivalent, but they name two objects.
     public static func == (a: Reference, b: Reference) -> Bool {
-        a.bucket.utf8.elementsEqual(b.bucket.utf8) && a.object.utf8.elementsEqual(b.object.utf8)
+        a.bucket.hasSameBytes(as: b.bucket) && a.object.hasSameBytes(as: b.object)
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -14,7 +14,11 @@ public struct StoryTeller {
     private struct Pending: Hashable {
         var channel: Int
         var asker: Speaker
-        var id: String
+        var id: [UInt8]
+
+        init(_ entry: Story.Entry, asker: Speaker) {
+            (channel, self.asker, id) = (entry.channel, asker, Array(entry.id.utf8))
+        }
     }
 
     public private(set) var story = Story()
@@ -90,7 +94,7 @@ public struct StoryTeller {
                 story.channels[entry.channel].client = name
             }
             if !entry.id.isEmpty {
-                pending[Pending(channel: entry.channel, asker: speaker, id: entry.id)] = story.entries.count
+                pending[Pending(entry, asker: speaker)] = story.entries.count
             }
         } else {
             entry.kind = speaker == .service ? .answer : .reply
@@ -103,8 +107,7 @@ public struct StoryTeller {
     }
 
     private mutating func match(_ answer: inout Story.Entry, asker: Speaker) {
-        let key = Pending(channel: answer.channel, asker: asker, id: answer.id)
-        guard let request = pending.removeValue(forKey: key) else { return }
+        guard let request = pending.removeValue(forKey: Pending(answer, asker: asker)) else { return }
         answer.partner = request
         answer.title = story.entries[request].title
         story.entries[request].partner = story.entries.count

@@ -60,7 +60,7 @@ extension Transfers {
             all.prefixes += page.prefixes.filter { known.insert($0).inserted }
             all.items += page.items
             token = page.pageToken
-            if let token, !seen.insert(token.hashValue).inserted { throw StorageError.endless(reference) }
+            if let token, !seen.insert(Array(token.utf8).hashValue).inserted { throw StorageError.endless(reference) }
             guard all.prefixes.count + all.items.count <= mostResults, seen.count <= mostPages else {
                 throw StorageError.tooLong(reference, results: mostResults, pages: mostPages)
             }

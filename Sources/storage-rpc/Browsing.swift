@@ -30,7 +30,7 @@ extension Errand {
             let exact = reference["object"]?.string ?? reference["fullPath"]?.string
             return (options.isExact ? exact : reference["name"]?.string) ?? ""
         }
-        let names = folders.map(name).map { $0.hasSuffix("/") ? $0 : $0 + "/" } + objects.map(name)
+        let names = folders.map(name).map { $0.utf8.last == UInt8(ascii: "/") ? $0 : $0 + "/" } + objects.map(name)
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 

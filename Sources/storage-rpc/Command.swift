@@ -206,12 +206,12 @@ struct CommandLineReader {
             flagsAreOver = true
             return try next()
         }
-        guard word.hasPrefix("--"), let equals = word.firstIndex(of: "=") else {
+        guard word.hasPrefix("--"), let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")) else {
             last = word
             return .flag(word)
         }
         last = String(word[..<equals])
-        attached = String(word[word.index(after: equals)...])
+        attached = String(decoding: word.utf8[equals...].dropFirst(), as: UTF8.self)
         return .flag(last)
     }
 

@@ -138,7 +138,9 @@ struct Engine: Sendable {
     }
 
     private static var defaultRoot: String {
-        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") { return data + "/storage-rpc" }
+        if let data = environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
+            return data + "/storage-rpc"
+        }
         return (environment("HOME") ?? "/tmp") + "/.local/share/storage-rpc"
     }
 

@@ -65,17 +65,19 @@ struct Errand {
     /// What a person names by a URL, or by a path in the default bucket.
     mutating func reference(_ text: String) throws(Client.Failure) -> JSON {
         if options.isExact, !text.isEmpty { return try exactReference(text) }
-        let isURL = ["gs://", "http://", "https://"].contains { text.hasPrefix($0) }
+        let isURL = ["gs://", "http://", "https://"].contains { text.utf8.starts(with: $0.utf8) }
         return try client.call("storage/reference", [isURL ? "url" : "path": .string(text)])
     }
 
     private mutating func exactReference(_ text: String) throws(Client.Failure) -> JSON {
-        guard text.hasPrefix("gs://") else { return try client.call("storage/reference", ["object": .string(text)]) }
-        let parts = text.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[1].isEmpty else {
-            return try client.call("storage/reference", ["url": .string(text)])
+        guard text.utf8.starts(with: "gs://".utf8) else {
+            return try client.call("storage/reference", ["object": .string(text)])
         }
-        return try client.call(
-            "storage/reference", ["bucket": .string(String(parts[0])), "object": .string(String(parts[1]))])
+        let rest = text.utf8.dropFirst(5)
+        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")), case let object = rest[slash...].dropFirst(),
+            !object.isEmpty
+        else { return try client.call("storage/reference", ["url": .string(text)]) }
+        func part(_ bytes: Substring.UTF8View) -> JSON { .string(String(decoding: bytes, as: UTF8.self)) }
+        return try client.call("storage/reference", ["bucket": part(rest[..<slash]), "object": part(object)])
     }
 }

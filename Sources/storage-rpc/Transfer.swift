@@ -67,7 +67,7 @@ extension Errand {
     }
 
     private func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+        guard path.utf8.first != UInt8(ascii: "/"), let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }
         return String(cString: directory) + "/" + path
     }

@@ -102,6 +102,24 @@ import Testing
         }
     }
 
+    @Test func `Custom metadata by keys that only look alike are two`() async throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        for place in Self.places {
+            let place = try await place.init()
+            var metadata = SettableMetadata()
+            metadata.custom = [composed: "1", decomposed: "2"]
+            #expect(try await place.backend.run(.data([1], to: ref("a"), metadata)).settable.custom.count == 2)
+            let again = try await place.reopened()
+            #expect(metadata.isHeld(by: try await again.backend.metadata(of: ref("a")).settable))
+            var change = MetadataChange()
+            change.custom = .merge([composed: nil, decomposed: composed, "\u{212B}": "3", "\u{C5}": "4"])
+            let updated = try await place.backend.updateMetadata(of: ref("a"), change).settable
+            metadata.custom = [decomposed: composed, "\u{212B}": "3", "\u{C5}": "4"]
+            #expect(metadata.isHeld(by: updated))
+            #expect(metadata.isHeld(by: try await place.backend.metadata(of: ref("a")).settable))
+        }
+    }
+
     @Test func `What is not there is not found, and stays so`() async throws {
         for place in Self.places {
             let place = try await place.init()

@@ -24,6 +24,35 @@ import Testing
         }
     }
 
+    @Test func `Objects, folders and buckets that only look alike have nothing in common`() async throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        for place in ConformanceTests.places {
+            let place = try await place.init()
+            for (number, name) in [composed, decomposed].enumerated() {
+                for path in [name, name + "/x"] { try await place.backend.put([UInt8(number)], at: path) }
+                try await place.backend.put([UInt8(number)], at: "a", in: name)
+            }
+            for token in [nil, "page"] as [String?] {
+                var (found, next): ([Reference], String?) = ([], nil)
+                repeat {
+                    let page = try await place.backend.list("", token == nil ? 1000 : 1, after: next)
+                    (found, next) = (found + page.items + page.prefixes, page.pageToken)
+                } while next != nil
+                #expect(try found.count == 4 && Set(found) == [ref(composed), ref(decomposed)])
+            }
+            for (number, name) in [composed, decomposed].enumerated() {
+                #expect(try await place.backend.list(name).items == [ref(name + "/x")])
+                #expect(try await place.backend.list("", in: name).items == [ref("a", in: name)])
+                #expect(try await place.backend.data(name) == [UInt8(number)])
+                #expect(try await place.backend.metadata(of: ref("a", in: name)).reference == ref("a", in: name))
+            }
+            try await place.backend.delete(composed)
+            #expect(
+                try await failure { _ = try await place.backend.metadata(of: ref(composed)) }.code == .objectNotFound)
+            #expect(try await place.backend.data(decomposed) == [1])
+        }
+    }
+
     @Test func `Three hundred names at random`() async throws {
         var random = SeededGenerator(state: 300)
         var names: Set<[UInt8]> = []

@@ -16,7 +16,8 @@ import Testing
         return TaskRecord(
             id: id, kind: .upload, number: 3, reference: try ref("dir/a\0b"),
             progress: Progress(completedUnitCount: 5, totalUnitCount: 77),
-            metadata: .of([.contentType: "x/y"], ["": "", "k": "v"]), md5Hash: "abc",
+            metadata: .of([.contentType: "x/y"], ["": "", "k": "v", "\u{E9}": "e\u{301}", "e\u{301}": "\u{E9}/"]),
+            md5Hash: "abc",
             stage: stage ?? .unfinished(request, Bookmark("secret")))
     }
 
@@ -85,7 +86,8 @@ import Testing
 
     @Test(arguments: [
         "kind = 'sideload'", "request = NULL", "request = '{}'", "request = '{'", "number = 'x'", "bucket = ''",
-        "name = x'FF'", "name = x''", "completed = 'x'", "customMetadata = '[]'", "ended = 1, outcome = 'success'",
+        "name = x'FF'", "name = x''", "completed = 'x'", "customMetadata = '[]'", "customMetadata = '{'",
+        "customMetadata = '{\"k\":1}'", "ended = 1, outcome = 'success'",
         "ended = 1, outcome = 'failed'", "ended = 'x'", "name = 5",
     ])
     func `A row that cannot be read says so, and others are found`(damage: String) async throws {
@@ -207,7 +209,7 @@ import Testing
 
 extension SettableMetadata {
     fileprivate static func of(
-        _ content: [ContentProperty: String], _ custom: [String: String] = [:]
+        _ content: [ContentProperty: String], _ custom: ByteKeyedDictionary<String> = [:]
     ) -> SettableMetadata {
         var metadata = SettableMetadata()
         (metadata.content, metadata.custom) = (content, custom)

@@ -42,6 +42,37 @@ import Testing
         #expect(try await run("ls", "gs://default-bucket", "--exact") == (0, ""))
     }
 
+    @Test(arguments: [[], ["--exact"]])
+    func `Names that only look alike are two, and a slash is one whatever follows`(flags: [String]) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let names = ["cafe\u{301}", "caf\u{E9}", "\u{600}/\u{301}x"]
+        for (number, name) in names.enumerated() {
+            let file = directory.path + "/\u{301}\(number)"
+            try Data([0x30 + UInt8(number)]).write(to: URL(filePath: file))
+            #expect(try await run(["put", file, "gs://default-bucket/" + name] + flags).status == 0)
+        }
+        let (status, list) = try await run(["ls"] + flags)
+        let lines = "cafe\u{301}\ncaf\u{E9}\n\u{600}/\n"
+        #expect(status == 0 && list.utf8.elementsEqual(lines.utf8), "\(list.debugDescription)")
+        #expect(
+            try await run(["ls", "\u{600}"] + flags).output.utf8.elementsEqual(
+                (flags.isEmpty ? "\u{301}x\n" : "\u{600}/\u{301}x\n").utf8))
+        #expect(try await run(["rm", names[1]] + flags).status == 0)
+        for (number, name) in names.enumerated() {
+            let got = try await run(["get", name, "-"] + flags)
+            #expect(got == (number == 1 ? (1, "") : (0, "\(number)")))
+        }
+    }
+
+    @Test func `A flag's value begins behind its equals sign, whatever it begins with`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let root = directory.path + "/root/\u{301}"
+        let program = Self.program.path
+        let put = ["put", "/dev/null", "a", "--bucket=\u{301}b", "--root", root]
+        #expect(Command(program, put).runHere().status == 1, "a device is no file")
+        #expect(FileManager.default.fileExists(atPath: root + "/storage.sqlite3"))
+    }
+
     @Test func `What is got to stdout is its bytes and nothing else`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 4) })

@@ -12,12 +12,14 @@ import Testing
     func `An id comes back as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
         guard case .request(let found, let method, _) = Incoming(message) else { return #expect(Bool(false)) }
-        #expect(found.text == id && method == "m")
+        #expect(found.bytes == Array(id.utf8) && method == "m")
     }
 
     @Test func `Two ids that look alike are two`() throws {
-        let ids = try ["1", #""1""#, "null", #""null""#, "-0", "0"].map { RequestID(try parse($0)) }
-        #expect(Set(ids).count == 6)
+        let ids = try ["1", #""1""#, "null", #""null""#, "-0", "0", "\"\u{E9}\"", "\"e\u{301}\""].map {
+            RequestID(try parse($0))
+        }
+        #expect(Set(ids).count == 8)
     }
 
     @Test(arguments: ["1.0", "1.5", "1e3", "1E3", "-1.0", "0.0", "true", "false", "[]", "[1]", "{}"])
@@ -71,10 +73,10 @@ import Testing
 
     private func describe(_ incoming: Incoming) -> String {
         switch incoming {
-        case .request(let id, let method, _): "request \(id.text) \(method)"
+        case .request(let id, let method, _): "request \(String(decoding: id.bytes, as: UTF8.self)) \(method)"
         case .notification(let method, _): "notification \(method)"
         case .ignored: "ignored"
-        case .invalid(let id, let error): "invalid \(id.text) \(error.code)"
+        case .invalid(let id, let error): "invalid \(String(decoding: id.bytes, as: UTF8.self)) \(error.code)"
         }
     }
 }

@@ -35,6 +35,14 @@ struct JSONStringTests {
         }
     }
 
+    @Test func comparesStringsAndKeysByTheirBytes() throws {
+        #expect(try parse("\"\u{E9}\"") != parse("\"e\u{301}\""))
+        #expect(try parse("\"\u{E9}\"") == parse(#""\u00e9""#))
+        let object = try parse("{\"\u{E9}\":1,\"e\u{301}\":2}")
+        #expect(object["\u{E9}"] == 1 && object["e\u{301}"] == 2)
+        #expect(try parse("{\"\u{E9}\":1}") != parse("{\"e\u{301}\":1}"))
+    }
+
     @Test func writesWhatMustBeEscapedAndNothingElse() {
         let text = "\"\\/\u{8}\u{C}\n\r\t\0\u{1F}\u{7F}é😀"
         #expect(JSON.string(text).text == #""\"\\/\b\f\n\r\t\u0000\u001f\#u{7F}é😀""#)

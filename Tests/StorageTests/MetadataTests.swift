@@ -38,25 +38,45 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (MetadataChange.Custom.keep, ["a": "1", "b": "2"]), (.removeAll, [:]), (.merge([:]), ["a": "1", "b": "2"]),
+    static let merges: [(custom: MetadataChange.Custom, after: ByteKeyedDictionary<String>)] = [
+        (.keep, ["a": "1", "b": "2"]), (.removeAll, [:]), (.merge([:]), ["a": "1", "b": "2"]),
         (.merge(["a": nil, "b": "", "c": "3"]), ["b": "", "c": "3"]), (.merge(["a": nil, "b": nil]), [:]),
         (.merge(["z": nil]), ["a": "1", "b": "2"]), (.merge(["": "empty key"]), ["a": "1", "b": "2", "": "empty key"]),
-    ])
-    func `Custom metadata merges by key`(custom: MetadataChange.Custom, after: [String: String]) throws {
+    ]
+
+    @Test func `Custom metadata merges by key`() throws {
+        for (custom, after) in Self.merges {
+            var metadata = SettableMetadata()
+            metadata.custom = ["a": "1", "b": "2"]
+            var change = MetadataChange()
+            change.custom = custom
+            try metadata.apply(change)
+            #expect(metadata.custom == after)
+        }
+    }
+
+    @Test func `Keys that only look alike are two, and so are values`() throws {
         var metadata = SettableMetadata()
-        metadata.custom = ["a": "1", "b": "2"]
         var change = MetadataChange()
-        change.custom = custom
+        change.custom = .merge(["caf\u{E9}": "1", "cafe\u{301}": "2"])
         try metadata.apply(change)
-        #expect(metadata.custom == after)
+        #expect(metadata.custom.map(\.value) == ["2", "1"], "in the order of their bytes")
+        change.custom = .merge(["caf\u{E9}": nil])
+        try metadata.apply(change)
+        #expect(metadata.custom.count == 1 && metadata.custom["cafe\u{301}"] == "2")
+        var (one, other) = (SettableMetadata(), SettableMetadata())
+        (one.custom, other.custom) = (["k": "\u{E9}"], ["k": "e\u{301}"])
+        #expect(one != other && !one.isHeld(by: other))
+        (one.custom, other.custom) = ([:], [:])
+        (one.content, other.content) = ([.contentType: "\u{E9}"], [.contentType: "e\u{301}"])
+        #expect(one != other && !one.isHeld(by: other))
     }
 
     @Test(arguments: [(8191, true), (8192, true), (8193, false)])
     func `Keys and values together have 8 KiB`(bytes: Int, fits: Bool) throws {
         for value in ["x", "é", "😀"] {
             let count = (bytes - 100) / value.utf8.count
-            let entries = [
+            let entries: ByteKeyedDictionary<String?> = [
                 String(repeating: "k", count: bytes - count * value.utf8.count): String(repeating: value, count: count)
             ]
             var change = MetadataChange()
@@ -99,7 +119,7 @@ import Testing
         var change = MetadataChange()
         change.custom = .merge(["old": nil, "new": String(repeating: "y", count: 8000)])
         try metadata.apply(change)
-        #expect(metadata.custom.keys.elementsEqual(["new"]))
+        #expect(metadata.custom.map(\.key) == ["new"])
         change.custom = .merge(["more": String(repeating: "z", count: 190)])
         #expect(throws: StorageError.self) { try metadata.apply(change) }
     }

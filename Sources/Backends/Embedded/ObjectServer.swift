@@ -98,7 +98,7 @@ extension OpenObject {
         ]
         if let encoding = content[.contentEncoding] { headers.add("Content-Encoding", encoding) }
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }
-        for (key, value) in metadata.settable.custom.sorted(by: { $0.key < $1.key }) {
+        for (key, value) in metadata.settable.custom {
             headers.add("x-goog-meta-\(key)", value)
         }
         return headers

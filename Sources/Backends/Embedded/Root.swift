@@ -208,7 +208,7 @@ extension Root {
 
     /// Readable by its owner alone and on the disk, as far as it has to be made.
     private static func makeDirectories(_ path: String) throws(SystemError) {
-        let slash = path.lastIndex(of: "/")
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         if mkdir(path, 0o700) != 0 {
             if errno == EEXIST { return }

@@ -37,17 +37,13 @@ extension SettableMetadata {
             content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
         }
         if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
-        if !custom.isEmpty {
-            let entries = custom.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: .string($0.value)) }
-            members.append(.init(key: "metadata", value: .object(entries)))
-        }
+        if !custom.isEmpty { members.append(.init(key: "metadata", value: custom.json)) }
         return .object(members)
     }
+}
 
-    /// Whether an object with the other metadata is what was meant: servers add defaults of their own.
-    func isHeld(by other: SettableMetadata) -> Bool {
-        custom == other.custom && content.allSatisfy { other.content[$0.key] == $0.value }
-    }
+extension ByteKeyedDictionary<String> {
+    var json: JSON { .object(map { JSON.Member(key: $0.key, value: .string($0.value)) }) }
 }
 
 extension MetadataChange {
@@ -60,7 +56,7 @@ extension MetadataChange {
         case .keep: break
         case .removeAll: members.append(.init(key: "metadata", value: .null))
         case .merge(let entries):
-            let entries = entries.sorted { $0.key < $1.key }.map { JSON.Member(key: $0.key, value: .init($0.value)) }
+            let entries = entries.map { JSON.Member(key: $0.key, value: .init($0.value)) }
             members.append(.init(key: "metadata", value: .object(entries)))
         }
         return .object(members)

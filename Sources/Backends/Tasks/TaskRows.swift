@@ -1,5 +1,6 @@
 import Database
 import FoundationEssentials
+import JSONText
 import Storage
 
 // Tasks as rows. Everything here runs within a transaction.
@@ -20,7 +21,8 @@ extension Database {
             "name": .name(record.reference), "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
             "request": .text(request), "bookmark": .text(bookmark),
-            "customMetadata": .text(try settable.custom.text), "md5Hash": .text(record.md5Hash),
+            "customMetadata": .text(settable.custom.isEmpty ? nil : settable.custom.json.text),
+            "md5Hash": .text(record.md5Hash),
             "ended": .integer(ending.time), "outcome": .text(ending.outcome), "error": .text(ending.error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
             "timeCreated": .integer(stored?.timeCreated.microseconds),
@@ -105,7 +107,7 @@ extension TaskRecord {
             Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
         }
         var settable = try row.content
-        settable.custom = try row.textOrNil("customMetadata").map { try .init(text: $0) } ?? [:]
+        if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }
         self.init(
             id: id, kind: kind, number: try row.integer("number"), reference: reference, progress: progress ?? .unknown,
             metadata: settable, md5Hash: try row.textOrNil("md5Hash"), stage: .ended(.cancelled, at: .now))
@@ -151,7 +153,17 @@ extension Decodable {
     init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
 }
 
-extension [String: String] {
-    /// Nil where there is nothing.
-    fileprivate var text: String? { get throws { isEmpty ? nil : try (self as any Encodable).text } }
+extension ByteKeyedDictionary<String> {
+    fileprivate init(text: String) throws {
+        guard let members = JSON(wire: Array(text.utf8))?.object else {
+            throw Unreadable(description: "its custom metadata is no JSON object")
+        }
+        self.init()
+        for member in members {
+            guard let value = member.value.string else {
+                throw Unreadable(description: "a value of its custom metadata is no string")
+            }
+            self[member.key] = value
+        }
+    }
 }

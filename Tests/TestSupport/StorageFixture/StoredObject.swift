@@ -14,7 +14,7 @@ struct StoredObject: Sendable {
     let md5: [UInt8]
     let crc32c: UInt32
     var content: [ContentProperty: String] = [:]
-    var custom: [String: String] = [:]
+    var custom: ByteKeyedDictionary<String> = [:]
     var tokens: [String] = []
 
     /// - Parameter generation: also its time, in microseconds.
@@ -97,7 +97,7 @@ extension StoredObject {
 
     private var customObject: JSON? {
         guard !custom.isEmpty else { return nil }
-        return JSON(members: custom.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
+        return JSON(members: custom.map { ($0.key, .string($0.value)) })
     }
 
     private func property(_ property: ContentProperty) -> JSON? { content[property].map { .string($0) } }

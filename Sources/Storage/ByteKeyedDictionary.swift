@@ -1,0 +1,50 @@
+/// Values by strings, where a key is its bytes of UTF-8, as it is on every server.
+///
+/// A dictionary of Swift's own has one value for all keys that are canonically equivalent: `é` written as one scalar
+/// and as two. Elements come in the order of the bytes of their keys.
+public struct ByteKeyedDictionary<Value> {
+    private var values: [UTF8Key: Value] = [:]
+
+    public init() {}
+
+    public subscript(key: String) -> Value? {
+        get { values[UTF8Key(text: key)] }
+        set { values[UTF8Key(text: key)] = newValue }
+    }
+
+    private struct UTF8Key: Hashable, Comparable {
+        var text: String
+
+        static func == (a: UTF8Key, b: UTF8Key) -> Bool { a.text.hasSameBytes(as: b.text) }
+        static func < (a: UTF8Key, b: UTF8Key) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
+
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+}
+
+extension ByteKeyedDictionary: Sendable where Value: Sendable {}
+extension ByteKeyedDictionary: Equatable where Value: Equatable {}
+
+extension ByteKeyedDictionary: ExpressibleByDictionaryLiteral {
+    /// The last of several values for one key counts.
+    public init(dictionaryLiteral elements: (String, Value)...) {
+        for (key, value) in elements { values[UTF8Key(text: key)] = value }
+    }
+}
+
+extension ByteKeyedDictionary: Sequence {
+    public var count: Int { values.count }
+    public var isEmpty: Bool { values.isEmpty }
+
+    public func makeIterator() -> some IteratorProtocol<(key: String, value: Value)> {
+        values.sorted { $0.key < $1.key }.lazy.map { (key: $0.key.text, value: $0.value) }.makeIterator()
+    }
+}
+
+extension String {
+    /// Whether the two are the same in UTF-8, and not only canonically equivalent.
+    public func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
