@@ -4,8 +4,8 @@ import Glibc
 extension ShellCommand {
     /// Closes the descriptor when the process has ended, and leaves the process to be waited for: its number is not
     /// given to another one until then.
-    func announceEnd(of process: pid_t, on end: Int32) {
-        startThread("command") {
+    func announceEnd(of process: pid_t, on end: Int32) throws(ThreadUnavailable) {
+        try startThread("command", 256 << 10) {
             var news = siginfo_t()
             while waitid(P_PID, id_t(process), &news, WEXITED | WNOWAIT) != 0, errno == EINTR {}
             close(end)
@@ -16,15 +16,20 @@ extension ShellCommand {
     struct Run {
         let process: pid_t
         let output: Int32
-        let end: Int32
+        let ended: Int32
         let stoppable: StoppableRun
 
         func outcome(of command: ShellCommand) -> Result<[UInt8], Failure> {
             let printed = readAll(within: command)
             if case .success(let bytes) = printed { return status().map { bytes } }
+            stop()
+            return printed
+        }
+
+        /// Kills the command with all that it started.
+        func stop() {
             kill(-process, SIGKILL)
             _ = status()
-            return printed
         }
 
         /// Until the command has ended; others may still hold its output open.
@@ -47,7 +52,7 @@ extension ShellCommand {
         private func wait(forOutput: Bool, until deadline: ContinuousClock.Instant) -> (output: Bool, end: Bool) {
             var both = [
                 pollfd(fd: forOutput ? output : -1, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: end, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: ended, events: Int16(POLLIN), revents: 0),
             ]
             let left = max(.zero, ContinuousClock.now.duration(to: deadline))
             let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1

@@ -1,4 +1,5 @@
 import CSystem
+import EventLoop
 import Glibc
 
 /// A command line that `/bin/sh` runs for what it prints. It reads nothing, and its complaints go where ours go.
@@ -11,6 +12,7 @@ struct ShellCommand: Sendable {
     /// In bytes; who prints more is ended.
     var largestOutput = TokenText.largest
     var running = RunningCommands()
+    var startThread = systemThreads
 
     /// How a command ended that has nothing to show for it.
     enum Failure: Error, Equatable {
@@ -36,14 +38,21 @@ struct ShellCommand: Sendable {
             return .failure(.notStarted(reason(errno)))
         }
         defer { close(end[0]) }
-        let started = run.begin { start(writingTo: output[1]) } ?? .failure(.stopped)
+        let outcome = run.begin { start(writingTo: output[1]) } ?? .failure(.stopped)
         close(output[1])
-        guard case .success(let process) = started else {
+        guard case .success(let process) = outcome else {
             close(end[1])
-            return started.map { _ in [] }
+            return outcome.map { _ in [] }
         }
-        announceEnd(of: process, on: end[1])
-        return Run(process: process, output: output[0], end: end[0], stoppable: run).outcome(of: self)
+        let started = Run(process: process, output: output[0], ended: end[0], stoppable: run)
+        do throws(ThreadUnavailable) {
+            try announceEnd(of: process, on: end[1])
+        } catch {
+            close(end[1])
+            started.stop()
+            return .failure(.notStarted("\(error)"))
+        }
+        return started.outcome(of: self)
     }
 
     private func start(writingTo output: Int32) -> Result<pid_t, Failure> {

@@ -10,7 +10,14 @@ public actor Loop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    private init() { executor.start() }
+    private nonisolated let started: Result<Void, ThreadUnavailable>
+
+    private init() {
+        started = Result { [executor] () throws(ThreadUnavailable) in try executor.start() }
+    }
+
+    /// Throws where the system has no thread for the loop: nothing will ever run on it.
+    public nonisolated static func start() throws(ThreadUnavailable) { try shared.started.get() }
 
     /// Runs once, after the jobs of this turn and before the loop waits again: the place to write a batch of answers.
     @Loop public static func atEndOfTurn(_ work: @escaping @Loop () -> Void) {

@@ -1,8 +1,28 @@
 import CSystem
 import Glibc
 
+/// The system would not start a thread: the user or the system has too many, or memory is short.
+public struct ThreadUnavailable: Error, Equatable, CustomStringConvertible {
+    public let code: Int32
+
+    public init(code: Int32) { self.code = code }
+
+    public var description: String { "no thread can be started: \(String(cString: strerror(code)))" }
+}
+
+/// Starts threads as `startThread` does; tests have one that fails.
+package typealias ThreadStarter =
+    @Sendable (_ name: StaticString, _ stackSize: Int, _ body: @escaping @Sendable () -> Void)
+    throws(ThreadUnavailable) -> Void
+
+package let systemThreads: ThreadStarter = { name, stackSize, body throws(ThreadUnavailable) in
+    try startThread(name, stackSize: stackSize, body)
+}
+
 /// Starts a thread that runs `body` and ends. The stack is small: what runs here does IO, not recursion.
-public func startThread(_ name: StaticString, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void) {
+public func startThread(
+    _ name: StaticString, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void
+) throws(ThreadUnavailable) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
@@ -21,7 +41,9 @@ public func startThread(_ name: StaticString, stackSize: Int = 256 << 10, _ body
             start.body()
             return nil
         }, start.toOpaque())
-    if failure != 0 { start.release() }
+    guard failure != 0 else { return }
+    start.release()
+    throw ThreadUnavailable(code: failure)
 }
 
 private final class ThreadStart {

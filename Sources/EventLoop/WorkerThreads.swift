@@ -2,10 +2,14 @@ import Glibc
 
 /// Threads for work that blocks: at most `limit`, started when needed, one queue.
 ///
+/// Where the system starts no more threads those that there are do all the work; the first one is tried again until it
+/// starts, and work waits for it.
+///
 /// With a limit of one it is an executor too: an actor on it may block without hurting anybody else.
 public final class WorkerThreads: SerialExecutor, @unchecked Sendable {
     private let name: StaticString
     private let limit: Int
+    private let start: ThreadStarter
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     /// Guarded by the mutex, as is everything below.
@@ -13,10 +17,17 @@ public final class WorkerThreads: SerialExecutor, @unchecked Sendable {
     private var next = 0
     private var idle = 0
     private var threads = 0
+    /// The loop tries to start the first thread.
+    private var isRetrying = false
 
-    public init(_ name: StaticString, limit: Int = 1) {
+    public convenience init(_ name: StaticString, limit: Int = 1) {
+        self.init(name, limit: limit, start: systemThreads)
+    }
+
+    package init(_ name: StaticString, limit: Int, start: @escaping ThreadStarter) {
         self.name = name
         self.limit = limit
+        self.start = start
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
@@ -36,7 +47,30 @@ public final class WorkerThreads: SerialExecutor, @unchecked Sendable {
         if needsThread { threads += 1 }
         if idle > 0 { pthread_cond_signal(condition) }
         pthread_mutex_unlock(mutex)
-        if needsThread { startThread(name, stackSize: 512 << 10) { [self] in workForEver() } }
+        if needsThread { addThread() }
+    }
+
+    private func addThread() {
+        do throws(ThreadUnavailable) {
+            try start(name, 512 << 10) { [self] in workForEver() }
+        } catch {
+            pthread_mutex_lock(mutex)
+            threads -= 1
+            let mustRetry = threads == 0 && !isRetrying
+            if mustRetry { isRetrying = true }
+            pthread_mutex_unlock(mutex)
+            if mustRetry { Loop.shared.executor.retry(after: error) { [self] in hasThread() } }
+        }
+    }
+
+    /// Whether one works by now, for which this may be the moment to start.
+    private func hasThread() -> Bool {
+        pthread_mutex_lock(mutex)
+        let mustStart = threads == 0
+        if mustStart { threads = 1 } else { isRetrying = false }
+        pthread_mutex_unlock(mutex)
+        if mustStart { addThread() }
+        return !mustStart
     }
 
     public func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {

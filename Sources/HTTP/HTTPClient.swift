@@ -1,3 +1,4 @@
+import EventLoop
 import Synchronization
 
 /// Sends requests over connections that it keeps, all of them from one thread, which starts with the first request.
@@ -7,8 +8,13 @@ public final class HTTPClient: Sendable {
     private let thread: TransferThread
 
     /// - Parameter connectionsPerHost: more requests than these wait for their turn.
-    public init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
-        thread = TransferThread(connectionsPerHost: connectionsPerHost, environment: environment)
+    public convenience init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
+        self.init(connectionsPerHost: connectionsPerHost, environment: environment, startThread: systemThreads)
+    }
+
+    package init(connectionsPerHost: Int, environment: HTTPEnvironment, startThread: @escaping ThreadStarter) {
+        thread = TransferThread(
+            connectionsPerHost: connectionsPerHost, environment: environment, startThread: startThread)
     }
 
     deinit { thread.order(.stop) }

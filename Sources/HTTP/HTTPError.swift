@@ -7,6 +7,8 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case libraryMissing(String)
         /// This libcurl does not take an option that the request needs; its name, and why.
         case optionRefused(String, String)
+        /// The system has no thread for transfers.
+        case noThread(String)
         case badURL
         /// A method or a header that must not be sent.
         case badRequest(String)
@@ -46,7 +48,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether the same request may fare better later.
     public var isRetryable: Bool {
         switch kind {
-        case .cannotResolve, .cannotConnect, .connectionBroken, .connectTimedOut, .stalled, .noAnswer: true
+        case .noThread, .cannotResolve, .cannotConnect, .connectionBroken, .connectTimedOut, .stalled, .noAnswer: true
         case .libraryMissing, .optionRefused, .badURL, .badRequest, .tls, .deadlineExceeded, .tooLarge, .bodyFailed,
             .cancelled,
             .other:
@@ -64,6 +66,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
             libcurl (Fedora, Alpine) or curl (Arch)
             """
         case .optionRefused(let option, let reason): "libcurl does not take \(option): \(reason)"
+        case .noThread(let reason): reason
         case .badURL: "not an http or https URL that can be asked for"
         case .badRequest(let reason): "the request cannot be sent: \(reason)"
         case .cannotResolve: "the name cannot be resolved"

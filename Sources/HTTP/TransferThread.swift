@@ -33,6 +33,7 @@ final class TransferThread: @unchecked Sendable {
 
     let environment: HTTPEnvironment
     private let connectionsPerHost: Int
+    private let startThread: ThreadStarter
     private let inbox = Mutex(Inbox())
     /// Touched by the thread alone, as is all that follows.
     private var multi: OpaquePointer?
@@ -40,21 +41,26 @@ final class TransferThread: @unchecked Sendable {
     private var isStopping = false
     private var nextLook = Int64.max
 
-    init(connectionsPerHost: Int, environment: HTTPEnvironment) {
+    init(connectionsPerHost: Int, environment: HTTPEnvironment, startThread: @escaping ThreadStarter) {
         self.connectionsPerHost = connectionsPerHost
+        self.startThread = startThread
         self.environment = environment
     }
 
     func order(_ order: Order) {
-        let refusal = inbox.withLock { inbox in
+        let refusal: HTTPError.Kind? = inbox.withLock { inbox in
             if inbox.hasEnded { return inbox.refusal }
             inbox.orders.append(order)
             if inbox.orders.count == 1, let sleeper = inbox.sleeper { ccurl_multi_wakeup(sleeper) }
-            if case .start = order, !inbox.isStarted {
+            guard case .start = order, !inbox.isStarted else { return nil }
+            do throws(ThreadUnavailable) {
+                try startThread("http", 512 << 10) { [self] in work() }
                 inbox.isStarted = true
-                startThread("http", stackSize: 512 << 10) { [self] in work() }
+                return nil
+            } catch {
+                inbox.orders.removeLast()
+                return .noThread("\(error)")
             }
-            return nil
         }
         if let refusal, case .start(let transfer) = order { transfer.finish(transfer.failed(refusal)) }
     }

@@ -17,6 +17,7 @@ struct Errand {
     /// Through the service that listens on a socket, or one of its own.
     private init(_ options: ErrandOptions) throws {
         let signals = csystem_termination_signals()
+        try Loop.start()
         engine = try options.service.socket == nil ? Engine(options.service, Log(level: options.service.logLevel)) : nil
         let socket =
             try options.service.socket.map { path throws(Client.Failure) in try Client.connect(to: path) }

@@ -87,6 +87,10 @@ protocol Complaint: Error {
     var message: String { get }
 }
 
+extension ThreadUnavailable: Complaint {
+    var message: String { description }
+}
+
 /// A command line that cannot be understood.
 struct UsageError: Complaint {
     let message: String

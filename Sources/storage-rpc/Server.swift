@@ -1,11 +1,13 @@
 import Backends
 import CSystem
 import Credentials
+import Dispatch
 import EventLoop
 import Glibc
 import JSONRPC
 import Methods
 import Storage
+import Synchronization
 import Tracing
 import Transfers
 
@@ -25,6 +27,7 @@ final class Server {
         transfers: transfers, tokens: engine.tokens, end: { [weak self] status in self?.end(status) })
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
     private let listener: UnixListener?
+    private let deadline: Deadline?
     private var acceptor: Acceptor?
     private var signals: Watch?
     /// The status to end with, once that is sure.
@@ -33,9 +36,10 @@ final class Server {
 
     init(
         _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listener: UnixListener? = nil
+        _ listener: UnixListener? = nil, _ deadline: Deadline? = nil
     ) {
         self.options = options
+        self.deadline = deadline
         self.listener = listener
         self.engine = engine
         self.log = log
@@ -46,8 +50,10 @@ final class Server {
     /// Serves until it is told to end. Throws what keeps it from starting.
     nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
         let signals = csystem_termination_signals()
+        try Loop.start()
         let log = Log(level: wanted.logLevel)
         log.takeOverStderr()
+        ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
         let options = wanted.within(freeDescriptors)
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
@@ -60,14 +66,16 @@ final class Server {
         }
         let engine = try Engine(options, log, keepsTasks: true)
         let listener = try options.socket.map { path throws(UnixListener.Unusable) in try UnixListener(path) }
+        let deadline = Deadline()
         Task { @Loop in
-            let server = Server(options, engine, log, recorder, listener)
+            let server = Server(options, engine, log, recorder, listener, deadline)
             server.watch(signals)
             Task { await server.open() }
             server.accept()
             if let stdio { server.serve(stdio) }
         }
-        while true { pause() }
+        let status = deadline.wait()
+        leave(status, options, recorder, patience: 300)
     }
 
     /// The only peer of an errand.
@@ -137,8 +145,12 @@ final class Server {
         leave(1)
     }
 
+    private func leave(_ status: Int32) -> Never { Self.leave(status, options, recorder, patience: 1000) }
+
     /// The trace has at most so many milliseconds.
-    private nonisolated func leave(_ status: Int32, patience: Int = 1000) -> Never {
+    private nonisolated static func leave(
+        _ status: Int32, _ options: ServiceOptions, _ recorder: TraceRecorder?, patience: Int
+    ) -> Never {
         options.credentials.running.stopAll()
         recorder?.flush(milliseconds: patience)
         _exit(status)
@@ -163,10 +175,7 @@ final class Server {
     private func end(_ status: Int32) {
         guard ending == nil else { return }
         ending = status
-        startThread("deadline") { [self] in
-            usleep(1_500_000)
-            leave(status, patience: 300)
-        }
+        deadline?.set(status)
         acceptor?.close()
         listener?.removeFile()
         Task {
@@ -181,6 +190,25 @@ final class Server {
 
     private func exitIfAllAreGone() {
         if let ending, isSuspended, connections.isEmpty { leave(ending) }
+    }
+}
+
+/// The end of a process that has been told to end and may hang: the main thread waits for it, so that no thread has to
+/// be started then.
+final class Deadline: Sendable {
+    private let status = Mutex<Int32>(0)
+    private let isSet = DispatchSemaphore(value: 0)
+
+    func set(_ status: Int32) {
+        self.status.withLock { $0 = status }
+        isSet.signal()
+    }
+
+    /// Returns the status to end with, when the time is over.
+    func wait() -> Int32 {
+        isSet.wait()
+        usleep(1_500_000)
+        return status.withLock { $0 }
     }
 }
 

@@ -21,6 +21,13 @@ import Testing
         return await credentialThreads.run { command.run() }.map { String(decoding: $0, as: UTF8.self) }
     }
 
+    @Test func `A command that no thread can wait for is ended`() async throws {
+        var command = ShellCommand(line: Secret("sleep 1000"))
+        command.startThread = { _, _, _ throws(ThreadUnavailable) in throw ThreadUnavailable(code: EAGAIN) }
+        let outcome = await credentialThreads.run { [command] in command.run() }
+        #expect(outcome == .failure(.notStarted("no thread can be started: Resource temporarily unavailable")))
+    }
+
     @Test func `A command's token is kept until it is refused`() async throws {
         let path = try scratch.write("")
         let source = source("echo >> \(path); wc -l < \(path)")
@@ -166,7 +173,7 @@ import Testing
     @Test func `A command has all signals as they usually are`() async throws {
         signal(SIGPIPE, SIG_IGN)
         let outcome = await withCheckedContinuation { waiter in
-            startThread("blocked") {
+            startTestThread("blocked") {
                 var all = sigset_t()
                 sigfillset(&all)
                 pthread_sigmask(SIG_BLOCK, &all, nil)

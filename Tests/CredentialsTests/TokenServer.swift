@@ -48,7 +48,7 @@ final class TokenServer: Sendable {
         let (listener, port) = try FixtureServer.silentPort()
         (self.listener, self.port) = (listener, port)
         try #require(listen(listener, 64) == 0)
-        startThread("fixture") { [weak self] in
+        startTestThread("fixture") { [weak self] in
             while case let peer = accepted(listener), peer >= 0 {
                 let note: @Sendable (Request) -> Int? = { [weak self] request in
                     self?.seen.withLock { seen in
@@ -56,7 +56,7 @@ final class TokenServer: Sendable {
                         return seen.count - 1
                     }
                 }
-                startThread("fixture peer", stackSize: 512 << 10) { serve(peer, note, answer) }
+                startTestThread("fixture peer", stackSize: 512 << 10) { serve(peer, note, answer) }
             }
             close(listener)
         }

@@ -193,7 +193,7 @@ extension Lives {
 private final class ThreadPerJob: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        startThread("lives", stackSize: 4 << 20) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        startTestThread("lives", stackSize: 4 << 20) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

@@ -95,6 +95,6 @@ extension ServiceProcess {
 /// Runs what blocks on a thread of its own.
 func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { waiter in
-        startThread("test", stackSize: 2 << 20) { waiter.resume(with: Result(catching: body)) }
+        startTestThread("test", stackSize: 2 << 20) { waiter.resume(with: Result(catching: body)) }
     }
 }

@@ -118,7 +118,7 @@ private final class Talk {
             }
             let output = service.output
             let chunk = await withCheckedContinuation { waiter in
-                startThread("talk") {
+                startTestThread("talk") {
                     var chunk = [UInt8](repeating: 0, count: 4096)
                     waiter.resume(returning: Array(chunk[..<max(0, read(output, &chunk, chunk.count))]))
                 }

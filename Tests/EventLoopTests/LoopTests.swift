@@ -12,7 +12,7 @@ import Testing
     @Test func `Jobs of one thread run in the order in which they came`() async {
         let log = Log()
         let done = Mail<Void>()
-        startThread("many jobs") {
+        startTestThread("many jobs") {
             for number in 0..<10_000 { Task { @Loop in log.add(number) } }
             Task { @Loop in done.deliver(()) }
         }
@@ -24,7 +24,7 @@ import Testing
         let log = Log()
         let done = Mail<Void>()
         for thread in 0..<4 {
-            startThread("jobs") {
+            startTestThread("jobs") {
                 for number in 0..<1000 { Task { @Loop in log.add(thread * 1000 + number) } }
                 Task { @Loop in done.deliver(()) }
             }

@@ -1,5 +1,6 @@
 import Dispatch
 import EventLoop
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -125,5 +126,39 @@ import Testing
         }
         #expect(await results.next() == 1)
         #expect(await results.next() == 2)
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct ThreadShortageTests {
+    /// Whether each attempt to start a thread succeeds.
+    private func threads(limit: Int, _ succeeds: @escaping @Sendable (Int) -> Bool) -> (WorkerThreads, Mail<Int>) {
+        let attempts = Mail<Int>()
+        let threads = WorkerThreads("test", limit: limit) { name, stackSize, body throws(ThreadUnavailable) in
+            attempts.deliver(0)
+            guard succeeds(attempts.waiting.count) else { throw ThreadUnavailable(code: EAGAIN) }
+            try startThread(name, stackSize: stackSize, body)
+        }
+        return (threads, attempts)
+    }
+
+    @Test func `Those that there are do all the work`() async {
+        let (threads, attempts) = threads(limit: 4) { $0 == 1 }
+        let results = Mail<Int>()
+        let gate = DispatchSemaphore(value: 0)
+        threads.submit { gate.wait() }
+        for number in 0..<50 { threads.submit { results.deliver(number) } }
+        gate.signal()
+        for number in 0..<50 { #expect(await results.next() == number) }
+        #expect(attempts.waiting.count > 1)
+    }
+
+    @Test func `Work waits until the first one can be started`() async {
+        let (threads, attempts) = threads(limit: 2) { $0 > 3 }
+        let results = Mail<Int>()
+        threads.submit { results.deliver(1) }
+        threads.submit { results.deliver(2) }
+        #expect(await Set([results.next(), results.next()]) == [1, 2])
+        #expect(attempts.waiting.count > 3)
+        #expect(await threads.run { 3 } == 3)
     }
 }

@@ -1,4 +1,7 @@
+import EventLoop
+import Glibc
 import HTTP
+import Synchronization
 import Testing
 
 /// Requests that are not sent at all.
@@ -47,6 +50,24 @@ import Testing
         #expect(headers.fields == [.init("b", "2"), .init("A", "4")])
         headers["B"] = nil
         #expect(headers.description == "A")
+    }
+
+    @Test func `Without a thread a request fails and may be tried again`() async {
+        let isShort = Mutex(true)
+        let client = HTTPClient(connectionsPerHost: 1, environment: .ofProcess) {
+            name, stackSize, body throws(ThreadUnavailable) in
+            if isShort.withLock({ $0 }) { throw ThreadUnavailable(code: EAGAIN) }
+            try startThread(name, stackSize: stackSize, body)
+        }
+        let request = HTTPRequest("GET", Self.url)
+        for _ in 1...2 {
+            await #expect(throws: HTTPError(.noThread("\(ThreadUnavailable(code: EAGAIN))"), host: "127.0.0.1:1")) {
+                try await client.perform(request)
+            }
+        }
+        isShort.withLock { $0 = false }
+        let error = await #expect(throws: HTTPError.self) { try await client.perform(request) }
+        #expect(error?.kind == .cannotConnect("Connection refused") && error?.isRetryable == true)
     }
 
     @Test func `A missing library is named with its package`() {

@@ -32,7 +32,7 @@ public struct Command: Sendable {
 
     public func run() async -> Outcome {
         await withCheckedContinuation { waiter in
-            startThread("command") { waiter.resume(returning: runHere()) }
+            startTestThread("command") { waiter.resume(returning: runHere()) }
         }
     }
 

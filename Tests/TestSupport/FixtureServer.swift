@@ -20,14 +20,14 @@ public final class FixtureServer: Sendable {
         let (listener, port) = try Self.listen(backlog)
         (self.listener, self.port) = (listener, port)
         accepted = Mutex(0)
-        startThread("fixture") { [weak self, sockets] in
+        startTestThread("fixture") { [weak self, sockets] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
                 let number = self?.accepted.withLock { count in
                     count += 1
                     return count
                 }
                 let peer = FixturePeer(socket, number: number ?? 0, among: sockets)
-                startThread("fixture peer", stackSize: 512 << 10) { try? script(peer) }
+                startTestThread("fixture peer", stackSize: 512 << 10) { try? script(peer) }
             }
             close(listener)
         }

@@ -42,7 +42,7 @@ public final class TranscriptPlayer {
         on stage: @escaping @Sendable (_ directory: String) throws -> any TranscriptStage
     ) async throws {
         let outcome: Result<Void, any Error> = await withCheckedContinuation { waiter in
-            startThread("transcript", stackSize: 4 << 20) {
+            startTestThread("transcript", stackSize: 4 << 20) {
                 waiter.resume(
                     returning: Result {
                         try withTemporaryDirectory { directory in
