@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTP
 import JSONText
 import Storage
@@ -37,6 +38,17 @@ import Testing
         #expect(gcs.open(upload).headers["X-Upload-Content-Length"] == "2")
     }
 
+    @Test func `One request says which bytes are meant`() throws {
+        let checksum = Checksum(of: [1, 2])
+        let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.wireChecksum)""#)
+        var upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init())
+        #expect(firebase.sendWhole(upload, [1, 2], checksum, boundary: "x").text.contains(md5))
+        let text = gcs.sendWhole(upload, [1, 2], checksum, boundary: "x").text
+        #expect(text.contains(crc32c) && !text.contains("md5Hash"))
+        upload.expectedMD5 = Data(checksum.md5).base64EncodedString()
+        #expect(gcs.sendWhole(upload, [1, 2], checksum, boundary: "x").text.contains("\(md5),\(crc32c)"))
+    }
+
     @Test func `A content type that cannot be a header is in the metadata alone`() throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "text/ä\r\nX: y"]
@@ -51,11 +63,12 @@ import Testing
             (10, 10, "finalize", "bytes */10"),
         ] as [(Int64, Int64, String, String)])
     func `Chunks say where they belong`(start: Int64, end: Int64, command: String, range: String) {
-        let chunk = firebase.send(start..<end, of: 10, to: session, .bytes([0]))
+        let chunk = firebase.send(start..<end, of: 10, to: session, .bytes([0]), crc32c: 1)
         #expect(chunk.headers["X-Goog-Upload-Command"] == command)
         #expect(chunk.headers["X-Goog-Upload-Offset"] == "\(start)")
-        let put = gcs.send(start..<end, of: 10, to: session, .bytes([0]))
+        let put = gcs.send(start..<end, of: 10, to: session, .bytes([0]), crc32c: 1)
         #expect(put.headers["Content-Range"] == range && put.method == "PUT" && put.target == session.url)
+        #expect(put.headers["X-Goog-Hash"] == "crc32c=AAAAAQ==" && chunk.headers["X-Goog-Hash"] == nil)
     }
 
     @Test(

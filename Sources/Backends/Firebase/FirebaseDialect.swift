@@ -6,6 +6,7 @@ struct FirebaseDialect: Dialect {
     let authorization: [Token.Kind] = [.idToken, .accessToken]
     let takesAppCheck = true
     let deletesGenerations = false
+    let takesFinalChecksum = false
     let signIn = "auth/setToken, --id-token-file or STORAGE_RPC_ID_TOKEN"
     /// Sent as the SDKs send theirs.
     let version: String
@@ -69,11 +70,12 @@ extension FirebaseDialect: TokenDialect {
 // MARK: - Uploads
 
 extension FirebaseDialect {
-    func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest {
-        let parts = Multipart(upload, bytes, boundary: boundary)
+    func sendWhole(_ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String) -> RemoteRequest {
+        let parts = Multipart(upload, upload.wireMetadata(md5: checksum.md5), bytes, boundary: boundary)
         let headers = own.with("X-Goog-Upload-Protocol", "multipart").with("Content-Type", parts.header)
         return RemoteRequest(
-            method: "POST", target: start(upload), headers: headers, body: parts.body, subject: .bucket)
+            method: "POST", target: start(upload), headers: headers, body: parts.body, subject: .bucket,
+            hasChecksum: true)
     }
 
     func open(_ upload: Upload) -> RemoteRequest {
@@ -83,15 +85,19 @@ extension FirebaseDialect {
         headers.add("X-Goog-Upload-Header-Content-Length", String(upload.source.size))
         headers.add("X-Goog-Upload-Header-Content-Type", upload.headerContentType)
         return RemoteRequest(
-            method: "POST", target: start(upload), headers: headers, body: .bytes(upload.wireMetadata), subject: .bucket
-        )
+            method: "POST", target: start(upload), headers: headers, body: .bytes(upload.wireMetadata().bytes),
+            subject: .bucket)
     }
 
-    func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest {
+    func send(
+        _ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody, crc32c: UInt32?
+    ) -> RemoteRequest {
         let word = range.upperBound < total ? "upload" : range.isEmpty ? "finalize" : "upload, finalize"
         var request = command(word, session)
         request.headers.add("X-Goog-Upload-Offset", String(range.lowerBound))
         if !range.isEmpty { request.body = body }
+        // The start tells the MD5 that the client gave; nothing else is compared.
+        request.hasChecksum = range.upperBound == total
         return request
     }
 

@@ -6,6 +6,7 @@ struct GCSDialect: Dialect {
     let authorization: [Token.Kind] = [.accessToken]
     let takesAppCheck = false
     let deletesGenerations = true
+    let takesFinalChecksum = true
     let signIn = "auth/setToken, --service-account, --access-token-file or GOOGLE_APPLICATION_CREDENTIALS"
 
     func sign(_ headers: inout HTTPHeaders, with token: Token) {
@@ -51,24 +52,30 @@ struct GCSDialect: Dialect {
 // MARK: - Uploads
 
 extension GCSDialect {
-    func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest {
-        let parts = Multipart(upload, bytes, boundary: boundary)
+    func sendWhole(_ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String) -> RemoteRequest {
+        let parts = Multipart(upload, upload.wireMetadata(crc32c: checksum.crc32c), bytes, boundary: boundary)
         return RemoteRequest(
             method: "POST", target: start(upload, "multipart"), headers: ["Content-Type": parts.header],
-            body: parts.body, subject: .bucket)
+            body: parts.body, subject: .bucket, hasChecksum: true)
     }
 
     func open(_ upload: Upload) -> RemoteRequest {
         let headers = json.with("X-Upload-Content-Type", upload.headerContentType)
             .with("X-Upload-Content-Length", String(upload.source.size))
         return RemoteRequest(
-            method: "POST", target: start(upload, "resumable"), headers: headers, body: .bytes(upload.wireMetadata),
-            subject: .bucket)
+            method: "POST", target: start(upload, "resumable"), headers: headers,
+            body: .bytes(upload.wireMetadata().bytes), subject: .bucket)
     }
 
-    func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest {
-        guard !range.isEmpty else { return put(session, "bytes */\(total)") }
-        return put(session, "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total)", body)
+    func send(
+        _ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody, crc32c: UInt32?
+    ) -> RemoteRequest {
+        let bytes = range.isEmpty ? "*" : "\(range.lowerBound)-\(range.upperBound - 1)"
+        var request = put(session, "bytes \(bytes)/\(total)", body)
+        guard let crc32c else { return request }
+        request.headers.add("X-Goog-Hash", "crc32c=\(crc32c.wireChecksum)")
+        request.hasChecksum = true
+        return request
     }
 
     /// The same as a finalization without bytes: the service tells where it is, or that it is done.

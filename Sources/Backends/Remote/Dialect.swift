@@ -21,9 +21,14 @@ protocol Dialect: Sendable {
     func list(_ query: ListQuery) -> RemoteRequest
     /// From that byte on, as they are stored; of the object's generation, where the service can tell it from another.
     func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest
-    func sendWhole(_ upload: Upload, _ bytes: [UInt8], boundary: String) -> RemoteRequest
+    /// With the checksums that the server is to compare before it stores anything.
+    func sendWhole(_ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String) -> RemoteRequest
     func open(_ upload: Upload) -> RemoteRequest
-    func send(_ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody) -> RemoteRequest
+    /// Whether the last bytes may come with the CRC32C of all.
+    var takesFinalChecksum: Bool { get }
+    func send(
+        _ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody, crc32c: UInt32?
+    ) -> RemoteRequest
     func query(_ session: ResumableSession, total: Int64) -> RemoteRequest
     func cancel(_ session: ResumableSession) -> RemoteRequest
 
@@ -60,6 +65,8 @@ struct RemoteRequest {
     var answerBytes = HTTPLimits().answerBytes
     /// What a missing thing would be.
     var subject = Subject.object
+    /// The server compares the bytes with a checksum.
+    var hasChecksum = false
 
     enum Subject { case object, bucket, session }
 }

@@ -1,4 +1,6 @@
+import FoundationEssentials
 import HTTP
+import JSONText
 import Storage
 
 /// Metadata and bytes in one body, multipart/related as RFC 2387 has it.
@@ -8,10 +10,10 @@ struct Multipart {
     let contentType: String
     let bytes: [UInt8]
 
-    init(_ upload: Upload, _ bytes: [UInt8], boundary: String) {
+    init(_ upload: Upload, _ metadata: JSON, _ bytes: [UInt8], boundary: String) {
         self.boundary = boundary
         self.bytes = bytes
-        metadata = upload.wireMetadata
+        self.metadata = metadata.bytes
         contentType = upload.headerContentType
     }
 
@@ -28,8 +30,11 @@ struct Multipart {
 }
 
 extension Upload {
-    var wireMetadata: [UInt8] {
-        metadata.wire(name: reference.object, md5Hash: expectedMD5).bytes
+    /// With the MD5 that the client gave, or else with that one.
+    func wireMetadata(md5: [UInt8]? = nil, crc32c: UInt32? = nil) -> JSON {
+        metadata.wire(
+            name: reference.object, md5Hash: expectedMD5 ?? md5.map { Data($0).base64EncodedString() },
+            crc32c: crc32c?.wireChecksum)
     }
 
     /// The content type where it can be sent in a header; the metadata, which has it in any case, counts for more.

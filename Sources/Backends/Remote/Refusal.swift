@@ -8,6 +8,10 @@ extension StorageError {
         let text = response.text
         var error: StorageError
         switch response.status {
+        case 400 where request.failsChecksum(text), 412 where request.failsChecksum(text):
+            error = StorageError(
+                .nonMatchingChecksum,
+                "The bytes of \(reference.url) did not arrive as they were sent\(response.reason). Nothing was stored.")
         case 401:
             error = StorageError(.unauthenticated, "User is not authenticated, and the server wants to know who asks.")
         case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")
@@ -83,6 +87,14 @@ extension HTTPResponse {
             return nil
         }
         return .microseconds(max(0, date.microseconds - now.microseconds))
+    }
+}
+
+extension RemoteRequest {
+    /// Whether a refusal is about the checksum that the request has, in whatever words.
+    fileprivate func failsChecksum(_ text: String) -> Bool {
+        let text = text.lowercased()
+        return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.contains($0) }
     }
 }
 

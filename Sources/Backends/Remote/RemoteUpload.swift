@@ -121,7 +121,7 @@ final class RemoteUpload: UploadSession {
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
         try upload.checkMD5(checksum.md5)
-        let request = backend.dialect.sendWhole(upload, bytes, boundary: SecureRandom().uuid())
+        let request = backend.dialect.sendWhole(upload, bytes, checksum, boundary: SecureRandom().uuid())
         mayBeStored = true
         do throws(StorageError) {
             let response = try await backend.ask(
@@ -195,8 +195,10 @@ final class RemoteUpload: UploadSession {
     /// bytes are sent again that it has not taken.
     private func send(_ range: Range<Int64>, isRepeated: Bool) async throws(StorageError) -> Answer {
         let session = try opened()
+        let isLast = range.upperBound == upload.source.size
+        let crc32c = isLast && backend.dialect.takesFinalChecksum ? try await source.crc32c() : nil
         let body = try await source.body(range)
-        let request = backend.dialect.send(range, of: upload.source.size, to: session, body)
+        let request = backend.dialect.send(range, of: upload.source.size, to: session, body, crc32c: crc32c)
         let tokens = try await backend.tokens(for: request, of: upload.caller)
         let response = try await backend.send(request, tokens, upload.caller, upload.reference, onSent: counter())
         if let news = backend.dialect.news(response, after: range, of: upload.source.size) {
@@ -204,6 +206,7 @@ final class RemoteUpload: UploadSession {
         }
         let refusal = StorageError.refusal(response, of: request, to: upload.reference)
         switch response.status {
+        case _ where refusal.code == .nonMatchingChecksum: throw refusal
         case 404, 410: return .forgotten(refusal)
         case 400, 409, 412, 416:
             let now = try await query()

@@ -27,7 +27,8 @@ import Storage
             }
         throw StorageError(
             .nonMatchingChecksum,
-            "What was stored at \(upload.reference.url) is not what was uploaded: \(flaw). \(outcome).")
+            "What was stored at \(upload.reference.url) is not what was uploaded: \(flaw). \(outcome)."
+        ).about(upload.reference)
     }
 
     /// For an answer that names nothing.

@@ -31,12 +31,13 @@ extension SettableMetadata {
     }
 
     /// As the resource that begins an object.
-    func wire(name: String, md5Hash: String?) -> JSON {
+    func wire(name: String, md5Hash: String?, crc32c: String?) -> JSON {
         var members = [JSON.Member(key: "name", value: .string(name))]
         members += ContentProperty.allCases.compactMap { property in
             content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
         }
         if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
+        if let crc32c { members.append(.init(key: "crc32c", value: .string(crc32c))) }
         if !custom.isEmpty { members.append(.init(key: "metadata", value: custom.json)) }
         return .object(members)
     }
@@ -88,7 +89,10 @@ extension JSON {
 }
 
 extension UInt32 {
-    /// Base64 of four bytes, the first one highest; the emulator of Firebase writes a decimal number.
+    /// Base64 of four bytes, the first one highest.
+    var wireChecksum: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
+
+    /// The same; the emulator of Firebase writes a decimal number.
     fileprivate init?(wireChecksum text: String) {
         if let bytes = Data(base64Encoded: text), bytes.count == 4 {
             self = bytes.reduce(0) { $0 << 8 | UInt32($1) }

@@ -3,6 +3,7 @@ import Synchronization
 /// All that a fixture knows, changed under its lock alone.
 struct FixtureState: Sendable {
     var url = ""
+    var manner = StorageFixture.Manner.service
     var buckets: Set<String>?
     var credentials: StorageFixture.Credentials?
     var cancelledStatus = 410

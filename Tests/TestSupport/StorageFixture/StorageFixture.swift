@@ -10,14 +10,16 @@ public final class StorageFixture: Sendable {
     private let server: FixtureServer
 
     /// - Parameter buckets: the only ones that there are; any where nil.
-    public init(buckets: Set<String>? = nil, credentials: Credentials? = nil) throws {
+    public init(
+        _ manner: Manner = .service, buckets: Set<String>? = nil, credentials: Credentials? = nil
+    ) throws {
         let core = FixtureCore()
         self.core = core
         server = try FixtureServer { peer in
             while true { try Exchange.perform(with: peer, core) }
         }
         core.change { [url = server.url] state in
-            (state.url, state.buckets, state.credentials) = (url, buckets, credentials)
+            (state.url, state.manner, state.buckets, state.credentials) = (url, manner, buckets, credentials)
         }
     }
 

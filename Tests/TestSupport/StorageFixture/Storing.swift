@@ -1,3 +1,4 @@
+import HTTP
 import JSONText
 import Storage
 
@@ -19,7 +20,8 @@ extension FixtureState {
         if receipt.completes {
             let object = try store(
                 session.bytes, session.bucket, session.name, session.metadata, contentType: session.contentType,
-                for: session.dialect, ifGeneration: session.ifGeneration, corruptByte: session.corruptByte)
+                for: session.dialect, ifGeneration: session.ifGeneration, corruptByte: session.corruptByte,
+                hash: manner.takesFinalChecksum && session.dialect == .gcs ? call.headers["X-Goog-Hash"] : nil)
             sessions[receipt.session]?.state = .final(object)
             sessions[receipt.session]?.bytes = []
         }
@@ -28,7 +30,7 @@ extension FixtureState {
 
     mutating func store(
         _ bytes: [UInt8], _ bucket: String, _ name: String, _ metadata: JSON, contentType: String?,
-        for dialect: StorageFixture.Dialect, ifGeneration: Int64? = nil, corruptByte: Int64? = nil
+        for dialect: StorageFixture.Dialect, ifGeneration: Int64? = nil, corruptByte: Int64? = nil, hash: String? = nil
     ) throws(Answer) -> StoredObject {
         var bytes = bytes
         if let corruptByte, corruptByte < bytes.count { bytes[Int(corruptByte)] ^= 1 }
@@ -42,11 +44,12 @@ extension FixtureState {
             object.content[.contentDisposition] =
                 object.content[.contentDisposition] ?? "inline; filename*=utf-8''\(file.percentEncoded)"
             object.tokens = [shelf.newToken()]
-        case .gcs:
-            for (key, value) in [("md5Hash", object.md5Text), ("crc32c", object.crcText)] {
-                guard let expected = metadata[key], expected != .string(value) else { continue }
-                throw dialect.refusal(400, "Provided \(key) does not match the calculated one.")
-            }
+        case .gcs: break
+        }
+        var expected = ExpectedChecksums(metadata, for: dialect)
+        expected.add(hash)
+        if let status = manner.mismatchStatus, let name = expected.mismatch(object) {
+            throw dialect.refusal(status, "Provided \(name) does not match the calculated one.")
         }
         shelf[bucket, name] = object
         return object
