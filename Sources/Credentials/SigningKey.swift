@@ -1,10 +1,16 @@
 import CCrypto
 import Storage
 
+/// The library, which is never unloaded, or a key, which is only ever read.
+/// Sound: every function of libcrypto may be called from every thread with these.
+private struct CryptoPointer: @unchecked Sendable {
+    let raw: OpaquePointer
+}
+
 /// The system's libcrypto, loaded when it is first needed.
-struct CryptoLibrary: @unchecked Sendable {
-    /// Never unloaded; every function of it may be called from every thread.
-    fileprivate let raw: OpaquePointer
+struct CryptoLibrary: Sendable {
+    private let pointer: CryptoPointer
+    fileprivate var raw: OpaquePointer { pointer.raw }
 
     struct Missing: Error {
         let reason: String
@@ -24,21 +30,21 @@ struct CryptoLibrary: @unchecked Sendable {
                     openssl-libs (Fedora), libcrypto3 (Alpine) or openssl (Arch)
                     """)
         }
-        raw = found
+        pointer = CryptoPointer(raw: found)
     }
 }
 
 /// A private RSA key that signs, and shows itself to nobody.
-final class SigningKey: @unchecked Sendable {
+final class SigningKey: Sendable {
     private let library: CryptoLibrary
-    /// Only ever read, by as many threads as like to.
-    private let raw: OpaquePointer
+    private let pointer: CryptoPointer
+    private var raw: OpaquePointer { pointer.raw }
 
     /// Nil where the text is no private RSA key in PEM, or is locked with a password.
     init?(_ pem: Secret, _ library: CryptoLibrary) {
         let bytes = Array(pem.text.utf8)
         guard let raw = ccrypto_read_rsa(library.raw, bytes, bytes.count) else { return nil }
-        (self.library, self.raw) = (library, raw)
+        (self.library, pointer) = (library, CryptoPointer(raw: raw))
     }
 
     deinit { ccrypto_free(library.raw, raw) }

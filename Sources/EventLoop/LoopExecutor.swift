@@ -15,22 +15,25 @@ final class LoopExecutor: SerialExecutor {
         var retries: [@Sendable () -> Bool] = []
     }
 
+    private struct Iteration: Sendable {
+        var queue: [UnownedJob] = []
+        /// An empty one, to be filled while the other is worked off.
+        var spare: [UnownedJob] = []
+        var nextRetry = ContinuousClock.now
+    }
+
     /// Between two tries of what the system would not do.
     private static let retryInterval: Duration = .milliseconds(100)
 
     let poller = csystem_poller()
     private let wakeUp = csystem_eventfd()
     private let inbox = Mutex(Inbox())
-    /// Touched by the loop's thread alone.
-    private nonisolated(unsafe) var queue: [UnownedJob] = []
-    private nonisolated(unsafe) var turn: [UnownedJob] = []
-    private nonisolated(unsafe) var nextRetry = ContinuousClock.now
-    private let thread = Atomic(pthread_t())
+    private let iteration = ThreadConfined(Iteration())
 
     func start() throws(ThreadUnavailable) {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         try startThread("loop", stackSize: 2 << 20) { [self] in
-            thread.store(pthread_self(), ordering: .relaxed)
+            iteration.bind()
             while true { takeTurn() }
         }
     }
@@ -44,7 +47,7 @@ final class LoopExecutor: SerialExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        if isCurrent { return queue.append(job) }
+        if iteration.isOwned { return iteration.withState { $0.queue.append(job) } }
         let wake = inbox.withLock { inbox in
             inbox.jobs.append(job)
             defer { inbox.asleep = false }
@@ -53,12 +56,13 @@ final class LoopExecutor: SerialExecutor {
         if wake { ring() }
     }
 
-    func checkIsolated() { precondition(isCurrent, "not on the loop") }
+    func checkIsolated() { precondition(iteration.isOwned, "not on the loop") }
 
     /// Waits for descriptors, but only while there is no job to run.
     func poll(into ready: inout [csystem_ready]) -> Int {
+        let hasJobs = iteration.withState { !$0.queue.isEmpty }
         let timeout: Int32 = inbox.withLock { inbox in
-            inbox.asleep = inbox.jobs.isEmpty && queue.isEmpty
+            inbox.asleep = inbox.jobs.isEmpty && !hasJobs
             return !inbox.asleep ? 0 : inbox.retries.isEmpty ? -1 : 100
         }
         let count = csystem_poller_wait(poller, &ready, Int32(ready.count), timeout)
@@ -71,8 +75,6 @@ final class LoopExecutor: SerialExecutor {
         _ = read(wakeUp, &count, 8)
     }
 
-    private var isCurrent: Bool { pthread_equal(thread.load(ordering: .relaxed), pthread_self()) != 0 }
-
     private func ring() {
         var one: UInt64 = 1
         _ = write(wakeUp, &one, 8)
@@ -82,22 +84,25 @@ final class LoopExecutor: SerialExecutor {
     private func takeTurn() {
         collect()
         Task { @Loop in Turns.shared.take() }
-        swap(&queue, &turn)
+        var turn = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
         for job in turn { job.runSynchronously(on: asUnownedSerialExecutor()) }
         turn.removeAll(keepingCapacity: turn.capacity < 4096)
+        iteration.withState { $0.spare = turn }
     }
 
     private func collect() {
-        let due = inbox.withLock { inbox in
-            if !inbox.jobs.isEmpty {
-                queue += inbox.jobs
-                inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity < 4096)
+        let due: [@Sendable () -> Bool] = iteration.withState { state in
+            inbox.withLock { inbox in
+                if !inbox.jobs.isEmpty {
+                    state.queue += inbox.jobs
+                    inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity < 4096)
+                }
+                guard !inbox.retries.isEmpty, ContinuousClock.now >= state.nextRetry else { return [] }
+                state.nextRetry = .now + Self.retryInterval
+                return exchange(&inbox.retries, with: [])
             }
-            return inbox.retries.isEmpty || ContinuousClock.now < nextRetry ? [] : exchange(&inbox.retries, with: [])
         }
-        guard !due.isEmpty else { return }
         let failed = due.filter { !$0() }
-        nextRetry = .now + Self.retryInterval
-        inbox.withLock { $0.retries += failed }
+        if !failed.isEmpty { inbox.withLock { $0.retries += failed } }
     }
 }

@@ -1,37 +1,66 @@
 import Synchronization
 
-/// Runs work in order, one piece at a time, on threads that it shares with others and holds only while there is work.
-public final class SerialQueue: Sendable {
-    private struct State: Sendable {
-        var waiting: [@Sendable () -> Void] = []
+/// Owns a state as `Mutex` does, but gives it to work that may block: in order, one piece at a time, on threads that it
+/// shares with others and holds only while there is work.
+public final class SerialQueue<State: ~Copyable>: Sendable {
+    public typealias Work = @Sendable (inout State) -> Void
+
+    private struct Inbox: Sendable {
+        var waiting: [Work] = []
         var isRunning = false
     }
 
     private let threads: WorkerThreads
-    private let state = Mutex(State())
+    private let inbox = Mutex(Inbox())
+    /// Sound: only `runAll` touches it, which `isRunning` lets run once at a time, and `inbox` orders one run after the
+    /// other.
+    private nonisolated(unsafe) var state: State
 
-    public init(on threads: WorkerThreads) { self.threads = threads }
+    public init(on threads: WorkerThreads, _ state: consuming sending State) {
+        self.threads = threads
+        self.state = state
+    }
 
-    public func submit(_ work: @escaping @Sendable () -> Void) {
-        let mustStart = state.withLock { state in
-            state.waiting.append(work)
-            defer { state.isRunning = true }
-            return !state.isRunning
+    public func submit(_ work: @escaping Work) {
+        let mustStart = inbox.withLock { inbox in
+            inbox.waiting.append(work)
+            defer { inbox.isRunning = true }
+            return !inbox.isRunning
         }
         if mustStart { threads.submit { [self] in runAll() } }
     }
 
-    private func runAll() {
-        while let work = next() { work() }
+    /// What `work` returns, behind all work that was submitted before.
+    public func run<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable (inout State) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { waiter in
+            submit { state in waiter.resume(returning: Result { () throws(Failure) in try work(&state) }) }
+        }
+        return try result.get()
     }
 
-    private func next() -> (@Sendable () -> Void)? {
-        state.withLock { state in
-            if state.waiting.isEmpty {
-                state.isRunning = false
-                return nil
-            }
-            return state.waiting.removeFirst()
+    private func runAll() {
+        while var batch = takeBatch() {
+            while let work = batch.popLast() { work(&state) }
         }
     }
+
+    /// All that waits, the last first. Nil where there is nothing.
+    private func takeBatch() -> [Work]? {
+        inbox.withLock { inbox in
+            guard !inbox.waiting.isEmpty else {
+                inbox.isRunning = false
+                return nil
+            }
+            return exchange(&inbox.waiting, with: []).reversed()
+        }
+    }
+}
+
+extension SerialQueue where State == Void {
+    /// For work whose state is its own.
+    public convenience init(on threads: WorkerThreads) { self.init(on: threads, ()) }
+
+    public func submit(_ work: @escaping @Sendable () -> Void) { submit { _ in work() } }
 }

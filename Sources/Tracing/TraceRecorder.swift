@@ -28,16 +28,18 @@ public final class TraceRecorder: Sendable {
         var isHurried = false
     }
 
+    private struct Output: ~Copyable {
+        var file: TraceFile
+        var hasComplained = false
+    }
+
     public struct Unusable: Error { public let message: String }
 
     /// Entries that are written at once.
     private static let piece = 256
 
     private let state = Mutex(State())
-    private let thread = WorkerThreads("trace")
-    /// Touched on the thread alone.
-    private nonisolated(unsafe) var file: TraceFile
-    private nonisolated(unsafe) var hasComplained = false
+    private let output: SerialQueue<Output>
     private let process: Int64
     private let capacity: Int
     private let path: String
@@ -50,10 +52,11 @@ public final class TraceRecorder: Sendable {
         complain: @escaping @Sendable (String) -> Void
     ) throws(Unusable) {
         do throws(TraceFile.Unusable) {
-            file = try TraceFile(path)
+            var file = try TraceFile(path)
             self.process = Int64(process)
             let first = TraceLine(at: .now, process: Int64(process), .run(version: version, engine: engine))
             try file.write(Self.bytes(first))
+            output = SerialQueue(on: WorkerThreads("trace"), Output(file: file))
         } catch {
             throw Unusable(message: "no trace can be written to \(path): \(error.reason)")
         }
@@ -76,7 +79,7 @@ public final class TraceRecorder: Sendable {
     /// The last call: returns when everything is written that has happened. What is not after so long is dropped.
     public func flush(milliseconds: Int) {
         let done = DispatchSemaphore(value: 0)
-        thread.submit { done.signal() }
+        output.submit { _ in done.signal() }
         guard done.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut else { return }
         state.withLock { $0.isHurried = true }
         _ = done.wait(timeout: .now() + .milliseconds(100))
@@ -100,23 +103,23 @@ public final class TraceRecorder: Sendable {
             defer { state.isWriting = true }
             return !state.isWriting
         }
-        if mustStart { thread.submit { [self] in writeAll() } }
+        if mustStart { output.submit { [self] output in writeAll(to: &output) } }
     }
 
     /// Whatever is lost is told of after the messages that came before it.
-    private func writeAll() {
+    private func writeAll(to output: inout Output) {
         var isFailing = false
         while let (entries, dropped) = take(evenIfEmpty: !isFailing) {
             var lost = dropped
             for start in stride(from: 0, to: entries.count, by: Self.piece) {
                 let piece = entries[start..<min(start + Self.piece, entries.count)]
                 let isHurried = state.withLock(\.isHurried)
-                isFailing = isHurried || !write(piece.flatMap { Self.bytes(Self.line($0)) })
+                isFailing = isHurried || !write(piece.flatMap { Self.bytes(Self.line($0)) }, to: &output)
                 if isFailing { lost += Int64(piece.count) }
                 state.withLock { $0.bytes -= piece.reduce(0) { $0 + $1.size } }
             }
             guard lost > 0 else { continue }
-            isFailing = !write(Self.bytes(TraceLine(at: .now, process: process, .dropped(lost))))
+            isFailing = !write(Self.bytes(TraceLine(at: .now, process: process, .dropped(lost))), to: &output)
             if isFailing { state.withLock { $0.dropped += lost } }
         }
     }
@@ -133,13 +136,13 @@ public final class TraceRecorder: Sendable {
         }
     }
 
-    private func write(_ lines: [UInt8]) -> Bool {
+    private func write(_ lines: [UInt8], to output: inout Output) -> Bool {
         do throws(TraceFile.Unusable) {
-            try file.write(lines)
+            try output.file.write(lines)
             return true
         } catch {
-            if !hasComplained { complain("the trace cannot be written to \(path): \(error.reason)") }
-            hasComplained = true
+            if !output.hasComplained { complain("the trace cannot be written to \(path): \(error.reason)") }
+            output.hasComplained = true
             return false
         }
     }

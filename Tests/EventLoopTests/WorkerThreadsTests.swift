@@ -117,6 +117,18 @@ import Testing
         for number in 0..<50 { #expect(await results.next() == number) }
     }
 
+    private struct Tally: ~Copyable {
+        var numbers: [Int] = []
+    }
+
+    @Test func `Work gets the state that the work before has left`() async throws {
+        let queue = SerialQueue(on: WorkerThreads("test", limit: 4), Tally())
+        for number in 0..<1000 { queue.submit { $0.numbers.append(number) } }
+        #expect(await queue.run { $0.numbers } == Array(0..<1000))
+        struct Full: Error {}
+        await #expect(throws: Full.self) { try await queue.run { _ throws(Full) in throw Full() } }
+    }
+
     @Test func `Work may bring more work`() async {
         let queue = SerialQueue(on: WorkerThreads("test"))
         let results = Mail<Int>()

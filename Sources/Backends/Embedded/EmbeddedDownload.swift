@@ -16,7 +16,7 @@ final class EmbeddedDownload: DownloadSession {
     private let download: Download
     private let backend: EmbeddedBackend
     /// Tries may be abandoned but never overlap: the next one waits here for the thread of the one before.
-    private let queue: SerialQueue
+    private let queue: SerialQueue<Void>
     private let current = Mutex<Attempt?>(nil)
     /// Touched on the queue alone.
     private nonisolated(unsafe) let landing: LandingFile

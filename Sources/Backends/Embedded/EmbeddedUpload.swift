@@ -11,7 +11,7 @@ final class EmbeddedUpload: UploadSession {
     private let upload: Upload
     private let backend: EmbeddedBackend
     /// Steps may be abandoned but never overlap: the next one waits here for the thread of the one before.
-    private let queue: SerialQueue
+    private let queue: SerialQueue<Void>
     private let current = Mutex<Attempt?>(nil)
     /// Touched on the queue alone.
     private nonisolated(unsafe) var staging: Staging?

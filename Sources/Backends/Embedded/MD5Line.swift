@@ -37,7 +37,7 @@ final class BlockRing: @unchecked Sendable {
 
 /// The MD5 of blocks in the order in which they come, computed on another thread.
 final class MD5Line: Sendable {
-    private let queue: SerialQueue
+    private let queue: SerialQueue<Void>
     /// Touched on the queue alone.
     private nonisolated(unsafe) var checksum = Checksum()
 

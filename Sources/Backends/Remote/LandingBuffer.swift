@@ -21,11 +21,11 @@ final class LandingBuffer: MediaStore {
     /// Called on the queue. May block.
     typealias Write = @Sendable (UnsafeRawBufferPointer) throws(StorageError) -> Void
 
-    private let queue: SerialQueue
+    private let queue: SerialQueue<Void>
     private let write: Write
     private let state: Mutex<State>
 
-    init(on queue: SerialQueue, _ write: @escaping Write) {
+    init(on queue: SerialQueue<Void>, _ write: @escaping Write) {
         self.queue = queue
         self.write = write
         func block() -> UnsafeMutableRawBufferPointer { .allocate(byteCount: Self.blockSize, alignment: 4096) }

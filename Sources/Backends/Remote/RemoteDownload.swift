@@ -17,7 +17,7 @@ final class RemoteDownload: DownloadSession {
 
     private let download: Download
     private let backend: RemoteBackend
-    private let queue: SerialQueue
+    private let queue: SerialQueue<Void>
     private let latest = Mutex<Try?>(nil)
     /// Touched on the queue alone.
     private nonisolated(unsafe) let landing: LandingFile
