@@ -70,6 +70,7 @@ public final class Connection<Context: MethodContext>: Peer {
     let tap: Tap?
     private let closed = Waiters()
     private let linger: Linger?
+    let unforeseen: @Loop (String) -> Void
     private let ended: @Loop (Connection<Context>) -> Void
 
     /// A request that has not been answered, or a notification that is still being handled.
@@ -86,9 +87,11 @@ public final class Connection<Context: MethodContext>: Peer {
         var isAtGate: Bool { holdsPlace && lendings == 0 }
     }
 
+    /// `unforeseen` is told of each error that is a mistake of the service: the method, and what it has thrown.
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), tap: Tap? = nil,
+        unforeseen: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
         self.table = table
@@ -96,6 +99,7 @@ public final class Connection<Context: MethodContext>: Peer {
         framing = Framing(maxMessageBytes: limits.messageBytes)
         gate = Gate(limits)
         self.linger = linger
+        self.unforeseen = unforeseen
         questions = Questions(clock: clock)
         self.tap = tap
         outbox = Outbox(tap: tap)
@@ -160,8 +164,7 @@ public final class Connection<Context: MethodContext>: Peer {
         Task {
             if let linger {
                 await linger(self)
-                // Those whose wait has just ended answer first.
-                for _ in 0..<3 { await Loop.endOfTurn() }
+                // A request whose wait has ended keeps its result: only those that still wait are cancelled by this.
                 cancelAll()
             }
             await answerAll()

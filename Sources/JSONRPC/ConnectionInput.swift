@@ -104,22 +104,22 @@ extension Connection {
             try context.admit(method)
             call = try table.call(method, params)
         } catch {
-            return settle(id, .failure(error), {}, in: batch)
+            return settle(id, .failure(failure(error, of: method)), {}, in: batch)
         }
         switch call {
         case .prompt(let run):
             do {
                 settle(id, .success(try run(prompt)), {}, in: batch)
             } catch {
-                settle(id, .failure(RPCError(about: error, cancelled: cancellation)), {}, in: batch)
+                settle(id, .failure(failure(error, of: method)), {}, in: batch)
             }
         case .waiting(let run):
-            start(id, run, in: context, bytes: bytes, in: batch)
+            start(id, method, run, in: context, bytes: bytes, in: batch)
         }
     }
 
     private func start(
-        _ id: RequestID?,
+        _ id: RequestID?, _ method: String,
         _ run: @escaping @Loop @Sendable (Request<Context>) async throws -> MethodTable<Context>.Answer,
         in context: Context, bytes: Int, in batch: Batch?
     ) {
@@ -138,12 +138,21 @@ extension Connection {
                     let (result, afterwards) = try await run(request)
                     finish(number, .success(result), afterwards, in: batch)
                 } catch {
-                    let cause: any Error = Task.isCancelled ? CancellationError() : error
-                    finish(number, .failure(RPCError(about: cause, cancelled: cancellation)), {}, in: batch)
+                    // One that only waits is told by its wait that it was cancelled; other work fails somehow.
+                    let onlyWaits = underWay[number]?.holdsPlace == false
+                    let cause: any Error = Task.isCancelled && !onlyWaits ? CancellationError() : error
+                    finish(number, .failure(failure(cause, of: method)), {}, in: batch)
                 }
             }
         }
         underWay[number]?.task = task
+    }
+
+    /// As the peer hears of it; the service hears of what nobody has foreseen, too.
+    private func failure(_ error: any Error, of method: String) -> RPCError {
+        let error = RPCError(about: error, cancelled: cancellation)
+        if error.code == RPCError.internalErrorCode { unforeseen("\(method): \(error.message)") }
+        return error
     }
 
     private func cancel(_ params: Params) {

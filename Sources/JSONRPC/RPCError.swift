@@ -13,6 +13,7 @@ public struct RPCError: Error, Equatable, Sendable {
     }
 
     static let invalidParamsCode = -32602
+    static let internalErrorCode = -32603
 
     public static let cancelled = RPCError(code: -32800, message: "The request was cancelled.")
 
@@ -23,7 +24,7 @@ public struct RPCError: Error, Equatable, Sendable {
     public static func methodNotFound(_ name: String) -> Self {
         .init(code: -32601, message: "There is no method \"\(name)\".")
     }
-    public static func internalError(_ why: String) -> Self { .init(code: -32603, message: why) }
+    public static func internalError(_ why: String) -> Self { .init(code: internalErrorCode, message: why) }
 
     /// `param` is the path of the param at fault, such as `metadata.contentType`.
     public static func invalidParam(_ param: String, _ why: String) -> Self {

@@ -109,7 +109,8 @@ final class Server {
         recorder?.began(number, kind)
         let connection = Connection<Session>(
             input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
-            tap: recorder?.tap(number)
+            tap: recorder?.tap(number),
+            unforeseen: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
             if connection.isOverrun {

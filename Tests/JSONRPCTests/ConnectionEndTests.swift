@@ -72,6 +72,38 @@ import Testing
         await ended.next()
     }
 
+    @Test func `A request whose wait has ended keeps its result, however late it answers`() async throws {
+        let lingering = Mail<Void>()
+        let enough = Waiters()
+        let (_, ended) = try desk.connect(wire) { _ in
+            lingering.deliver(())
+            do { try await enough.wait() } catch {}
+            desk.opened.wakeAll()
+        }
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"doomed"}"#)
+        _ = await desk.started.next()
+        wire.endSending()
+        await lingering.next()
+        enough.wakeAll()
+        #expect(try complaint(await wire.line()) == "1 7")
+        #expect(await wire.line() == nil)
+        await ended.next()
+    }
+
+    @Test func `What nobody has foreseen is told to the service as well`() async throws {
+        let unforeseen = Mail<String>()
+        let (_, ended) = try desk.connect(wire, unforeseen: { unforeseen.deliver($0) })
+        await wire.send(
+            [
+                #"{"jsonrpc":"2.0","id":1,"method":"fail"}"#, #"{"jsonrpc":"2.0","method":"fail"}"#,
+                #"{"jsonrpc":"2.0","id":2,"method":"none"}"#, #"[{"jsonrpc":"2.0","id":3,"method":"fail"}]"#,
+            ].joined(separator: "\n"))
+        wire.endSending()
+        _ = await wire.lines(3)
+        await ended.next()
+        #expect(unforeseen.waiting == Array(repeating: "fail: Odd()", count: 3))
+    }
+
     @Test func `Finishing answers what waits, and returns when all is written`() async throws {
         let (connection, ended) = try desk.connect(wire)
         await wire.sendLine(wait("1"))

@@ -26,13 +26,14 @@ import Testing
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
         _ wire: Wire, limits: ConnectionLimits = .init(), linger: Connection<Desk>.Linger? = nil,
-        clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil
+        clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil,
+        unforeseen: @escaping @Loop (String) -> Void = { _ in }
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
         let socket = try #require(wire.takeServer())
         let ended = Mail<Void>()
         let connection = Connection(
             input: socket, output: socket, table: Self.methods, limits: limits,
-            linger: linger, clock: clock, tap: tap
+            linger: linger, clock: clock, tap: tap, unforeseen: unforeseen
         ) { _ in ended.deliver(()) }
         peer = connection
         connection.serve(self)
@@ -41,7 +42,7 @@ import Testing
 
     nonisolated static let methods = MethodTable<Desk>([
         Echo.self, Wait.self, Fail.self, Announce.self, Inquire.self, Share.self, Bulk.self,
-        Borrow.self,
+        Borrow.self, Doomed.self,
     ])
 }
 
@@ -97,6 +98,18 @@ struct Fail: ParameterlessMethod {
     static let name = "fail"
     struct Odd: Error {}
     func run(in request: Request<Desk>) async throws -> JSON { throw Odd() }
+}
+
+/// Waits aside until the desk opens, and fails after that: once it was cancelled.
+struct Doomed: ParameterlessMethod {
+    static let name = "doomed"
+    func run(in request: Request<Desk>) async throws -> JSON {
+        request.stepAside()
+        request.context.started.deliver("doomed")
+        try await request.context.opened.wait()
+        do { try await Waiters().wait() } catch {}
+        throw RPCError(code: 7, message: "It was doomed.")
+    }
 }
 
 /// Tells news right after its reply.
