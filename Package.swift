@@ -29,7 +29,7 @@ let package = Package(
         .target(name: "Storage", dependencies: ["MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "EventLoop", "CSystem"]),
         .target(name: "JSONText"),
-        .target(name: "Database", dependencies: ["CSQLite"]),
+        .target(name: "Database", dependencies: ["CSQLite", "CSystem"]),
         .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
         .target(
             name: "Credentials", dependencies: ["Storage", "HTTP", "JSONText", "EventLoop", "CCrypto", "CSystem"]),

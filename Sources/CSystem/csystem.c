@@ -118,6 +118,8 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length) {
     return failure ? failure : posix_fadvise(fd, offset, length, POSIX_FADV_DONTNEED);
 }
 
+int csystem_allocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+
 int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

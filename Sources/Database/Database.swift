@@ -8,6 +8,8 @@ public final class Database {
     public let path: String
     private var connection: OpaquePointer?
     private var statements: [String: Statement] = [:]
+    private(set) var reserve: Reserve?
+    private(set) var pageSize: Int64 = 0
 
     /// Opens the file, or makes it.
     ///
@@ -21,6 +23,16 @@ public final class Database {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
         }
+        do throws(DatabaseError) {
+            try open(applicationID, busyTimeout)
+        } catch  where error.isFull || error.isIO {
+            // Of a log that could not be made for want of room SQLite does not tell why.
+            guard Reserve.release(path) else { throw error }
+            try open(applicationID, busyTimeout)
+        }
+    }
+
+    private func open(_ applicationID: Int32, _ busyTimeout: Int32) throws(DatabaseError) {
         let result = csqlite_open(path, &connection)
         let reason = csqlite_system_errno()
         do throws(DatabaseError) {
@@ -41,6 +53,16 @@ public final class Database {
         guard result == CSQLITE_OK.code else {
             throw DatabaseError(code: result & 0xFF, extendedCode: result, message: "cannot be closed", path: path)
         }
+    }
+
+    /// From now on there is room for changes that free room, whatever else fills the disk, as far as the file system
+    /// has means for that.
+    public func keepReserve() throws(DatabaseError) {
+        // A connection opens the log when it reads for the first time.
+        let pages = try number("PRAGMA page_count")
+        pageSize = try number("PRAGMA page_size")
+        reserve = Reserve(path)
+        _ = reserve?.refill(pages * pageSize)
     }
 
     @discardableResult
@@ -99,6 +121,8 @@ public final class Database {
             error.systemErrno = openErrno
             throw error
         }
+        // Room that is freed goes back to the disk. Files that were made without this use it again themselves.
+        if isNew { try execute("PRAGMA auto_vacuum = FULL") }
         // Where there can be no write-ahead log, SQLite stays with its slower, equally safe rollback journal.
         try execute(
             """

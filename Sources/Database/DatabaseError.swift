@@ -70,6 +70,12 @@ extension DatabaseError {
             systemErrno: Self.isSystemCall(result) ? cause : 0)
     }
 
+    static func full(_ path: String, _ systemErrno: Int32) -> Self {
+        var error = Self(CSQLITE_FULL, "database or disk is full", path: path)
+        error.systemErrno = systemErrno
+        return error
+    }
+
     static func libraryMissing(_ reason: String, path: String) -> Self {
         let advice = """
             SQLite is not on this machine (\(reason)): install the package libsqlite3-0 (Debian, Ubuntu), \

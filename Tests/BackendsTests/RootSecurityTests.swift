@@ -31,13 +31,14 @@ import Testing
         try await backend.put(noise(100_000), at: "large")
         try await backend.put([1], at: "small")
         #expect(mode(".") == 0o777 && mode("objects") == 0o700)
-        for name in ["lock", "storage.sqlite3", "storage.sqlite3-wal", "storage.sqlite3-shm", "objects/1"] {
+        for name in ["lock", "objects/1"] + ["", "-wal", "-shm", "-reserve"].map({ "storage.sqlite3" + $0 }) {
             #expect(mode(name) == 0o600, "\(name)")
         }
     }
 
     @Test(arguments: [
         "objects", "lock", "storage.sqlite3", "storage.sqlite3-wal", "storage.sqlite3-shm", "storage.sqlite3-journal",
+        "storage.sqlite3-reserve",
     ])
     func `A link in a root is not followed`(name: String) throws {
         for target in [outside, outside + "/none", try scratch.file("other", [7])] {

@@ -8,7 +8,7 @@ import time
 
 import power
 from faults import (
-    CHANGE, EVERY_OTHER, FAIL, FROM_THEN_ON, HALVE, KILL_AFTER, KILL_BEFORE, LOOK, ONCE, OPEN, READ, SYNC, TEAR, WRITE,
+    CHANGE, EVERY_OTHER, FAIL, FILL, FROM_THEN_ON, HALVE, KILL_AFTER, KILL_BEFORE, LOOK, ONCE, OPEN, READ, SYNC, TEAR, WRITE,
     Faults)
 from scenarios import CHUNK, FIRST, LARGE, SMALL, Delete, Get, List, Put, PutFile, Update
 from service import PATIENCE, Failure, Gone, Service
@@ -286,6 +286,77 @@ def blame(text, error, stage):
     return ""
 
 
+# MARK: - On a full disk
+
+
+def filled(stage, mode, points):
+    stage.prepare()
+    for at in points:
+        faults = stage.fresh()
+        try:
+            flaw = outlast(stage, faults, at)
+        except (AssertionError, Failure, Gone) as problem:
+            flaw = f"{type(problem).__name__}: {problem}"
+        if faults.hits == 0:
+            return
+        yield Outcome(f"{at} {faults.hit()[0]}", flaw)
+
+
+def outlast(stage, faults, at):
+    """What is wrong with how the service takes a disk that gets full: what is there can be read and deleted,
+    by this process or by the next one."""
+    orders = dict(kinds=CHANGES, action=FILL, error=errno.ENOSPC, pattern=FROM_THEN_ON, at=at)
+    with stage.start(faults, **orders) as service:
+        try:
+            be_ready(service)
+            world, has_failed = go_on_while_there_is_room(stage, service)
+        except (Failure, Gone):
+            if stage.scenario.before or not faults.hits:
+                raise
+            # A root that never was cannot be made.
+            status, errors = service.end()
+            faults.stop()
+            flaw = blame(errors, errno.ENOSPC, stage) if status == 1 else f"ended with status {status}: {errors}"
+            return flaw or stage.check([stage.world], False)
+        if at % 2:
+            flaw = empty(stage, service, world)
+            if flaw:
+                return flaw
+            world = World({}, world.files)
+        if has_failed:
+            service.end()  # not killed, as it may still be removing what it had
+    with Service(stage.program, stage.root, faults.environment) as service:
+        if flaw := empty(stage, service, world):
+            return f"after a restart {flaw}"
+        status, errors = service.end()
+        if status != 0:
+            return f"status {status} at the end: {errors}"
+    faults.stop()
+    return stage.check([World({}, world.files)], False)
+
+
+def go_on_while_there_is_room(stage, service):
+    world = stage.world
+    service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+    for step in stage.scenario.steps:
+        try:
+            answer = step.call(service, stage.work)
+        except Failure as failure:
+            if flaw := misfit(failure, errno.ENOSPC, stage):
+                raise AssertionError(flaw) from None
+            return world, True
+        world = step.learn(step.after(world), answer)
+    return world, False
+
+
+def empty(stage, service, world):
+    if difference := world.difference(observe(service, stage.out)):
+        return difference
+    for path in world.objects:
+        Delete(path).call(service, stage.work)
+    return World({}, world.files).difference(observe(service, stage.out))
+
+
 # MARK: - Nothing to notice
 
 
@@ -359,6 +430,6 @@ def outlive(stage, disk, worlds, answered, seed, known):
 
 
 MODES = {
-    **dict.fromkeys(("kill-after", "kill-before", "torn"), killed), "power": powerless,
+    **dict.fromkeys(("kill-after", "kill-before", "torn"), killed), "power": powerless, "filled": filled,
     **dict.fromkeys(FAULTS, faulty), **dict.fromkeys(("eintr", "eintr-every", "short", "short-every"), hindered),
 }

@@ -38,9 +38,10 @@ def expect(truth, word):
 
 
 def full(stage):
-    """Fills the disk with small and large objects, makes room, and goes on."""
+    """Fills the disk with small and large objects, and with a file of somebody else's. All of them can be deleted,
+    before a restart and after one; then it goes on."""
     stage.root.mkdir()
-    with mounted(stage.root, "-t", "tmpfs", "-o", "size=3m", "none") as disk:
+    with mounted(stage.root, "-t", "tmpfs", "-o", "size=5m", "none") as disk:
         if disk is None:
             return "not allowed to mount"
         with Service(stage.program, stage.root) as service:
@@ -55,15 +56,27 @@ def full(stage):
                     raise AssertionError("the disk never was full")
             there = {path: object.data for path, object in observe(service, stage.out).objects.items()}
             expect(there == done, "something else is there than what was a success")
-            subprocess.run(["mount", "-o", "remount,size=32m", disk], check=True)
-            for path in done:
+            for path in list(done)[::2]:
+                take_the_rest(disk)
                 Delete(path).call(service, stage.work)
-            stage.use(service)
-            service.end()
-        # What could not be removed while the disk was full is removed now.
         with Service(stage.program, stage.root) as service:
-            List("").call(service, stage.work)
-            expect(not (flaw := leaks(stage.root)), flaw)
+            for path in list(done)[1::2]:
+                take_the_rest(disk)
+                Delete(path).call(service, stage.work)
+            expect(not observe(service, stage.out).objects, "something is there still")
+            (stage.root / "filler").unlink()
+            stage.use(service)
+            stage.settle(service)
+            service.end()
+        expect(not (flaw := leaks(stage.root)), flaw)
+
+
+def take_the_rest(disk):
+    with open(disk / "filler", "ab", buffering=0) as filler:
+        for size in 1 << 16, 1 << 12:
+            with contextlib.suppress(OSError):
+                while True:
+                    filler.write(bytes(size))
 
 
 def read_only(stage):

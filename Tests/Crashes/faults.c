@@ -24,13 +24,14 @@
 #include <unistd.h>
 
 enum kind { CHANGE = 1, WRITE = 2, SYNC = 4, OPEN = 8, READ = 16, LOOK = 32 };
-enum action { PASS, KILL_BEFORE, KILL_AFTER, TEAR, FAIL, HALVE };
+enum action { PASS, KILL_BEFORE, KILL_AFTER, TEAR, FAIL, HALVE, FILL };
 enum { ONCE, FROM_THEN_ON, EVERY_OTHER };
 
 struct control {
     uint32_t kinds, action, error, pattern;
     uint64_t at, count, hits;
     uint32_t keeps_data;
+    int64_t room; // on the disk since it is full, in bytes
 };
 
 static struct control *control;
@@ -60,6 +61,8 @@ struct call {
     enum action action;
     const char *name;
     char path[PATH_MAX], path2[PATH_MAX];
+    int makes;   // a file of that name, where there is none
+    int64_t end; // what the file has to have room for, in bytes
 };
 
 static int is_watched(const char *path) { return strncmp(path, below, below_length) == 0; }
@@ -87,6 +90,8 @@ static int enter(struct call *call, enum kind kind, const char *name, int fd, co
     resolve(fd, path, call->path);
     if (!is_watched(call->path)) return 0;
     call->path2[0] = 0;
+    call->makes = 0;
+    call->end = 0;
     call->name = name;
     call->action = PASS;
     pthread_mutex_lock(&turn);
@@ -136,20 +141,44 @@ static int64_t refuse(struct call *call) {
     return leave(call, -1, 0, 0, -1, NULL);
 }
 
+// What the file takes up; -1 where there is none. What has another name as well is not freed with this one.
+static int64_t taken(const struct call *call) {
+    struct stat status;
+    if (syscall(SYS_newfstatat, AT_FDCWD, call->path, &status, AT_SYMLINK_NOFOLLOW) != 0) return -1;
+    return S_ISREG(status.st_mode) && status.st_nlink == 1 ? status.st_blocks * 512 : 0;
+}
+
+// Whether the disk is full, and the call needs more than was freed since. Files have no holes.
+static int lacks_room(const struct call *call, int64_t taken) {
+    if (call->action != FILL) return 0;
+    int64_t needed = taken >= 0 ? (call->end + 4095) / 4096 * 4096 - taken : call->makes ? 4096 : 0;
+    return needed > 0 && needed > control->room;
+}
+
+static void count_room(const struct call *call, int64_t before) {
+    int64_t after = taken(call);
+    if (call->action == FILL) control->room += (before > 0 ? before : 0) - (after > 0 ? after : 0);
+}
+
 // A call that does all or nothing.
 #define WHOLE(type, kind, name, fd, path, after, result_fd, offset, length, system)         \
     struct call call;                                                                       \
     if (!enter(&call, kind, name, fd, path)) return (type)(system);                         \
     after;                                                                                  \
     if (call.action == KILL_BEFORE) die_of(&call);                                          \
-    if (call.action == FAIL) return (type)refuse(&call);                                    \
+    int64_t before = taken(&call);                                                          \
+    if (call.action == FAIL || lacks_room(&call, before)) return (type)refuse(&call);       \
     int64_t result = (system);                                                              \
+    int error = errno;                                                                      \
+    count_room(&call, before);                                                              \
+    errno = error;                                                                          \
     return (type)leave(&call, (result_fd), offset, length, result, NULL)
 
 static int opening(int directory, const char *path, int flags, mode_t mode) {
     int makes = flags & (O_CREAT | O_TRUNC);
     // For the notes only what makes or empties a file counts.
-    WHOLE(int, makes ? CHANGE | OPEN : OPEN, flags & O_TRUNC ? "open-empty" : makes ? "open-new" : "open", directory, path, ,
+    WHOLE(int, makes ? CHANGE | OPEN : OPEN, flags & O_TRUNC ? "open-empty" : makes ? "open-new" : "open", directory, path,
+          call.makes = flags & O_CREAT,
           (int)result, 0, 0, syscall(SYS_openat, directory, path, flags, mode));
 }
 
@@ -190,9 +219,14 @@ static ssize_t moving(
         if (syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND) offset = syscall(SYS_lseek, fd, 0, SEEK_END);
     }
     if (call.action == KILL_BEFORE) die_of(&call);
-    if (call.action == FAIL) return refuse(&call);
+    call.end = kind == WRITE ? offset + (int64_t)length : 0;
+    int64_t before = taken(&call);
+    if (call.action == FAIL || lacks_room(&call, before)) return refuse(&call);
     if ((call.action == HALVE || call.action == TEAR) && length > 1) length /= 2;
     ssize_t result = syscall(number, fd, data->iov_base, length, offset);
+    int error = errno;
+    count_room(&call, before);
+    errno = error;
     return leave(&call, fd, offset, length, result, kind == WRITE ? data : NULL);
 }
 
@@ -221,7 +255,7 @@ ssize_t read(int fd, void *bytes, size_t count) {
 SIZING(ftruncate)
 SIZING(ftruncate64)
 int fallocate(int fd, int how, off_t offset, off_t length) {
-    WHOLE(int, CHANGE, "fallocate", fd, NULL, , fd, offset, length, syscall(SYS_fallocate, fd, how, offset, length));
+    WHOLE(int, CHANGE, "fallocate", fd, NULL, call.end = offset + length, fd, offset, length, syscall(SYS_fallocate, fd, how, offset, length));
 }
 int fsync(int fd) { WHOLE(int, SYNC, "fsync", fd, NULL, , fd, 0, 0, syscall(SYS_fsync, fd)); }
 int fdatasync(int fd) { WHOLE(int, SYNC, "fdatasync", fd, NULL, , fd, 0, 0, syscall(SYS_fdatasync, fd)); }
@@ -243,7 +277,7 @@ int unlinkat(int directory, const char *path, int flags) {
 int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
 int rmdir(const char *path) { return unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
 int mkdirat(int directory, const char *path, mode_t mode) {
-    WHOLE(int, CHANGE, "mkdir", directory, path, , -1, 0, 0, syscall(SYS_mkdirat, directory, path, mode));
+    WHOLE(int, CHANGE, "mkdir", directory, path, call.makes = 1, -1, 0, 0, syscall(SYS_mkdirat, directory, path, mode));
 }
 int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
 

@@ -9,7 +9,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 
 CHANGE, WRITE, SYNC, OPEN, READ, LOOK = (1 << bit for bit in range(6))
-PASS, KILL_BEFORE, KILL_AFTER, TEAR, FAIL, HALVE = range(6)
+PASS, KILL_BEFORE, KILL_AFTER, TEAR, FAIL, HALVE, FILL = range(7)
 ONCE, FROM_THEN_ON, EVERY_OTHER = range(3)
 
 
@@ -26,7 +26,7 @@ def compile(place):
 class Faults:
     """Shared with the one process that is started with `environment`."""
 
-    LAYOUT = "IIIIQQQI"
+    LAYOUT = "IIIIQQQIq"
 
     def __init__(self, library, place, below):
         self.notes = place / "notes"
@@ -42,7 +42,7 @@ class Faults:
 
     def set(self, kinds=0, action=PASS, at=0, error=0, pattern=ONCE, keeps_data=False):
         """From now on the `at`-th call of those kinds, counted from here, is the one; with 0 they are but counted."""
-        struct.pack_into(self.LAYOUT, self.memory, 0, kinds, action, error, pattern, at, 0, 0, keeps_data)
+        struct.pack_into(self.LAYOUT, self.memory, 0, kinds, action, error, pattern, at, 0, 0, keeps_data, 0)
 
     def stop(self):
         """Nothing happens any more; what was counted stays."""

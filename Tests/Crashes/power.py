@@ -89,8 +89,6 @@ class Disk:
             self.rename({path: None, path2: self.names[path]})
         elif name == "link":
             self.rename({path: self.names[path2]})
-        elif name == "fallocate":
-            raise NotImplementedError(name)
 
     def sync(self, directory):
         rest = []

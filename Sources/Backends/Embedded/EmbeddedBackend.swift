@@ -69,7 +69,7 @@ public final class EmbeddedBackend: Backend {
     }
 
     public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
-        let garbage = try await store.write { try $0.delete(reference) }
+        let garbage = try await store.write(mayUseReserve: true) { try $0.delete(reference) }
         if let garbage { remove(garbage) }
     }
 
@@ -149,7 +149,9 @@ public final class EmbeddedBackend: Backend {
             guard !root.remove([file]).isEmpty else { return }
             Task {
                 do {
-                    try await store.write { _ = try $0.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+                    try await store.write(mayUseReserve: true) {
+                        _ = try $0.run("DELETE FROM files WHERE id = ?", .integer(file))
+                    }
                 } catch {
                     // The row stays, and with it the reminder.
                 }

@@ -25,6 +25,7 @@ final class ObjectStore: Sendable {
 
     private struct PendingWrite {
         var isUrgent: Bool
+        var mayUseReserve: Bool
         var apply: (Database) throws -> Void
         var finish: (StorageError?) -> Void
     }
@@ -52,6 +53,7 @@ final class ObjectStore: Sendable {
             try root.checkDatabase()
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
             guard try !database.isEmpty || !root.hasObjects else { throw StorageError.lost(root) }
+            try database.keepReserve()
             try database.migrate(Schema.migrations)
             try Sweep(root: root, database: database, complain: complain).run()
             return database
@@ -89,34 +91,35 @@ final class ObjectStore: Sendable {
 
     // MARK: - Writing
 
-    /// Returns when the change is on the disk; one that is not urgent when it outlives the process.
+    /// Returns when the change is on the disk; one that is not urgent when it outlives the process. What frees room, or
+    /// says that a task has ended, may use the reserve: then it does not fail for want of room.
     func write<Answer: Sendable>(
-        isUrgent: Bool = true, _ change: @escaping @Sendable (Database) throws -> Answer
+        isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
         let answer = await withCheckedContinuation { waiter in
-            write(isUrgent: isUrgent, change) { waiter.resume(returning: $0) }
+            write(isUrgent: isUrgent, mayUseReserve: mayUseReserve, change) { waiter.resume(returning: $0) }
         }
         return try answer.get()
     }
 
     /// Tells, on the store's thread, when the change is on the disk.
     func write<Answer: Sendable>(
-        isUrgent: Bool = true, _ change: @escaping @Sendable (Database) throws -> Answer,
+        isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) {
         let isFirst = pending.withLock { pending in
-            pending.append(Self.pendingWrite(isUrgent, change, finish))
+            pending.append(Self.pendingWrite(isUrgent, mayUseReserve, change, finish))
             return pending.count == 1
         }
         if isFirst { thread.submit { [self] in commit() } }
     }
 
     private static func pendingWrite<Answer>(
-        _ isUrgent: Bool, _ change: @escaping @Sendable (Database) throws -> Answer,
+        _ isUrgent: Bool, _ mayUseReserve: Bool, _ change: @escaping @Sendable (Database) throws -> Answer,
         _ finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) -> PendingWrite {
         var answer: Answer?
-        return PendingWrite(isUrgent: isUrgent) { database in
+        return PendingWrite(isUrgent: isUrgent, mayUseReserve: mayUseReserve) { database in
             answer = try change(database)
         } finish: { error in
             let missing = StorageError(.internalError, "A write ended without a result.")
@@ -140,12 +143,8 @@ final class ObjectStore: Sendable {
             let database = try opened()
             try relax(database, !writes.contains { $0.isUrgent })
             try root.checkDatabase()
-            do {
-                try database.transaction { for write in writes { try write.apply(database) } }
-            } catch let error as DatabaseError where error.isFull {
-                // What the log takes up may be just the room that is needed.
-                try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                try database.transaction { for write in writes { try write.apply(database) } }
+            try database.transaction(mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
+                for write in writes { try write.apply(database) }
             }
             return nil
         } catch {

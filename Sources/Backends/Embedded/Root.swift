@@ -5,7 +5,8 @@ import Synchronization
 /// The directory that the embedded engine keeps everything in, held by one process at a time.
 ///
 ///     lock              who holds it
-///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects
+///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects; beside it its log, and
+///                       a reserve of room, without which it could not be opened on a full disk
 ///     objects/ID        the bytes of larger objects, one file each
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
 ///
@@ -155,7 +156,8 @@ public final class Root: Sendable {
 
 extension Root {
     private static let database = "storage.sqlite3"
-    private static let names = ["lock", "objects", "spool"] + ["", "-wal", "-shm", "-journal"].map { database + $0 }
+    private static let names =
+        ["lock", "objects", "spool"] + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
 
     /// Others could change what belongs to them, and a link could lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(Unusable) {
@@ -181,10 +183,11 @@ extension Root {
                 message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time.",
                 isInUse: true)
         }
-        ftruncate(lock.raw, 0)
-        // Only for people to read: what counts is the lock, which no crash leaves behind.
+        // Only for people to read: what counts is the lock, which no crash leaves behind. Cut off afterwards, as on a
+        // full disk there is no room but what the file has.
         let holder = "\(getpid())\n"
         _ = pwrite(lock.raw, holder, holder.utf8.count, 0)
+        ftruncate(lock.raw, off_t(holder.utf8.count))
     }
 
     private static func holder(_ lock: OpenFile) -> String {

@@ -49,11 +49,13 @@ public struct TaskTable: TaskArchive {
     }
 
     public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
-        try await store.write(isUrgent: isUrgent) { [place] in try $0.keep(record, place: place) }
+        try await store.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [place] in
+            try $0.keep(record, place: place)
+        }
     }
 
     public func forget(_ tasks: [String]) async throws(StorageError) {
-        try await store.write(isUrgent: false) { for task in tasks { try $0.forgetTask(task) } }
+        try await store.write(isUrgent: false, mayUseReserve: true) { for task in tasks { try $0.forgetTask(task) } }
     }
 
     public func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {

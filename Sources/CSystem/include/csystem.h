@@ -41,6 +41,8 @@ int csystem_open_path(const char *path, int flags, bool no_magic_links);
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);
 /// Waits until a range is written back, and lets its pages go: the next ones need not be found elsewhere.
 int csystem_drop_written(int fd, int64_t offset, int64_t length);
+/// Gives a file the blocks for so many bytes; its size stays.
+int csystem_allocate(int fd, int64_t length);
 /// Both ends are closed in programs that are started; the first one is read from.
 int csystem_pipe(int ends[2]);
 /// In the program that is started, closes this descriptor and all above.

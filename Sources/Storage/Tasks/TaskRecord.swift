@@ -31,6 +31,8 @@ public struct TaskRecord: Equatable, Sendable {
         self.stage = stage
     }
 
+    public var hasEnded: Bool { if case .ended = stage { true } else { false } }
+
     public func ended(_ outcome: TaskOutcome, at time: Timestamp = .now) -> TaskRecord {
         var record = self
         if case .succeeded(let stored) = outcome {

@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// The program with a root on a disk of four mebibytes, which it fills itself.
+@Suite(.enabled(if: OwnMounts.areAllowed, "needs to mount"), .timeLimit(.minutes(5))) struct FullDiskTests {
+    private let place = Place()
+
+    /// A service that is started again, on the same disk and with the same client, whenever it is killed; once.
+    private func services() throws -> (ServiceProcess, Caller) {
+        try FileManager.default.createDirectory(atPath: place.root, withIntermediateDirectories: true)
+        let twice = #"mount -t tmpfs -o size=4m none \#(place.root) && { "$0" "$@"; exec "$0" "$@"; }"#
+        return try place.service(
+            ["--log-level", "off"], setUp: #"exec \#(OwnMounts.command) /bin/sh -c '\#(twice)' "$0" "$@""#)
+    }
+
+    /// Puts objects until there is no room for another one, however small; returns their names.
+    private func fill(_ client: Caller, largest: Int) throws -> [String] {
+        var names: [String] = []
+        var size = largest
+        while size > 100 {
+            let name = "\(names.count)"
+            let text = String(repeating: "x", count: size)
+            let put = #"{"reference":"gs://b/\#(name)","text":"\#(text)","wait":true}"#
+            let error = try client.refusal("reference/putData", put)
+            if error == .null {
+                names.append(name)
+            } else {
+                #expect(error["code"]?.number?.int64 == -13013, "\(error)")
+                size /= 16
+            }
+        }
+        return names
+    }
+
+    private func count(_ client: Caller) throws -> Int {
+        try client.call("reference/listAll", #"{"reference":"gs://b"}"#)["items"]?.array?.count ?? -1
+    }
+
+    @Test(arguments: [60_000, 500_000], [false, true])
+    func `What has filled the disk can be deleted, and its room is there again`(largest: Int, restarts: Bool)
+        async throws
+    {
+        try await onThread {
+            let (service, client) = try services()
+            let names = try fill(client, largest: largest)
+            try #require(names.count > 2)
+            if restarts {
+                let process = try client.call("service/status")["pid"]
+                try #require(kill(pid_t(process?.number?.int64 ?? 0), SIGKILL) == 0)
+            }
+            try #require(try count(client) == names.count)
+            for name in names {
+                try #require(try client.refusal("reference/delete", #"{"reference":"gs://b/\#(name)"}"#) == .null)
+            }
+            try #require(try count(client) == 0)
+            // Another kind of object fits as well: what small ones took in the database is the disk's again.
+            try #require(try fill(client, largest: 560_000 - largest).count > 2)
+            client.wire.endInput()
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+}
+
+/// Disks that only one process and its children see.
+private enum OwnMounts {
+    static let command = "unshare --user --map-root-user --mount"
+    static let areAllowed = system("\(command) mount -t tmpfs -o size=64k none /tmp 2> /dev/null") == 0
+}
