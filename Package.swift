@@ -10,7 +10,7 @@ let package = Package(
             name: "storage-rpc",
             dependencies: [
                 "Methods", "Tracing", "Backends", "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText",
-                "EventLoop", "CSystem",
+                "Secrets", "EventLoop", "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
@@ -24,16 +24,20 @@ let package = Package(
         .target(
             name: "Backends",
             dependencies: [
-                "Storage", "Database", "HTTP", "HTTPServing", "JSONText", "Checksums", "EventLoop", "CSystem",
+                "Storage", "Database", "HTTP", "HTTPServing", "JSONText", "Secrets", "Checksums", "EventLoop",
+                "CSystem",
             ]),
-        .target(name: "Storage", dependencies: ["MediaTypes"]),
-        .target(name: "JSONRPC", dependencies: ["JSONText", "EventLoop", "CSystem"]),
+        .target(name: "Storage", dependencies: ["Secrets", "MediaTypes"]),
+        .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "EventLoop", "CSystem"]),
         .target(name: "JSONText"),
+        .target(name: "Secrets"),
         .target(name: "Database", dependencies: ["CSQLite", "CSystem"]),
         .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
         .target(
-            name: "Credentials", dependencies: ["Storage", "HTTP", "JSONText", "EventLoop", "CCrypto", "CSystem"]),
-        .target(name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Storage", "EventLoop", "TracePage"]),
+            name: "Credentials",
+            dependencies: ["Storage", "HTTP", "JSONText", "Secrets", "EventLoop", "CCrypto", "CSystem"]),
+        .target(
+            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "EventLoop", "TracePage"]),
         .target(name: "HTTPServing", dependencies: ["EventLoop", "CSystem"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
@@ -63,6 +67,7 @@ let package = Package(
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),
         .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
+        .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "MediaTypes", "TestSupport"]),
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "EventLoop", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
@@ -81,10 +86,13 @@ let package = Package(
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(
-            name: "TracingTests", dependencies: ["Tracing", "JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
+            name: "TracingTests",
+            dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "EventLoop", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Checksums", "TestSupport"]),
+            dependencies: [
+                "storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Secrets", "Checksums", "TestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x
@@ -97,7 +105,7 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "Methods", "Backends", "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC", "JSONText",
-                "Database", "EventLoop", "CCrypto",
+                "Secrets", "Database", "EventLoop", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }

@@ -11,6 +11,8 @@ public struct HTTPResponse: Sendable, Equatable {
     public var version: Version
     /// How much of the request's body was sent before the answer was complete.
     public var bytesSent: Int64
+    /// What of it nobody may read: tokens and sessions that were sent, or came with it.
+    public var secrets: [String] = []
 
     public init(
         status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], version: Version = .http1_1, bytesSent: Int64 = 0

@@ -1,4 +1,5 @@
 import JSONText
+import Secrets
 
 /// The error object of a reply.
 public struct RPCError: Error, Equatable, Sendable {
@@ -31,12 +32,34 @@ public struct RPCError: Error, Equatable, Sendable {
         .init(code: invalidParamsCode, message: "Param \"\(param)\" \(why).", data: ["param": .string(param)])
     }
 
+    /// Much of it may be what the peer has sent: it is repeated without secrets, and not at any length.
     public var json: JSON {
         var members: [JSON.Member] = [
-            .init(key: "code", value: JSON(Int64(code))), .init(key: "message", value: .string(message)),
+            .init(key: "code", value: JSON(Int64(code))), .init(key: "message", value: .string(message.harmless)),
         ]
-        if let data { members.append(.init(key: "data", value: data)) }
+        if let data { members.append(.init(key: "data", value: data.harmless)) }
         return .object(members)
+    }
+}
+
+extension String {
+    /// In bytes.
+    private static let longestInError = 8 << 10
+
+    fileprivate var harmless: String {
+        guard utf8.count > Self.longestInError else { return hidingSecrets() }
+        return String(decoding: utf8.prefix(Self.longestInError), as: UTF8.self).hidingSecrets() + "…"
+    }
+}
+
+extension JSON {
+    fileprivate var harmless: JSON {
+        switch self {
+        case .string(let text): .string(text.harmless)
+        case .array(let elements): .array(elements.map(\.harmless))
+        case .object(let members): .object(members.map { .init(key: $0.key, value: $0.value.harmless) })
+        case .null, .bool, .number: self
+        }
     }
 }
 

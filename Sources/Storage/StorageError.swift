@@ -1,3 +1,5 @@
+import Secrets
+
 /// Why an operation on storage failed, in the codes of the SDK's `StorageErrorCode`.
 public struct StorageError: Error, Codable, Equatable, Sendable {
     public enum Code: Int, CaseIterable, Codable, Sendable {

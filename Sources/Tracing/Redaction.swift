@@ -1,4 +1,5 @@
 import JSONText
+import Secrets
 import Storage
 
 /// A message as strangers may see it: without secrets, and short.
@@ -7,6 +8,8 @@ public enum Redaction {
     private static let mostChildren = 20
     /// Bytes of a string.
     private static let longestString = 2048
+    /// Bytes of a member's name.
+    private static let longestKey = 256
     /// Bytes of what a client stores, as long as it may be read along.
     private static let longestData = 64
 
@@ -23,7 +26,7 @@ public enum Redaction {
     /// client answers, for it is asked for nothing but tokens.
     private static func secrets(of message: JSON, _ isClient: Bool, _ key: String) -> Bool {
         switch key {
-        case "params": isClient && message["method"]?.string?.hasPrefix("auth/") == true
+        case "params": isClient && message["method"]?.string?.lowercased().contains("auth") == true
         case "result": isClient
         default: false
         }
@@ -31,9 +34,10 @@ public enum Redaction {
 
     private static func object(_ members: [JSON.Member], hidden: (String) -> Bool) -> JSON {
         let shown = members.prefix(mostChildren * 2).map { member in
-            JSON.Member(
-                key: shortened(member.key, to: 256),
-                value: value(of: member, isSecret: hidden(member.key)))
+            let isSecret = hidden(member.key)
+            return JSON.Member(
+                key: isSecret && !isWord(member.key) ? .hidden : shortened(member.key, to: longestKey),
+                value: value(of: member, isSecret: isSecret))
         }
         let left = members.count - shown.count
         return .object(shown + (left > 0 ? [.init(key: "…", value: .string("<\(left) more>"))] : []))
@@ -43,7 +47,9 @@ public enum Redaction {
         if isSecret, member.key == "kind", Token.Kind(rawValue: member.value.string ?? "") != nil {
             return member.value
         }
-        let isSecret = isSecret || member.key.namesSecret
+        let namesSecret = member.key.utf8.count > longestKey || member.key.isSecretName
+        if namesSecret, member.value.number != nil { return .string(.hidden) }
+        let isSecret = isSecret || namesSecret
         guard !isSecret, member.key == "data" || member.key == "text", let text = member.value.string else {
             return shown(member.value, isSecret: isSecret)
         }
@@ -62,12 +68,17 @@ public enum Redaction {
         }
     }
 
+    /// Whether a name may stand among secrets.
+    private static func isWord(_ name: String) -> Bool {
+        name.utf8.count <= longestWord && name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
+    }
+
     private static func rest(_ count: Int) -> [JSON] {
         count > mostChildren ? [.string("<\(count - mostChildren) more>")] : []
     }
 
     private static func shortened(_ text: String, to limit: Int) -> String {
-        text.utf8.count > limit ? "<\(text.utf8.count) bytes>" : text.hidingURLSecrets
+        text.utf8.count > limit ? "<\(text.utf8.count) bytes>" : text.hidingSecrets()
     }
 }
 
@@ -79,8 +90,8 @@ extension Redaction {
 
     /// What is shown of bytes that are no message: nothing where they speak of secrets, and no long words.
     public static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
-        let text = String(decoding: bytes.prefix(64 << 10), as: UTF8.self)
-        guard !text.namesSecret, !text.contains("auth/"), !text.contains("\\u") else { return .hidden }
+        let text = String(decoding: bytes.prefix(8 << 10), as: UTF8.self).hidingSecrets()
+        guard !text.mentionsSecrets, !text.contains("auth/"), !text.contains("\\u") else { return .hidden }
         var (shown, word) = ("", "")
         func isWordly(_ scalar: Unicode.Scalar) -> Bool {
             scalar.properties.isAlphabetic || "0123456789-_.+=~".unicodeScalars.contains(scalar)
@@ -94,20 +105,4 @@ extension Redaction {
         }
         return shown + (word.utf8.count > longestWord ? .hidden : word)
     }
-}
-
-extension String {
-    fileprivate var namesSecret: Bool {
-        let name = lowercased()
-        return name != "pagetoken" && ["token", "secret", "password", "authorization"].contains { name.contains($0) }
-    }
-
-    /// Only where there is a query, for looking costs time.
-    fileprivate var hidingURLSecrets: String {
-        contains("=") ? hidingQueryValues(of: Self.secretParameters) : self
-    }
-
-    private static let secretParameters = [
-        "token", "X-Goog-Signature", "x-goog-signature", "Signature", "upload_id", "access_token",
-    ]
 }

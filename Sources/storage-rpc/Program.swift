@@ -2,6 +2,7 @@ import Backends
 import CSystem
 import EventLoop
 import Glibc
+import Secrets
 import Synchronization
 
 /// Reads the command line, and does what it says.
@@ -61,7 +62,7 @@ enum Program {
     /// On stderr, unless nobody makes room there within a second.
     static func complain(_ line: String) {
         var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(line)\n", to: STDERR_FILENO) }
+        if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(line.hidingSecrets())\n", to: STDERR_FILENO) }
     }
 
     @discardableResult

@@ -53,6 +53,13 @@ final class Lives {
     func kill() throws { #expect(try end(by: SIGKILL) == 128 + SIGKILL) }
     func terminate() throws { #expect(try end(by: SIGTERM) == 0) }
 
+    /// Ends it, and returns what it has written to stderr.
+    func terminated() throws -> String {
+        let process = life?.process
+        try terminate()
+        return process?.logged ?? ""
+    }
+
     /// Neither says nor hears anything any more.
     func hangUp() throws {
         let process = life?.process
@@ -72,15 +79,18 @@ final class Lives {
 extension Lives {
     @discardableResult
     func call(_ method: String, _ params: JSON = [:]) throws -> JSON {
+        let message = try answer(method, params)
+        if let error = message["error"] { throw Refusal(error: error) }
+        return message["result"] ?? .null
+    }
+
+    /// With its result or its error.
+    func answer(_ method: String, _ params: JSON = [:]) throws -> JSON {
         let id = try ask(method, params)
         while true {
             let message = try next()
-            guard message["id"]?.number?.int64 == id else {
-                heard.append(message)
-                continue
-            }
-            if let error = message["error"] { throw Refusal(error: error) }
-            return message["result"] ?? .null
+            if message["id"]?.number?.int64 == id { return message }
+            heard.append(message)
         }
     }
 

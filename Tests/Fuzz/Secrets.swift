@@ -1,5 +1,6 @@
 import CCrypto
 import JSONText
+import Secrets
 import Storage
 
 @testable import Backends
@@ -74,6 +75,7 @@ private func checkTexts(_ bytes: [UInt8]) {
     _ = Base64URL.decode(bytes)
     guard let text = bytes.text else { return }
     let half = String(text.prefix(text.count / 2))
+    expect(half.utf8.count < 12 || !text.hidingSecrets([half]).contains(half), "a secret is not told")
     if let quoted = text.quotable(without: [Secret(half)]) {
         expect(half.utf8.count < 12 || !quoted.contains(half), "no secret is repeated")
     }

@@ -1,4 +1,5 @@
 import JSONText
+import Secrets
 import Storage
 import TestSupport
 import Testing
@@ -22,6 +23,18 @@ import Tracing
         #"{"method":"reference/getMetadata","params":{"reference":"http://h/v0/b/b/o/a?alt=media&token=SECRET"}}"#,
         #"{"method":"reference/putData","params":{"metadata":{"customMetadata":{"firebaseStorageDownloadTokens":"SECRET"}}}}"#,
         #"{"method":"reference/putData","params":{"text":"see http://h/o/a?token=SECRET"}}"#,
+        #"{"method":"reference/putFile","params":{"file":"http://h/o/a?alt=media&%74oken=SECRET"}}"#,
+        #"{"method":"reference/putFile","params":{"file":"http%3A%2F%2Fh%2Fo%2Fa%3Ftoken%3DSECRET"}}"#,
+        #"{"method":"uploadTask/wait","params":{"task":"http://h/o/a?ToKeN=SECRET"}}"#,
+        #"{"method":"uploadTask/wait","params":{"task":"upload_id=SECRET"}}"#,
+        #"{"method":"http://h/o/a?token=SECRET","id":1}"#, #"{"method":"m","id":"X-Goog-Signature=SECRET"}"#,
+        #"{"method":"m","params":{"http://h/o/a?token=SECRET":1}}"#,
+        #"{"method":"m","params":{"\u0074oken":"SECRET"}}"#,
+        #"{"method":"m","params":{"%74oken":"SECRET","access_token":17}}"#,
+        #"{"method":"m","params":{"text":"{\"downloadTokens\":\"SECRET\"}"}}"#,
+        #"{"method":"auth/setToken","params":{"SECRET":null}}"#,
+        #"{"method":"m","params":{"x":"eyJhbGciOiJSUzI1NiJ9.SECRET"}}"#,
+        #"{"method":"m","params":{"x":"https://me:SECRET@h/"}}"#,
     ])
     func `What a client says of tokens is hidden`(message: String) throws {
         let shown = try redacted(message, from: true)
@@ -34,6 +47,7 @@ import Tracing
         #"{"id":1,"result":{"url":"https://h/b/a?x-goog-signature=SECRET&x-goog-date=1"}}"#,
         #"{"id":1,"result":{"url":"https://h/b/a?GoogleAccessId=me&Signature=SECRET"}}"#,
         #"{"id":1,"error":{"code":-13053,"message":"http://h/x?token=SECRET is no URL of an object"}}"#,
+        #"{"id":1,"error":{"code":-13053,"message":"%74oken=SECRET","data":{"serverResponse":"upload_id=SECRET"}}}"#,
     ])
     func `Download URLs are told without what opens them`(message: String) throws {
         let shown = try redacted(message, from: false)
@@ -66,7 +80,7 @@ import Tracing
 
     @Test(arguments: [
         #"{"method":"auth/setToken","params":{"x":"SECRET""#, #""token":"SECRET","#, #"{"\u0074oken":"SECRET","#,
-        #""SECRET-and-so-on-as-long-as-tokens-are"}"#,
+        #""SECRET-and-so-on-as-long-as-tokens-are"}"#, #"{"url":"h?%74oken=SECRET""#, #"{"https://me:SECRET@h/""#,
     ])
     func `What cannot be read gives no secret away`(text: String) {
         let bytes = Array(text.replacing("SECRET", with: Self.secret).utf8)

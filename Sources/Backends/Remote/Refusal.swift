@@ -1,5 +1,6 @@
 import HTTP
 import JSONText
+import Secrets
 import Storage
 
 extension StorageError {
@@ -46,7 +47,7 @@ extension StorageError {
         _ what: String, _ response: HTTPResponse, _ reference: Reference, retryable: Bool = false
     ) -> StorageError {
         var error = StorageError(
-            .unknown, "The server answered \(response.status) in a way that is no answer: \(what).")
+            .unknown, "The server answered \(response.status) in a way that is no answer: \(response.quoting(what)).")
         error.httpStatus = response.status
         if !response.body.isEmpty { error.serverResponse = response.text }
         error.retryable = retryable
@@ -71,12 +72,20 @@ extension HTTPResponse {
     var isSuccess: Bool { (200..<300).contains(status) }
 
     /// The beginning of the body, for people.
-    fileprivate var text: String { String(decoding: body.prefix(2048), as: UTF8.self) }
+    fileprivate var text: String { quoting(String(decoding: body.prefix(2 * Self.longestQuote), as: UTF8.self)) }
+
+    private static let longestQuote = 2048
+
+    /// The beginning of something that the server has said, without secrets: it is cut once they are hidden.
+    fileprivate func quoting(_ text: String) -> String {
+        let start = String(decoding: text.utf8.prefix(2 * Self.longestQuote), as: UTF8.self)
+        return String(decoding: start.hidingSecrets(secrets).utf8.prefix(Self.longestQuote), as: UTF8.self)
+    }
 
     /// The sentence of an error in JSON.
     fileprivate var reason: String {
         guard let message = JSON(wire: body)?["error"]?["message"]?.string, !message.isEmpty else { return "" }
-        return ": " + (message.hasSuffix(".") ? String(message.dropLast()) : message)
+        return ": " + quoting(message.hasSuffix(".") ? String(message.dropLast()) : message)
     }
 
     /// In seconds, or as a date; the server's own clock counts.
@@ -96,6 +105,16 @@ extension RemoteRequest {
         let text = text.lowercased()
         return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.contains($0) }
     }
+
+    /// What of it nobody may read, where a server repeats it. Of a session that is all, unless a part of it tells.
+    var secrets: [String] {
+        let named = target.namedSecrets
+        return named.isEmpty && subject == .session ? [target] : named
+    }
+}
+
+extension HTTPHeaders {
+    var secrets: [String] { fields.flatMap { $0.name.isSecretName ? [$0.value] : $0.value.namedSecrets } }
 }
 
 extension Timestamp {

@@ -174,12 +174,8 @@ extension RemoteBackend {
         for token in tokens { dialect.sign(&whole.headers, with: token) }
         do throws(HTTPError) {
             var response = try await http.perform(whole)
-            if !response.isSuccess {
-                // Some servers repeat what they refuse.
-                let text = String(decoding: response.body, as: UTF8.self)
-                    .hiding(tokens.map(\.secret)).hidingQueryValues(of: ["upload_id", "token"])
-                response.body = Array(text.utf8)
-            }
+            // Some servers repeat what they refuse.
+            response.secrets = tokens.map(\.secret) + request.secrets + response.headers.secrets
             return response
         } catch {
             onLost?(error)

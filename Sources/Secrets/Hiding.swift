@@ -1,0 +1,58 @@
+extension String {
+    /// What is shown in the place of a secret.
+    public static let hidden = "(…)"
+
+    /// Without these secrets, or long pieces of them, and without whatever is a secret by its name or place: params of
+    /// URLs, members of JSON, headers, passwords in URLs. All of it is found in whatever way it is encoded.
+    public func hidingSecrets(_ known: [String] = []) -> String {
+        guard let found = secrets(known) else { return .hidden }
+        guard !found.isEmpty else { return self }
+        let source = Array(utf8)
+        var (shown, end) = ([UInt8](), 0)
+        for range in found {
+            shown += source[end..<range.lowerBound] + Array(String.hidden.utf8)
+            end = range.upperBound
+        }
+        return String(decoding: shown + source[end...], as: UTF8.self)
+    }
+
+    /// The values that are secrets by their names, as they stand.
+    public var namedSecrets: [String] {
+        let source = Array(utf8)
+        return (secrets([]) ?? [0..<source.count]).map { String(decoding: source[$0], as: UTF8.self) }
+    }
+
+    /// Whether any of the secrets is in it, or a long piece of one, in whatever way it is encoded.
+    public func repeats(_ known: [String]) -> Bool {
+        let known = KnownSecrets(known)
+        return DecodedText.readings(of: self).contains { !known.secrets(in: $0).isEmpty }
+    }
+
+    /// Where they stand, in order and apart from each other; nil where that cannot be said.
+    private func secrets(_ known: [String]) -> [Range<Int>]? {
+        let (known, readings) = (KnownSecrets(known), DecodedText.readings(of: self))
+        guard readings.count < DecodedText.mostReadings else { return nil }
+        return Self.joined(readings.flatMap { SecretFinder.secrets(in: $0) + known.secrets(in: $0) })
+    }
+
+    private static func joined(_ ranges: [Range<Int>]) -> [Range<Int>] {
+        ranges.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, range in
+            if let last = joined.last, range.lowerBound <= last.upperBound {
+                joined[joined.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+            } else {
+                joined.append(range)
+            }
+        }
+    }
+
+    /// A URL without its query and fragment, and without what may be a password; its first bytes where it is very long.
+    public var withoutSecretParts: String {
+        let start = firstRange(of: "://")?.upperBound ?? startIndex
+        let target = utf8[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let user = target.lastIndex(of: UInt8(ascii: "@"))
+        let rest = user.map { target[target.index(after: $0)...] } ?? target
+        let shown = rest.prefix(1024)
+        let head = self[..<start] + (user == nil ? "" : Self.hidden + "@")
+        return head + String(decoding: shown, as: UTF8.self) + (shown.endIndex < endIndex ? "…" : "")
+    }
+}

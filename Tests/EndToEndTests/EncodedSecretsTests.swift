@@ -1,0 +1,118 @@
+import Foundation
+import JSONText
+import Secrets
+import TestSupport
+import Testing
+
+/// Secrets that come back in disguise: in params that errors repeat, and in answers of servers.
+@Suite(.timeLimit(.minutes(5))) struct EncodedSecretsTests {
+    /// A text as it is, and as others write it.
+    private static func disguises(_ text: String) -> [String] {
+        func encode(_ text: String, _ form: (UInt8) -> String) -> String { text.utf8.map(form).joined() }
+        func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+        let percent = encode(text) { "%" + hex($0) }
+        return [
+            text, percent, encode(percent) { "%" + hex($0) }, encode(text) { "\\u00" + hex($0) },
+            encode(text) { "&#\($0);" }, text.uppercased(),
+            encode(text) { $0 % 2 == 0 ? "%" + hex($0) : String(Unicode.Scalar($0)) },
+        ]
+    }
+
+    private static func tells(_ text: String, _ secret: String) -> Bool {
+        text.repeats([secret]) || disguises(secret).contains { text.contains($0) }
+    }
+
+    @Test func `What a client gives as a param is repeated without the secrets of URLs`() async throws {
+        try await Lives.run(.embedded) { lives in
+            let trace = lives.path("trace")
+            try lives.start("--trace", trace, "--log-level", "debug")
+            let object: JSON = "gs://default-bucket/a"
+            try lives.call("reference/putData", ["reference": object, "text": "x", "wait": true])
+            let url = try #require(try lives.call("reference/downloadURL", ["reference": object])["url"]?.string)
+            let token = try #require(url.split(separator: "token=").last.map(String.init))
+            let names = ["token", "%74oken", "ToKeN", "%2574oken", "\\u0074oken", "X-Goog-Signature", "upload_id"]
+            let texts =
+                Self.disguises(url) + names.flatMap { ["http://h/o/a?alt=media&\($0)=\(token)", "\($0)=\(token)"] }
+            for text in texts {
+                for (method, params) in Self.calls(with: text, about: object) {
+                    let answer = try lives.answer(method, params)
+                    let error = try #require(answer["error"] ?? answer["result"]?["error"], "\(method) \(answer.text)")
+                    try #require(!Self.tells(error.text, token), "\(method) \(error.text)")
+                }
+            }
+            let log = try lives.terminated()
+            let written = try String(contentsOfFile: trace, encoding: .utf8)
+            for line in (written + log).split(separator: "\n") {
+                try #require(!Self.tells(String(line), token), "\(line)")
+            }
+        }
+    }
+
+    /// Requests that cannot succeed.
+    private static func calls(with text: String, about object: JSON) -> [(String, JSON)] {
+        let value = JSON.string(text)
+        return [
+            ("reference/putFile", ["reference": object, "file": value]),
+            ("reference/putFile", ["reference": object, "file": .string("/none/" + text), "wait": true]),
+            ("reference/writeToFile", ["reference": object, "file": .string("/none/" + text), "wait": true]),
+            ("uploadTask/wait", ["task": value]), ("downloadTask/cancel", ["task": value]),
+            ("reference/putData", ["reference": object, "data": value]),
+            ("reference/putData", ["reference": object, "text": "x", "observe": [value]]),
+            ("reference/putData", ["reference": object, "text": "x", "metadata": ["md5Hash": value]]),
+            ("reference/getMetadata", ["reference": ["bucket": "b", "fullPath": value]]),
+            ("reference/getMetadata", ["reference": ["bucket": value, "fullPath": "a"]]),
+            ("reference/getMetadata", ["reference": .string("gs://b/" + text)]),
+            ("reference/list", ["reference": object, "pageToken": value]),
+            ("storage/reference", ["url": .string("ftp://h/" + text)]), (text, [:]),
+            ("service/status", .object([.init(key: text, value: 1)])),
+            ("auth/setToken", ["token": .string(text + " "), "kind": value]),
+        ]
+    }
+
+    @Test(arguments: [Lives.Engine.firebase, .gcs])
+    func `What a server repeats is quoted without tokens and sessions`(engine: Lives.Engine) async throws {
+        try await Lives.run(engine) { lives in
+            let trace = lives.path("trace")
+            try lives.start("--trace", trace, "--log-level", "debug")
+            let token = "fresh-Zt4mW9+/x"
+            try lives.call(
+                "auth/setToken",
+                ["token": .string(token), "kind": engine == .gcs ? "accessToken" : "idToken"])
+            let (fixture, object) = (try #require(lives.fixture), "gs://default-bucket/a" as JSON)
+            let file = try lives.write(noise(1_000_000), to: "file")
+            var (secrets, errors) = ([token], [JSON]())
+            for index in Self.disguises(token).indices {
+                let session = "AHxI1n\(index + 1)_-14"
+                secrets.append(session)
+                func body(_ secret: String) -> String {
+                    let disguise = Self.disguises(secret)[index]
+                    return #"{"error":{"code":400,"message":"No \#(disguise), sorry"},"said":"\#(disguise)"}"#
+                }
+                fixture.faults =
+                    [.init(.first(.chunk), .answer(400, body: body(session)))]
+                    + [1, 2].map { .init(.nth($0, .query), .answer(400, body: body(session))) }
+                errors.append(
+                    try lives.answer("reference/putFile", ["reference": object, "file": .string(file), "wait": true]))
+                for (kind, status) in [(StorageFixture.Kind.getMetadata, 403), (.getMetadata, 200), (.list, 200)] {
+                    fixture.faults = [
+                        .init(.first(kind), .answer(status, body: status == 200 ? "?" + body(token) : body(token)))
+                    ]
+                    let method = kind == .list ? "reference/list" : "reference/getMetadata"
+                    errors.append(try lives.answer(method, ["reference": object]))
+                }
+            }
+            #expect(fixture.log.sessions.map(\.id) == Array(secrets.dropFirst()))
+            for error in errors {
+                let quoted = (error["error"] ?? error["result"]?["error"])?["data"]?["serverResponse"]?.string
+                #expect(try #require(quoted, "\(error.text)").contains(String.hidden), "\(error.text)")
+            }
+            let log = try lives.terminated()
+            let written = try String(contentsOfFile: trace, encoding: .utf8)
+            for secret in secrets {
+                for line in errors.map(\.text) + (written + log).split(separator: "\n").map(String.init) {
+                    try #require(!Self.tells(line, secret), "\(line)")
+                }
+            }
+        }
+    }
+}
