@@ -60,8 +60,9 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "HTTP", "EventLoop", "Checksums",
-                "Contract", "CSystem",
+                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "HTTP", "HTTPServing",
+                "EventLoop",
+                "Checksums", "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),

@@ -49,7 +49,10 @@ extension Backend {
 /// One upload's line to its engine. At most one step is in flight, ever.
 public protocol UploadSession: Sendable {
     /// Never throws: how the step ended is an event for the machine.
-    func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer
+    ///
+    /// - Parameter replacesNewer: false where only an earlier process was asked for the upload: an object that was
+    ///   stored since the task began then stays, and the answer is `superseded`.
+    func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer
     /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
     func abort()
     /// What was stored so far is not wanted any more.

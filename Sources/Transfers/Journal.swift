@@ -26,31 +26,34 @@ final class JournalPage {
     }
 
     private(set) var record: TaskRecord
-    private let journal: Journal
+    private let ends: EndRecorder
+    private var journal: Journal { ends.journal }
     private var request: TaskRequest
     /// What there is only in memory.
     private var bytes: [UInt8]?
     /// One that is not yet gets its record only when it has to wait.
     private(set) var isKept: Bool
+    /// A write that failed, but not for want of room, may be found by the next process all the same.
+    private var mayBeKept: Bool
     private var waiting: Entry?
     private var isWriting = false
     private let idle = Waiters()
 
     /// `bytes` are those of an upload that came with a message.
-    init(_ journal: Journal, _ record: TaskRecord, _ request: TaskRequest, bytes: [UInt8]? = nil, isKept: Bool = false)
+    init(_ ends: EndRecorder, _ record: TaskRecord, _ request: TaskRequest, bytes: [UInt8]? = nil, isKept: Bool = false)
     {
-        self.journal = journal
+        self.ends = ends
         self.record = record
         self.request = request
         self.bytes = bytes
         self.isKept = isKept
+        mayBeKept = isKept
     }
 
     /// Nothing that relies on it happens before it returns. Throws where the task cannot be kept.
     func begin() async throws(StorageError) {
         try await spool()
-        try await journal.archive.keep(record, isUrgent: true)
-        isKept = true
+        try await keep()
     }
 
     /// What an upload goes on from: the file that its bytes are in now.
@@ -84,7 +87,7 @@ final class JournalPage {
         waiting = nil
         await settled()
         record.progress = progress
-        if !isKeptByEngine(outcome) { await keep(record.ended(outcome, at: time), isUrgent: true) }
+        if !isKeptByEngine(outcome) { await ends.end(record.ended(outcome, at: time), isKept: mayBeKept) }
         if request.isSpooled { journal.archive.unspool(record.id) }
     }
 
@@ -97,24 +100,25 @@ final class JournalPage {
 
     private func write(_ entry: Entry) async {
         let bookmark = await entry.bookmark()
-        let isFirst = !isKept
         record.progress = entry.progress
         do throws(StorageError) {
-            if isFirst { try await spool() }
+            if !isKept { try await spool() }
             record.stage = .unfinished(request, bookmark)
-            try await journal.archive.keep(record, isUrgent: isFirst)
-            isKept = true
+            try await keep()
         } catch {
             journal.complain("Task \(record.id) would not survive a restart now: \(error.message)")
         }
     }
 
-    private func keep(_ record: TaskRecord, isUrgent: Bool) async {
+    private func keep() async throws(StorageError) {
         do throws(StorageError) {
-            try await journal.archive.keep(record, isUrgent: isUrgent)
+            try await journal.archive.keep(record, isUrgent: !isKept)
         } catch {
-            journal.complain("It could not be kept how task \(record.id) ended: \(error.message)")
+            if error.code != .quotaExceeded { mayBeKept = true }
+            throw error
         }
+        (isKept, mayBeKept) = (true, true)
+        ends.archiveWorks()
     }
 
     private func spool() async throws(StorageError) {

@@ -4,7 +4,7 @@ import Storage
 struct Session<Course: TaskCourse>: Sendable {
     typealias Report = @Sendable (Progress) -> Void
 
-    let perform: @Sendable (Course.Step, @escaping Report) async -> Course.Answer
+    let perform: @Sendable (Course.Step, _ replacesNewer: Bool, @escaping Report) async -> Course.Answer
     let abort: @Sendable () -> Void
     let discard: @Sendable () -> Void
     let bookmark: @Sendable () async -> Bookmark?
@@ -13,25 +13,25 @@ struct Session<Course: TaskCourse>: Sendable {
 extension Session<UploadCourse> {
     init(_ session: any UploadSession) {
         self.init(
-            perform: { step, _ in await session.perform(step) }, abort: { session.abort() },
-            discard: { session.discard() }, bookmark: { await session.bookmark() })
+            perform: { step, replacesNewer, _ in await session.perform(step, replacesNewer: replacesNewer) },
+            abort: { session.abort() }, discard: { session.discard() }, bookmark: { await session.bookmark() })
     }
 
     /// For an upload whose source could not even be opened.
     init(failing error: StorageError) {
-        self.init(perform: { _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
+        self.init(perform: { _, _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
     }
 }
 
 extension Session<DownloadCourse> {
     /// For a download that could not even be kept.
     init(failing error: StorageError) {
-        self.init(perform: { _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
+        self.init(perform: { _, _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
     }
 
     init(_ session: any DownloadSession) {
         self.init(
-            perform: { _, report in await session.fetch(report) }, abort: { session.abort() },
+            perform: { _, _, report in await session.fetch(report) }, abort: { session.abort() },
             discard: { session.discard() }, bookmark: { await session.bookmark() })
     }
 }

@@ -9,17 +9,17 @@ public final class TaskList<Course: TaskCourse> {
     private var tasks: [String: TransferTask<Course>] = [:]
     private var finished: [String] = []
     private var lastNumber: Int64 = 0
-    private let journal: Journal?
+    private let ends: EndRecorder?
     /// Not known any more, but still in the journal.
     private var dropped: [String] = []
 
     private let ended: @Loop () -> Void
 
     /// `ended` is told of each task that has.
-    init(_ time: TimeKeeping, finishedKept: Int, _ journal: Journal?, ended: @escaping @Loop () -> Void) {
+    init(_ time: TimeKeeping, finishedKept: Int, _ ends: EndRecorder?, ended: @escaping @Loop () -> Void) {
         self.time = time
         self.finishedKept = finishedKept
-        self.journal = journal
+        self.ends = ends
         self.ended = ended
     }
 
@@ -58,7 +58,7 @@ public final class TaskList<Course: TaskCourse> {
         guard let index = finished.firstIndex(of: task.id) else { return false }
         finished.remove(at: index)
         tasks[task.id] = nil
-        await strike([task.id])
+        await ends?.forget([task.id])
         return true
     }
 
@@ -87,15 +87,7 @@ public final class TaskList<Course: TaskCourse> {
         guard dropped.count >= 64 else { return }
         let some = dropped
         dropped = []
-        Task { await strike(some) }
-    }
-
-    private func strike(_ tasks: [String]) async {
-        do throws(StorageError) {
-            try await journal?.archive.forget(tasks)
-        } catch {
-            journal?.complain("Tasks that are over could not be forgotten: \(error.message)")
-        }
+        Task { await ends?.forget(some) }
     }
 }
 

@@ -26,7 +26,7 @@ extension TransferTask {
         case .abort: abort()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
         case .discard: session?.discard()
-        case .publish(let status) where state.isFinished && status != .progress: end(status)
+        case .publish(let status) where machine.taskState.isFinished && status != .progress: end(status)
         case .publish(let status): publish(status)
         }
     }
@@ -35,8 +35,8 @@ extension TransferTask {
         guard let session else { return }
         let elapsed = time.clock.stopwatch()
         let reports = Reports { [weak self] in self?.post(.reported($0, took: elapsed())) }
-        Task { [time] in
-            let answer = await session.perform(step, reports.take)
+        Task { [time, replacesNewer] in
+            let answer = await session.perform(step, replacesNewer, reports.take)
             reports.close()
             if Course.isOpening(step) { await keep(session) }
             post(.answered(answer, took: elapsed(), at: time.now()))
@@ -102,7 +102,7 @@ extension TransferTask {
     /// Has the journal keep what is new, if it is worth it.
     private func note() {
         let now = Noted(machine)
-        guard let page, let session, !state.isFinished else { return }
+        guard let page, let session, !machine.taskState.isFinished else { return }
         guard now.completed - noted.completed >= Course.stepWorthKeeping || now.isWaiting != noted.isWaiting else {
             return
         }

@@ -26,6 +26,8 @@ public final class TransferTask<Course: TaskCourse> {
     var noted: Noted
     /// Everybody has heard how it ended.
     var isTold: Bool
+    /// A client of this process asked for it: it may replace what was stored since it began.
+    private(set) var replacesNewer = true
     let time: TimeKeeping
     let ended: @Loop (TransferTask) -> Void
     var events: [Machine.Event] = []
@@ -53,10 +55,13 @@ public final class TransferTask<Course: TaskCourse> {
         self.ended = ended
     }
 
-    public var state: TaskState { machine.taskState }
+    /// As everybody may know it: an end that is not recorded yet has not been told.
+    public var state: TaskState { isEnding ? .running : machine.taskState }
 
-    /// It is paused, or has ended and everybody knows.
-    var isAtRest: Bool { state.isFinished ? isTold : state == .paused }
+    /// It has ended, and that is being recorded.
+    private var isEnding: Bool { machine.taskState.isFinished && !isTold }
+
+    var isAtRest: Bool { state.isFinished || state == .paused }
 
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
@@ -66,12 +71,13 @@ public final class TransferTask<Course: TaskCourse> {
             retry.error = retry.error.about(reference)
             snapshot.retry = retry
         }
-        if status == .progress { return snapshot }
+        if status == .progress || isEnding { return snapshot }
         switch machine.state {
         case .ended(.succeeded(let metadata)): snapshot.metadata = .stored(metadata)
         case .ended(.failed(let error)): snapshot.error = error.about(reference)
         case .ended(.cancelled): snapshot.error = .cancelled(Course.kind, of: reference)
-        case .ready, .queued, .working, .stopping, .resting, .paused: break
+        case .paused: snapshot.error = machine.hold?.about(reference)
+        case .ready, .queued, .working, .stopping, .resting: break
         }
         return snapshot
     }
@@ -93,7 +99,7 @@ extension TransferTask {
 
     /// Returns once it has stopped moving; false where the state does not allow it, or it ended first.
     public func pause() async throws -> Bool {
-        guard beginPause() else { return false }
+        guard beginPause() else { return try await refusal() }
         try await settle()
         return !state.isFinished
     }
@@ -106,9 +112,10 @@ extension TransferTask {
     }
 
     /// Goes on from the last acknowledged byte; false where the state does not allow it. One from an earlier process
-    /// goes on with these tokens.
-    public func resume(tokens: (any TokenSource)? = nil) -> Bool {
+    /// goes on with these tokens. One that no client asks for does not replace what was stored since it began.
+    public func resume(tokens: (any TokenSource)? = nil, replacesNewer: Bool = true) -> Bool {
         guard machine.allows(.resume) else { return false }
+        self.replacesNewer = replacesNewer
         pickUp(tokens)
         post(.asked(.resume))
         return true
@@ -116,7 +123,7 @@ extension TransferTask {
 
     /// Returns once it has stopped for good; false where it had ended, or was completed in that moment.
     public func cancel(tokens: (any TokenSource)? = nil) async throws -> Bool {
-        guard machine.allows(.cancel) else { return false }
+        guard machine.allows(.cancel) else { return try await refusal() }
         pickUp(tokens)
         post(.asked(.cancel))
         try await settle()
@@ -153,8 +160,14 @@ extension TransferTask {
 
     /// Returns once it stands still, everybody knows, and it is kept.
     func settle() async throws {
-        while !machine.isSettled || state.isFinished && !isTold { try await settled.wait() }
+        while !machine.isSettled || isEnding { try await settled.wait() }
         await page?.settled()
+    }
+
+    /// False, once it is known how the task ended, if it has.
+    private func refusal() async throws -> Bool {
+        if isEnding { try await settle() }
+        return false
     }
 
     private func pickUp(_ tokens: (any TokenSource)?) {

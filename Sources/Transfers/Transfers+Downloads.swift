@@ -13,9 +13,9 @@ extension Transfers {
         let request = TaskRequest(
             file: file, patience: patience, hasOwnTokens: await tokens?.isPersonal() ?? false)
         let record = TaskRecord(
-            id: .newTask, kind: .download, number: downloads.newNumber(), reference: reference, progress: .unknown,
-            stage: .unfinished(request, nil))
-        let page = journal.map { JournalPage($0, record, request) }
+            id: .newTask, kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
+            progress: .unknown, stage: .unfinished(request, nil))
+        let page = ends.map { JournalPage($0, record, request) }
         let session: Session<DownloadCourse>
         do throws(StorageError) {
             try await page?.begin()
@@ -31,7 +31,7 @@ extension Transfers {
 
     /// From an earlier process.
     func restore(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in journal: Journal
+        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: EndRecorder
     ) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(nil, request.patience))
@@ -44,7 +44,7 @@ extension Transfers {
             download.caller.tokens = tokens
             return Session(backend.beginDownload(download))
         }
-        let page = JournalPage(journal, record, request, isKept: true)
+        let page = JournalPage(ends, record, request, isKept: true)
         return downloads.make(TransferPlan(record, machine, line, arriving, page))
     }
 }

@@ -19,13 +19,13 @@ extension Transfers {
 
     /// Makes the tasks that the journal knows, once; all others are made after that. `tokens` are for those that go on by themselves.
     public func restore(_ wish: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
-        guard let journal else { return }
+        guard let ends else { return }
         var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
         var records: [TaskRecord] = []
-        for result in try await journal.archive.records() {
+        for result in try await ends.journal.archive.records() {
             switch result {
             case .success(let record): records.append(record)
-            case .failure(let error): journal.complain(error.message)
+            case .failure(let error): ends.journal.complain(error.message)
             }
         }
         for record in records.sorted(by: { $0.number < $1.number }) {
@@ -34,10 +34,10 @@ extension Transfers {
             case .unfinished(let request, let bookmark):
                 switch record.kind {
                 case .upload:
-                    let task: UploadTask? = restore(record, request, bookmark, in: journal)
+                    let task: UploadTask? = restore(record, request, bookmark, in: ends)
                     if let task { try await settle(task, wish, request, tokens, in: uploads) }
                 case .download:
-                    let task: DownloadTask = restore(record, request, bookmark, in: journal)
+                    let task: DownloadTask = restore(record, request, bookmark, in: ends)
                     try await settle(task, wish, request, tokens, in: downloads)
                 }
             }
@@ -53,7 +53,7 @@ extension Transfers {
     ) async throws {
         switch wish {
         case .pause: return
-        case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens) }
+        case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }
         case .forget:
             _ = try await task.cancel(tokens: tokens)
             _ = await list.forget(task)

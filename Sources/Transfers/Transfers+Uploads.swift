@@ -47,10 +47,10 @@ extension Transfers {
         let course = course(of: upload, chunkSize: settings.uploadChunkSizeBytes)
         let request = TaskRequest(source, settings, hasOwnTokens: await tokens?.isPersonal() ?? false)
         let record = TaskRecord(
-            id: .newTask, kind: .upload, number: uploads.newNumber(), reference: reference, progress: course.progress,
-            metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
+            id: .newTask, kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
+            progress: course.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
         var failure = error
-        let page = journal.map { JournalPage($0, record, request, bytes: source.bytes) }
+        let page = ends.map { JournalPage($0, record, request, bytes: source.bytes) }
         if let page {
             upload.record = record
             if failure == nil { failure = await keep(&upload, page, isWhole: course.isWhole) }
@@ -90,7 +90,7 @@ extension Transfers {
 // MARK: - From an earlier process
 
 extension Transfers {
-    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in journal: Journal)
+    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: EndRecorder)
         -> UploadTask?
     {
         guard let identity = request.identity else { return nil }
@@ -109,7 +109,7 @@ extension Transfers {
             upload.caller.tokens = tokens
             return Session(backend.beginUpload(upload))
         }
-        let page = JournalPage(journal, record, request, isKept: true)
+        let page = JournalPage(ends, record, request, isKept: true)
         return uploads.make(TransferPlan(record, machine, line, places(of: course), page))
     }
 }

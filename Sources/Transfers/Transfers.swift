@@ -13,8 +13,8 @@ public final class Transfers {
     public let audience: Audience
     let limits: TransferLimits
     let backend: any Backend
-    let journal: Journal?
-    private let time: TimeKeeping
+    let ends: EndRecorder?
+    let time: TimeKeeping
     let room = Waiters()
     private let rest = Waiters()
     /// The tasks of earlier processes are there.
@@ -32,7 +32,7 @@ public final class Transfers {
         clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.backend = backend
-        self.journal = journal
+        ends = journal.map { EndRecorder($0, clock: clock) }
         self.limits = limits
         audience = Audience(limits)
         time = TimeKeeping(clock: clock, now: now)
@@ -40,11 +40,11 @@ public final class Transfers {
     }
 
     private func newList<Course>() -> TaskList<Course> {
-        TaskList(time, finishedKept: limits.finishedTasks, journal) { [weak self] in self?.rest.wakeAll() }
+        TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.rest.wakeAll() }
     }
 
     func checkRoom() throws(StorageError) {
-        guard uploads.unfinished + downloads.unfinished < limits.tasks else {
+        guard uploads.unfinished + downloads.unfinished + (ends?.count ?? 0) < limits.tasks else {
             throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
         }
     }
@@ -69,6 +69,9 @@ public final class Transfers {
         async let down: Void = downloads.suspend()
         _ = try await (up, down)
     }
+
+    /// Tries once more to record how tasks ended, where that could not be recorded yet.
+    public func recordEnds() async { await ends?.settle() }
 
     /// Whom the engine works for, and how patiently.
     func caller(_ tokens: (any TokenSource)?, _ seconds: Double) -> Caller {

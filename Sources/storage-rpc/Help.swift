@@ -22,7 +22,7 @@ enum Help {
           --root DIR             objects and state; default $XDG_DATA_HOME/storage-rpc or ~/.local/share/storage-rpc
           --http ADDRESS:PORT    where download URLs are served; any free port of 127.0.0.1 where not given
           --tasks WISH           uploads and downloads that an earlier process left unfinished: pause (the default),
-                                 resume or forget
+                                 resume (but replace nothing that is newer than the task) or forget
           --trace FILE           write every message and its time to FILE, without tokens (with serve)
           --bucket NAME          the default bucket; default-bucket where not given
           --endpoint URL         another server than the service's own; so do FIREBASE_STORAGE_EMULATOR_HOST and

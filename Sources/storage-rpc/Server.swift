@@ -182,6 +182,7 @@ final class Server {
         Task {
             do { try await transfers.suspend() } catch {}
             transfers.letGoOfDownloads()
+            await transfers.recordEnds()
             await engine.backend.settle()
             isSuspended = true
             for connection in connections.values { Task { await connection.finish() } }

@@ -18,7 +18,8 @@ extension Backend {
         guard case .file(_, let identity) = upload.source else { return upload }
         let request = TaskRequest(file: path, identity: identity, patience: 600, hasOwnTokens: false)
         var record = TaskRecord(
-            id: "task \(name)".replacing(" ", with: "-"), kind: .upload, number: 1, reference: upload.reference,
+            id: "task \(name)".replacing(" ", with: "-"), kind: .upload, number: 1, began: .now,
+            reference: upload.reference,
             progress: Progress(completedUnitCount: 0, totalUnitCount: identity.size), md5Hash: md5Hash,
             stage: .unfinished(request, nil))
         upload.record = record

@@ -14,7 +14,7 @@ import Testing
             file: "/a \"b\"\n\u{E9}", identity: .ofSize(77), patience: 600.5, chunkSize: 5, hasOwnTokens: true)
         request.isSpooled = true
         return TaskRecord(
-            id: id, kind: .upload, number: 3, reference: try ref("dir/a\0b"),
+            id: id, kind: .upload, number: 3, began: Timestamp(microseconds: 9), reference: try ref("dir/a\0b"),
             progress: Progress(completedUnitCount: 5, totalUnitCount: 77),
             metadata: .of([.contentType: "x/y"], ["": "", "k": "v", "\u{E9}": "e\u{301}", "e\u{301}": "\u{E9}/"]),
             md5Hash: "abc",

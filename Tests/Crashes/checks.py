@@ -85,14 +85,14 @@ class Stage:
                 raise AssertionError("what nobody needs is not removed")
             time.sleep(0.001)
 
-    def check(self, worlds, resumes, may_linger=False):
+    def check(self, worlds, resumes):
         """What is wrong after a crash in which one of the worlds should have come about, the last if all went on.
 
         What of tasks was cut off is resumed, or cancelled; then nothing may be left of it.
         """
         with Service(self.program, self.root) as service:
             if settle_tasks(service, resumes):
-                if len(worlds) == 1 and not may_linger:
+                if len(worlds) == 1:
                     return "a task whose end was told is there again"
                 worlds = worlds[-1:] if resumes else worlds
                 self.settle(service)
@@ -262,8 +262,7 @@ def endure_steps(stage, service, faults, error):
         if not {f"unlink {part.name}", f"open {stage.out.name}"} & set(faults.hit()):
             return f"{part.name} stays behind"
         part.unlink()
-    # How a task ended could perhaps not be kept; then it is there again.
-    return stage.check([world], False, may_linger=True)
+    return stage.check([world], False)
 
 
 def misfit(failure, error, stage):

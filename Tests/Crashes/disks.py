@@ -4,8 +4,8 @@ import shutil
 import subprocess
 
 from checks import Outcome
-from scenarios import LARGE, SMALL, SMALL2, Delete, List, Put, Scenario
-from service import Failure, Gone, Service
+from scenarios import CHUNK, LARGE, SMALL, SMALL2, Delete, List, Put, Scenario
+from service import Failure, Gone, Service, url
 from worlds import leaks, observe
 
 
@@ -79,6 +79,56 @@ def take_the_rest(disk):
                     filler.write(bytes(size))
 
 
+def ends(stage):
+    """Ends tasks on a full disk, kills the service, makes room: no task moves again, and what is new stays."""
+    stage.root.mkdir()
+    with mounted(stage.root, "-t", "tmpfs", "-o", "size=4m", "none") as disk:
+        if disk is None:
+            return "not allowed to mount"
+        source = stage.work / "in" / "source"
+        source.write_bytes(LARGE * 3)
+        with Service(stage.program, stage.root) as service:
+            service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+            tasks = []
+            for name in "cancelled", "failed":
+                started = service.call("reference/putFile", reference=url(name), file=str(source))
+                tasks.append(started["task"])
+                service.call("uploadTask/pause", task=started["task"])
+            fill(stage.root / "filler")
+            service.call("uploadTask/cancel", task=tasks[0])
+            fill(stage.root / "filler")
+            service.call("uploadTask/resume", task=tasks[1])
+            try:
+                service.call("uploadTask/wait", task=tasks[1])
+                raise AssertionError("the upload found room")
+            except Failure as failure:
+                expect(failure.data["name"] == "quotaExceeded", f"it failed with {failure}")
+            fill(stage.root / "filler")
+            service.kill()
+        # On the full disk, and once there is room.
+        for has_room in False, True:
+            if has_room:
+                (stage.root / "filler").unlink()
+            with Service(stage.program, stage.root, None, "--tasks", "resume") as service:
+                states = {task["task"]: task["state"] for task in service.call("uploadTask/list")["tasks"]}
+                expect([states[task] for task in tasks] == ["cancelled", "failed"], f"the tasks are {states}")
+                if has_room:
+                    for name in "cancelled", "failed":
+                        Put(name, SMALL).call(service, stage.work)
+                service.kill()
+        with Service(stage.program, stage.root, None, "--tasks", "resume") as service:
+            for name in "cancelled", "failed":
+                expect(service.data(name) == SMALL, f"{name} was replaced")
+            stage.settle(service)
+            expect(not (flaw := leaks(stage.root)), flaw)
+
+
+def fill(path):
+    with open(path, "ab", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+
 def read_only(stage):
     """A service that has it open goes on; one that starts says why it cannot."""
     stage.root.mkdir()
@@ -109,7 +159,7 @@ def removed(stage):
         expect(status == 0, f"the end was {status}: {errors}")
 
 
-CHECKS = {"full": full, "read-only": read_only, "removed": removed}
+CHECKS = {"full": full, "ends": ends, "read-only": read_only, "removed": removed}
 
 
 def check(stage, mode, points):

@@ -20,8 +20,8 @@ class Gone(Exception):
 
 
 class Service:
-    def __init__(self, binary, root, environment=None):
-        command = [str(binary), "serve", "--root", str(root), "--log-level", "error"]
+    def __init__(self, binary, root, environment=None, *flags):
+        command = [str(binary), "serve", "--root", str(root), "--log-level", "error", *flags]
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.rest, self.number = b"", 0
@@ -59,6 +59,10 @@ class Service:
             self.rest += piece
         line, self.rest = self.rest.split(b"\n", 1)
         return line
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def data(self, path):
         return base64.b64decode(self.call("reference/getData", reference=url(path), maxSize=1 << 30)["data"])

@@ -106,7 +106,8 @@ def leaks(root):
     found += [f"{what}: {list}" for what, sql in strangers.items() if (list := rows(root, sql))]
     if (spool := root / "spool").exists() and (names := os.listdir(spool)):
         found.append(f"spooled: {names}")
-    usual = {"lock", "objects", "spool"} | {"storage.sqlite3" + end for end in ("", "-wal", "-shm", "-reserve")}
+    database = {"storage.sqlite3" + end for end in ("", "-wal", "-shm", "-reserve")}
+    usual = {"lock", "objects", "spool", "tombstones"} | database
     if names := {file.name for file in root.iterdir()} - usual:
         found.append(f"strange files: {sorted(names)}")
     return "; ".join(found)

@@ -49,6 +49,9 @@ final class Lives {
         heard = []
     }
 
+    /// None of its files may grow any more, as on a disk that is full.
+    func fillDisk() throws { try life?.process.limitFiles(to: 8192) }
+
     /// At once, and without a word.
     func kill() throws { #expect(try end(by: SIGKILL) == 128 + SIGKILL) }
     func terminate() throws { #expect(try end(by: SIGTERM) == 0) }

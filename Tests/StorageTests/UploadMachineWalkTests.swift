@@ -108,6 +108,7 @@ private struct Walk {
             stored = Int64.random(in: 0...stored, using: &random)
             try obey(step, partly: false)
         case 9: try obey(step, partly: true)
+        case 10 where seed % 2 == 0: try hear(.superseded(.refused), to: step)
         default: try obey(step, partly: false)
         }
     }
@@ -158,7 +159,7 @@ private struct Walk {
         case .opened: (isOpen, stored, told) = (true, 0, 0)
         case .received(let offset): told = offset
         case .forgotten: (steps, told) = ([], nil)
-        case .completed, .failed, .aborted: told = nil
+        case .completed, .failed, .superseded, .aborted: told = nil
         }
         if machine.isFailure(answer, to: step) {
             told = nil
@@ -258,7 +259,7 @@ extension UploadMachine {
         case (.failed, _), (.forgotten, _): true
         case (.aborted, _): isSettled
         case (.received(let offset), .send(let range)): isSettled && offset <= range.lowerBound
-        case (.received, _), (.opened, _), (.completed, _): false
+        case (.received, _), (.opened, _), (.superseded, _), (.completed, _): false
         }
     }
 }

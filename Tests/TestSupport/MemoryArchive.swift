@@ -8,6 +8,7 @@ public final class MemoryArchive: TaskArchive {
         var unreadable: [StorageError] = []
         var spooled: [String: [UInt8]] = [:]
         var failure: StorageError?
+        var takesEnds = true
         var isStalled = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isDead = false
@@ -15,6 +16,10 @@ public final class MemoryArchive: TaskArchive {
     }
 
     private let state: Mutex<State>
+    /// Tasks that have a record of their end now, in the order in which they got it.
+    public let ends = Mail<String>()
+    /// A call that waits until it may go on.
+    public let stalled = Mail<Void>()
 
     public init() { state = Mutex(State()) }
 
@@ -47,6 +52,12 @@ public final class MemoryArchive: TaskArchive {
         set { state.withLock { $0.failure = newValue } }
     }
 
+    /// Whether there is room for ends even where everything else fails.
+    public var takesEnds: Bool {
+        get { state.withLock { $0.takesEnds } }
+        set { state.withLock { $0.takesEnds = newValue } }
+    }
+
     public func stall() { state.withLock { $0.isStalled = true } }
 
     public func goOn() {
@@ -72,11 +83,22 @@ public final class MemoryArchive: TaskArchive {
 
     public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
         try await turn()
-        state.withLock { state in
+        let isEnd = state.withLock { state in
             state.keeps += 1
-            if case .ended? = state.records[record.id]?.stage { return }
+            if case .ended? = state.records[record.id]?.stage { return false }
             if !state.isDead { state.records[record.id] = record }
+            if case .ended = record.stage { return true }
+            return false
         }
+        if isEnd { ends.deliver(record.id) }
+    }
+
+    public func keepEnd(of record: TaskRecord) async throws(StorageError) {
+        let failure = state.withLock { state in
+            if state.takesEnds, !state.isDead { state.records[record.id] = record }
+            return state.takesEnds ? nil : state.failure
+        }
+        if let failure { throw failure }
     }
 
     public func forget(_ tasks: [String]) async throws(StorageError) {
@@ -101,7 +123,7 @@ public final class MemoryArchive: TaskArchive {
                 if state.isStalled { state.waiting.append(call) }
                 return !state.isStalled
             }
-            if isFree { call.resume() }
+            if isFree { call.resume() } else { stalled.deliver(()) }
         }
         if let failure { throw failure }
     }

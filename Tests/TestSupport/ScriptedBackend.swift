@@ -111,8 +111,12 @@ public final class ScriptedSession: UploadSession {
     public let upload: Upload
     private let steps = Mail<UploadMachine.Step>()
     private let state = Mutex(State())
+    private let mayReplaceNewer = Mutex(true)
 
     init(_ upload: Upload) { self.upload = upload }
+
+    /// What was said with the last step.
+    public var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
 
     /// The next step that was asked for; it is in flight until it is answered.
     public func nextStep() async -> UploadMachine.Step { await steps.next() }
@@ -134,8 +138,9 @@ public final class ScriptedSession: UploadSession {
     public var abortsInVain: Int { state.withLock { $0.abortsInVain } }
     public var discards: Int { state.withLock { $0.discards } }
 
-    public func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
-        await withCheckedContinuation { waiter in
+    public func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer {
+        mayReplaceNewer.withLock { $0 = replacesNewer }
+        return await withCheckedContinuation { waiter in
             state.withLock { state in
                 precondition(state.waiter == nil, "two steps in flight")
                 state.waiter = waiter

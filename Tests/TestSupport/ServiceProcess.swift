@@ -56,6 +56,14 @@ public final class ServiceProcess {
         }
     }
 
+    /// From now on none of its files may grow beyond so many bytes, as on a disk that is full.
+    public func limitFiles(to bytes: Int) throws {
+        let prlimit = try Self.spawn("/usr/bin/prlimit", ["--pid", "\(id)", "--fsize=\(bytes)"], 0, 1, 2)
+        var status: Int32 = 0
+        waitpid(prlimit, &status, 0)
+        guard status == 0 else { throw Failure(description: "prlimit failed") }
+    }
+
     public func signal(_ signal: Int32) { kill(id, signal) }
 
     /// Returns once the process has written this to stderr.

@@ -57,4 +57,11 @@ extension Backend {
     }
 }
 
+extension UploadSession {
+    /// As one that a client of this process wants.
+    public func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
+        await perform(step, replacesNewer: true)
+    }
+}
+
 private struct Unfinished: Error {}

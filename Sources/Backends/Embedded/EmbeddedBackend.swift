@@ -84,14 +84,16 @@ public final class EmbeddedBackend: Backend {
     /// Of uploads, what is not done by then is done at the next start.
     public func settle() async { await errands.allDone() }
 
-    /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last moment.
+    /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last
+    /// moment; it is asked within the transaction.
     func commit(
-        _ object: NewObject, if mayCommit: @escaping @Sendable () -> Bool,
+        _ object: NewObject, if mayCommit: @escaping @Sendable (Database) throws -> Bool,
         then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
     ) {
         store.write {
-            mayCommit() ? try $0.put(object) : nil
+            try mayCommit($0) ? try $0.put(object) : nil
         } then: { [self] outcome in
+            if case .success(_?) = outcome, let task = object.record?.id { root.tombstones.release(task) }
             finish(outcome.map { $0?.stored })
             if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
         }

@@ -1,3 +1,4 @@
+import Database
 import EventLoop
 import FoundationEssentials
 import Glibc
@@ -18,6 +19,7 @@ final class EmbeddedUpload: UploadSession {
     /// Touched on the queue alone: where an earlier process was, until that has been looked at.
     private nonisolated(unsafe) var known: StagingMark?
     private let latest = Mutex<Staging?>(nil)
+    private let replacesNewer = Mutex(true)
     private nonisolated(unsafe) var isDiscarded = false
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
@@ -27,15 +29,32 @@ final class EmbeddedUpload: UploadSession {
         known = upload.bookmark.flatMap { try? StagingMark(text: $0.text) }
     }
 
-    func perform(_ step: UploadMachine.Step) async -> UploadMachine.Answer {
+    func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer {
         await withCheckedContinuation { waiter in
             let attempt = Attempt(waiter, aborted: .aborted)
             current.withLock { $0 = attempt }
-            switch step {
-            case .sendWhole: sendWhole(attempt)
-            case .open: open(attempt)
-            case .query: query(attempt)
-            case .send(let range): send(range, attempt)
+            self.replacesNewer.withLock { $0 = replacesNewer }
+            if replacesNewer { begin(step, attempt) } else { beginUnlessSuperseded(step, attempt) }
+        }
+    }
+
+    private func begin(_ step: UploadMachine.Step, _ attempt: Attempt) {
+        switch step {
+        case .sendWhole: sendWhole(attempt)
+        case .open: open(attempt)
+        case .query: query(attempt)
+        case .send(let range): send(range, attempt)
+        }
+    }
+
+    /// The commit looks again; this saves the work where it would be in vain.
+    private func beginUnlessSuperseded(_ step: UploadMachine.Step, _ attempt: Attempt) {
+        Task {
+            do throws(StorageError) {
+                let isInVain = try await backend.store.read { [self] in try isSuperseded($0) }
+                if isInVain { attempt.answer(superseded) } else if !attempt.isAborted { begin(step, attempt) }
+            } catch {
+                attempt.answer(.failed(error))
             }
         }
     }
@@ -207,14 +226,23 @@ extension EmbeddedUpload {
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.record)
-        backend.commit(object, if: attempt.mayCommit) { outcome in
+        backend.commit(object) { [self] database in
+            try !isSuperseded(database) && attempt.mayCommit()
+        } then: { [self] outcome in
             switch outcome {
             case .success(let stored?): attempt.answer(.completed(stored))
-            case .success(nil): attempt.answer(.aborted)
+            case .success(nil): attempt.answer(attempt.isAborted ? .aborted : superseded)
             case .failure(let error): attempt.answer(.failed(error))
             }
         }
     }
+
+    private func isSuperseded(_ database: Database) throws -> Bool {
+        guard let task = upload.record?.id, !replacesNewer.withLock({ $0 }) else { return false }
+        return try database.hasObject(at: upload.reference, newerThan: task)
+    }
+
+    private var superseded: UploadMachine.Answer { .superseded(.newerObject(at: upload.reference)) }
 }
 
 extension StorageError {

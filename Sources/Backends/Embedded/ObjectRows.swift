@@ -105,6 +105,18 @@ extension Database {
         return body
     }
 
+    /// Whether an object was stored there since the task was created.
+    func hasObject(at reference: Reference, newerThan task: String) throws -> Bool {
+        let isNewer = try first(
+            """
+            SELECT objects.generation > tasks.lastGeneration OR objects.timeCreated > tasks.began AS isNewer
+            FROM objects JOIN tasks ON tasks.id = ?
+            WHERE objects.bucket = (SELECT id FROM buckets WHERE name = ?) AND objects.name = ?
+            """, .text(task), .text(reference.bucket), .name(reference)
+        ) { try $0.integer("isNewer") }
+        return isNewer == 1
+    }
+
     /// What was made for a task that has not become an object.
     func files(for task: String) throws -> [Int64] {
         var files: [Int64] = []

@@ -55,6 +55,7 @@ final class ObjectStore: Sendable {
             guard try !database.isEmpty || !root.hasObjects else { throw StorageError.lost(root) }
             try database.keepReserve()
             try database.migrate(Schema.migrations)
+            try root.recordEnds(in: database)
             try Sweep(root: root, database: database, complain: complain).run()
             return database
         } catch {

@@ -9,6 +9,7 @@ import Synchronization
 ///                       a reserve of room, without which it could not be opened on a full disk
 ///     objects/ID        the bytes of larger objects, one file each
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
+///     tombstones        how tasks ended that the database had no room for
 ///
 /// What is in it is private from birth, and reached through its descriptor: no link in it is ever followed.
 public final class Root: Sendable {
@@ -18,6 +19,7 @@ public final class Root: Sendable {
     private let lock: OpenFile
     private let databaseInode: ino_t
     private let spoolIsOnDisk = Mutex(false)
+    let tombstones: Tombstones
 
     /// Why a root cannot be used, in a sentence that names it.
     public struct Unusable: Error {
@@ -47,6 +49,7 @@ public final class Root: Sendable {
         } catch {
             throw Unusable(path, error.reason)
         }
+        tombstones = Tombstones(in: directory)
     }
 
     /// Without links on the way to it, as SQLite follows none.
@@ -157,7 +160,8 @@ public final class Root: Sendable {
 extension Root {
     private static let database = "storage.sqlite3"
     private static let names =
-        ["lock", "objects", "spool"] + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
+        ["lock", "objects", "spool", Tombstones.name]
+        + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
 
     /// Others could change what belongs to them, and a link could lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(Unusable) {

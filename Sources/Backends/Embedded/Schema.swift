@@ -46,6 +46,13 @@ enum Schema {
                 """),
         // Of the object that the file belongs to; NULL in rows that are older than the column.
         Migration(version: 3, sql: "ALTER TABLE files ADD COLUMN generation INTEGER;"),
+        // What was stored after a task was kept first has a generation beyond `lastGeneration`.
+        Migration(
+            version: 4,
+            sql: """
+                ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE tasks ADD COLUMN lastGeneration INTEGER NOT NULL DEFAULT 0;
+                """),
     ]
 
     /// Whether a file is of no use: it says so, and no object needs it, whatever has happened to the row.

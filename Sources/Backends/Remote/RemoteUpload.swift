@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import HTTPServing
 import Storage
 import Synchronization
 
@@ -29,6 +30,7 @@ final class RemoteUpload: UploadSession {
     @Loop private var session: ResumableSession?
     /// A request that carried the end of the upload may have been obeyed, though nobody heard of it.
     @Loop private var mayBeStored = false
+    @Loop private var replacesNewer = true
 
     init(_ upload: Upload, _ backend: RemoteBackend) {
         self.upload = upload
@@ -53,8 +55,11 @@ final class RemoteUpload: UploadSession {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    func perform(_ step: UploadMachine.Step) async -> Answer {
-        let task = Task.immediate { @Loop in await answer(to: step) }
+    func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> Answer {
+        let task = Task.immediate { @Loop in
+            self.replacesNewer = replacesNewer
+            return await answer(to: step)
+        }
         underWay.withLock { $0 = task }
         return await task.value
     }
@@ -76,7 +81,7 @@ final class RemoteUpload: UploadSession {
             switch step {
             case .sendWhole: return try await sendWhole()
             case .open: return try await open()
-            case .query: return try await query()
+            case .query: return try await resumed()
             case .send(let range): return try await send(range)
             }
         } catch {
@@ -118,6 +123,7 @@ final class RemoteUpload: UploadSession {
     /// What a request with all bytes has come to is asked for before they are sent again.
     private func sendWhole() async throws(StorageError) -> Answer {
         if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
+        if let answer = try await answerIfSuperseded() { return answer }
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
         try upload.checkMD5(checksum.md5)
@@ -140,10 +146,37 @@ final class RemoteUpload: UploadSession {
     /// The object at the reference, if it is just what this upload would make it.
     private func whatIsStored() async throws(StorageError) -> ObjectMetadata? {
         let response = try await ask(backend.dialect.metadata(of: upload.reference))
-        guard response.isSuccess, let stored = ObjectMetadata(wire: response.body, upload.reference),
-            upload.metadata.isHeld(by: stored.settable)
-        else { return nil }
-        return try await flaw(in: stored) == nil ? stored : nil
+        guard response.isSuccess, let stored = ObjectMetadata(wire: response.body, upload.reference) else { return nil }
+        return try await isOwn(stored) ? stored : nil
+    }
+
+    private func isOwn(_ stored: ObjectMetadata) async throws(StorageError) -> Bool {
+        guard upload.metadata.isHeld(by: stored.settable) else { return false }
+        return try await flaw(in: stored) == nil
+    }
+
+    /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
+    private func answerIfSuperseded() async throws(StorageError) -> Answer? {
+        guard !replacesNewer, let began = upload.record?.began else { return nil }
+        let request = backend.dialect.metadata(of: upload.reference)
+        let response = try await ask(request)
+        if response.status == 404 { return nil }
+        if response.status == 403 {
+            return .superseded(.unknownWhetherNewer(.refusal(response, of: request, to: upload.reference)))
+        }
+        guard response.isSuccess, let stored = ObjectMetadata(wire: response.body, upload.reference) else {
+            throw .refusal(response, of: request, to: upload.reference)
+        }
+        guard stored.timeCreated > began.advanced(by: response.clockLead) else { return nil }
+        return try await isOwn(stored) ? .completed(stored) : .superseded(.newerObject(at: upload.reference))
+    }
+}
+
+extension HTTPResponse {
+    /// By how much the server's clock is ahead of this machine's, rounded down to a second; zero where it does not say.
+    fileprivate var clockLead: Duration {
+        guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
+        return .seconds(date.secondsSince1970) - .microseconds(Timestamp.now.microseconds)
     }
 }
 
@@ -151,6 +184,7 @@ final class RemoteUpload: UploadSession {
 
 @Loop extension RemoteUpload {
     private func open() async throws(StorageError) -> Answer {
+        if let answer = try await answerIfSuperseded() { return answer }
         if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
         let response = try await backend.success(of: backend.dialect.open(upload), upload.reference, upload.caller)
         guard let session = backend.dialect.opened(response), backend.endpoint.allows(session.url) else {
@@ -159,6 +193,12 @@ final class RemoteUpload: UploadSession {
         self.session = session
         mayBeStored = false
         return .opened(granularity: session.granularity)
+    }
+
+    private func resumed() async throws(StorageError) -> Answer {
+        let answer = try await query()
+        guard case .received = answer, let superseded = try await answerIfSuperseded() else { return answer }
+        return superseded
     }
 
     private func query() async throws(StorageError) -> Answer {
@@ -180,7 +220,10 @@ final class RemoteUpload: UploadSession {
 
     private func send(_ wanted: Range<Int64>) async throws(StorageError) -> Answer {
         let range = try opened().chunk(wanted, of: upload.source.size)
-        if range.upperBound == upload.source.size { mayBeStored = true }
+        if range.upperBound == upload.source.size {
+            if let answer = try await answerIfSuperseded() { return answer }
+            mayBeStored = true
+        }
         do throws(StorageError) {
             return try await send(range, isRepeated: false)
         } catch {

@@ -17,7 +17,8 @@ extension Database {
         let settable = stored?.settable ?? record.metadata
         let values: [String: Value] = [
             "id": .text(record.id), "place": .text(place), "kind": .text(record.kind.rawValue),
-            "number": .integer(record.number), "bucket": .text(record.reference.bucket),
+            "number": .integer(record.number), "began": .integer(record.began.microseconds),
+            "bucket": .text(record.reference.bucket),
             "name": .name(record.reference), "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
             "request": .text(request), "bookmark": .text(bookmark),
@@ -31,10 +32,10 @@ extension Database {
         ]
         try run(
             """
-            INSERT INTO tasks (id, place, kind, number, bucket, name, completed, total, request, bookmark,
+            INSERT INTO tasks (id, place, kind, number, began, lastGeneration, bucket, name, completed, total, request, bookmark,
             cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType, customMetadata, md5Hash,
             ended, outcome, error, generation, metageneration, timeCreated, updated, md5, crc32c)
-            VALUES (:id, :place, :kind, :number, :bucket, :name, :completed, :total, :request, :bookmark,
+            VALUES (:id, :place, :kind, :number, :began, (SELECT generation FROM counters), :bucket, :name, :completed, :total, :request, :bookmark,
             :cacheControl, :contentDisposition, :contentEncoding, :contentLanguage, :contentType, :customMetadata,
             :md5Hash, :ended, :outcome, :error, :generation, :metageneration, :timeCreated, :updated, :md5, :crc32c)
             ON CONFLICT (id) DO UPDATE SET completed = excluded.completed, total = excluded.total,
@@ -58,6 +59,14 @@ extension Database {
             }
         }
         return records
+    }
+
+    /// Ends a task that has not ended yet, if there is one.
+    func end(_ task: String, as end: RecordedEnd) throws {
+        let found = try first("SELECT * FROM tasks WHERE id = ? AND ended IS NULL", .text(task)) { row in
+            (try row.text("place"), try TaskRecord(row))
+        }
+        if let (place, record) = found { try keep(end.applied(to: record), place: place) }
     }
 
     func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = ?", .text(id)) }
@@ -109,7 +118,9 @@ extension TaskRecord {
         var settable = try row.content
         if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }
         self.init(
-            id: id, kind: kind, number: try row.integer("number"), reference: reference, progress: progress ?? .unknown,
+            id: id, kind: kind, number: try row.integer("number"),
+            began: Timestamp(microseconds: try row.integer("began")), reference: reference,
+            progress: progress ?? .unknown,
             metadata: settable, md5Hash: try row.textOrNil("md5Hash"), stage: .ended(.cancelled, at: .now))
         stage = try stage(row)
     }

@@ -45,17 +45,38 @@ public struct TaskTable: TaskArchive {
     }
 
     public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
-        try await store.write { [place] in try $0.tasks(place: place) }
+        let records = try await store.write { [place] in try $0.tasks(place: place) }
+        let ends = root.tombstones.found
+        return await files.run { [root] in
+            records.map { record in
+                record.map { record in
+                    guard case .unfinished = record.stage else { return record }
+                    if let end = ends[record.id] { return end.applied(to: record) }
+                    // Without a slot it goes on as well, like those that were kept before there were any.
+                    try? root.tombstones.reserve(for: record.id)
+                    return record
+                }
+            }
+        }
     }
 
     public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
-        try await store.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [place] in
+        try await store.write(isUrgent: isUrgent, mayUseReserve: record.hasEnded) { [root, place] in
+            if !record.hasEnded { try root.reserveTombstone(for: record.id) }
             try $0.keep(record, place: place)
         }
+        if record.hasEnded { root.tombstones.release(record.id) }
+    }
+
+    public func keepEnd(of record: TaskRecord) async throws(StorageError) {
+        try await files.run { [root] in
+            Result { () throws(StorageError) in try root.writeTombstone(of: record) }
+        }.get()
     }
 
     public func forget(_ tasks: [String]) async throws(StorageError) {
         try await store.write(isUrgent: false, mayUseReserve: true) { for task in tasks { try $0.forgetTask(task) } }
+        for task in tasks { root.tombstones.release(task) }
     }
 
     public func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {

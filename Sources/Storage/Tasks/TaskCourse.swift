@@ -41,12 +41,14 @@ public enum Verdict: Equatable, Sendable {
     case lost(StorageError)
     /// There is no use in trying again.
     case over(StorageError)
+    /// It goes on only when a client asks for it.
+    case held(StorageError)
 
     /// Why a step did not do what it was meant to.
     var error: StorageError? {
         switch self {
         case .failed(let error), .lost(let error), .over(let error): error
-        case .completed, .fine: nil
+        case .completed, .fine, .held: nil
         }
     }
 
@@ -55,7 +57,7 @@ public enum Verdict: Equatable, Sendable {
         switch self {
         case .over(let error): error
         case .failed(let error): error.retryable ? nil : error
-        case .completed, .fine, .lost: nil
+        case .completed, .fine, .lost, .held: nil
         }
     }
 }

@@ -14,6 +14,24 @@ extension StorageError {
         return error
     }
 
+    /// Why an upload that an earlier process began does not go on by itself.
+    public static func newerObject(at reference: Reference) -> StorageError {
+        StorageError(
+            .unknown,
+            """
+            Another object was stored as \(reference.url) since this upload began. It is not replaced, unless a \
+            client resumes the task.
+            """
+        ).about(reference)
+    }
+
+    public static func unknownWhetherNewer(_ refusal: StorageError) -> StorageError {
+        var error = refusal
+        error.message +=
+            " So nobody knows whether an object was stored since this upload began: a client has to resume it."
+        return error
+    }
+
     static var besideThePoint: StorageError {
         StorageError(.internalError, "The engine answered something else than it was asked.")
     }

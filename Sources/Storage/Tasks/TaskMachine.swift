@@ -35,6 +35,8 @@ public struct TaskMachine<Course: TaskCourse>: Equatable, Sendable {
     public private(set) var state = State.ready
     private(set) var course: Course
     private var patience: Patience
+    /// Why it was paused by itself.
+    public private(set) var hold: StorageError?
     /// When the step in flight last made progress, counted from its begin.
     private var lastProgress = Duration.zero
 
@@ -92,10 +94,15 @@ extension TaskMachine {
 
     private mutating func resume() -> [Effect] {
         switch state {
-        case .paused: turn(to: .queued, [.acquire])
+        case .paused: goOn()
         case .stopping(let step, .pause): turn(to: .stopping(step, then: .goOn))
         case .ready, .queued, .working, .stopping, .resting, .ended: []
         }
+    }
+
+    private mutating func goOn() -> [Effect] {
+        hold = nil
+        return turn(to: .queued, [.acquire])
     }
 
     private mutating func pause() -> [Effect] {
@@ -151,6 +158,10 @@ extension TaskMachine {
             patience.note(error, took: took - lastProgress, at: time, completed: progress.completedUnitCount)
         }
         let news = learn(from: answer, to: step, verdict, took)
+        if case .held(let error) = verdict, stopping != .goOn {
+            hold = error
+            return news + turn(to: .paused, [.release, .publish(.pause)])
+        }
         if stopping == .pause { return news + turn(to: .paused, [.release, .publish(.pause)]) }
         if stopping == .goOn { return news + [.publish(.pause), .publish(.resume)] + begin() }
         if case .failed(let error) = verdict { return rest(after: error, of: step, time) }

@@ -4,6 +4,8 @@ public struct TaskRecord: Equatable, Sendable {
     public var kind: TaskKind
     /// Tells which of two tasks was created first.
     public var number: Int64
+    /// When it was created, by this machine's clock.
+    public var began: Timestamp
     public var reference: Reference
     public var progress: Progress
     /// What is being uploaded.
@@ -18,12 +20,13 @@ public struct TaskRecord: Equatable, Sendable {
     }
 
     public init(
-        id: String, kind: TaskKind, number: Int64, reference: Reference, progress: Progress,
+        id: String, kind: TaskKind, number: Int64, began: Timestamp, reference: Reference, progress: Progress,
         metadata: SettableMetadata = SettableMetadata(), md5Hash: String? = nil, stage: Stage
     ) {
         self.id = id
         self.kind = kind
         self.number = number
+        self.began = began
         self.reference = reference
         self.progress = progress
         self.metadata = metadata
@@ -93,6 +96,9 @@ public protocol TaskArchive: Sendable {
     /// Returns when it is kept. What is not urgent outlives the process, but perhaps not a loss of power. A record
     /// of a task that has ended stays as it is.
     func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError)
+    /// Keeps that a task has ended where `keep` cannot, in room that was set aside when the task was kept first.
+    /// Perhaps not all of how it ended.
+    func keepEnd(of record: TaskRecord) async throws(StorageError)
     func forget(_ tasks: [String]) async throws(StorageError)
     /// Returns a file with the bytes, on the disk.
     func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity)

@@ -24,6 +24,8 @@ public struct UploadCourse: TaskCourse {
         case failed(StorageError)
         /// The engine knows nothing of what was opened, any more.
         case forgotten(StorageError)
+        /// An object was stored since the task began, which this upload may not replace by itself.
+        case superseded(StorageError)
         case aborted
     }
 
@@ -88,6 +90,7 @@ extension UploadCourse {
         switch (answer, step) {
         case (.completed(let metadata), _): .completed(metadata)
         case (.failed(let error), _): .failed(error)
+        case (.superseded(let error), _): .held(error)
         case (.opened, .open): .fine
         // What is forgotten again before there was progress stays so.
         case (.forgotten(let error), .query), (.forgotten(let error), .send):
@@ -119,7 +122,7 @@ extension UploadCourse {
         case (.lost, _):
             (isOpen, offset, acknowledgedBeforeForgotten) = (false, 0, acknowledged)
             doubt()
-        case (.fine, _), (.failed, _), (.over, _), (.completed, _):
+        case (.fine, _), (.failed, _), (.over, _), (.held, _), (.completed, _):
             doubt()
         }
         return false

@@ -78,7 +78,10 @@ struct Exchange {
         default: break
         }
         if isCutShort { answer.headers["Connection"] = "close" }
-        core.change { $0.requests[number].status = answer.status }
+        core.change { state in
+            state.requests[number].status = answer.status
+            answer.headers["Date"] = state.shelf.date
+        }
         try call.kind == .media ? send(answer) : peer.write(answer.head + answer.body)
         if isCutShort { peer.waitForEnd() }
         if case .closeAfterAnswer = fault { throw FixturePeer.Gone() }

@@ -1,3 +1,4 @@
+import HTTPServing
 import Storage
 
 /// The objects of all buckets, and the clock that gives them their generations.
@@ -9,6 +10,9 @@ struct Shelf: Sendable {
     /// Microseconds. It stands still until something changes.
     private var clock: Int64 = 1_760_000_000_000_000
     private var tokens = 0
+
+    /// What its clock says.
+    var date: String { HTTPDate(secondsSince1970: clock / 1_000_000).description }
 
     subscript(bucket: String, name: String) -> StoredObject? {
         get { objects[Self.key(bucket, name)] }

@@ -165,8 +165,8 @@ export type Status = "resume" | "progress" | "pause" | "success" | "failure";
 export type State = "queued" | "running" | "paused" | "success" | "failed" | "cancelled";
 
 /**
- * A task as it was in one moment. `error` after a failure; `retry` while it rests before another try; `observers` in
- * the answer to who started it and asked for some.
+ * A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
+ * itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
  */
 export interface Snapshot {
   task: Task;

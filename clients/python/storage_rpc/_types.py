@@ -147,14 +147,14 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
 
 
 class Snapshot(SnapshotOf["Task", "Reference"]):
-    """A task as it was in one moment. `error` after a failure; `retry` while it rests before another try; `observers`
-    in the answer to who started it and asked for some.
+    """A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
+    itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
     """
 
 
 class AsyncSnapshot(SnapshotOf["AsyncTask", "AsyncReference"]):
-    """A task as it was in one moment. `error` after a failure; `retry` while it rests before another try; `observers`
-    in the answer to who started it and asked for some.
+    """A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
+    itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
     """
 
 

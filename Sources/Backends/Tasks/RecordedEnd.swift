@@ -1,0 +1,78 @@
+import FoundationEssentials
+import Storage
+
+/// How a task ended, as far as a slot has room for it: the task's id, then JSON, each with a line end.
+struct RecordedEnd: Codable, Equatable {
+    private var time: Timestamp
+    private var isCancelled = false
+    private var error: StorageError?
+    private var stored: Stored?
+
+    private struct Stored: Codable, Equatable {
+        var generation, metageneration, size: Int64
+        var timeCreated, updated: Timestamp
+        var md5: Data?
+        var crc32c: UInt32?
+    }
+
+    /// A task that has not ended in the database, as it ended in fact.
+    func applied(to record: TaskRecord) -> TaskRecord {
+        if let error { return record.ended(.failed(error), at: time) }
+        if isCancelled { return record.ended(.cancelled, at: time) }
+        guard let stored else { return record.ended(.failed(Self.unknown), at: time) }
+        let metadata = ObjectMetadata(
+            reference: record.reference, generation: stored.generation, metageneration: stored.metageneration,
+            size: stored.size, timeCreated: stored.timeCreated, updated: stored.updated,
+            md5: stored.md5.map(Array.init),
+            crc32c: stored.crc32c, settable: record.metadata)
+        return record.ended(.succeeded(metadata), at: time)
+    }
+
+    private static let unknown = StorageError(.unknown, "The task has ended; it could not be kept how.")
+
+    private init(_ outcome: TaskOutcome, _ time: Timestamp) {
+        self.time = time
+        switch outcome {
+        case .cancelled: isCancelled = true
+        case .failed(let error): self.error = error
+        case .succeeded(let object):
+            stored = Stored(
+                generation: object.generation, metageneration: object.metageneration, size: object.size,
+                timeCreated: object.timeCreated, updated: object.updated, md5: object.md5.map { Data($0) },
+                crc32c: object.crc32c)
+        }
+    }
+}
+
+// MARK: - In a slot
+
+extension RecordedEnd {
+    static func slot(for record: TaskRecord, size: Int) -> [UInt8] {
+        var slot = Array("\(record.id)\n".utf8)
+        if case .ended(let outcome, let time) = record.stage {
+            let room = size - slot.count
+            let end = RecordedEnd(outcome, time)
+            slot += end.line(within: room) ?? end.shortened.line(within: room) ?? []
+        }
+        return slot + [UInt8](repeating: 0, count: size - slot.count)
+    }
+
+    /// The task and how it ended; nil for a slot that nobody has written to.
+    static func parse(_ slot: some Collection<UInt8>) -> (task: String, RecordedEnd)? {
+        let lines = slot.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard lines.count > 1, let task = String(validating: lines[0], as: UTF8.self), !task.isEmpty else { return nil }
+        let end = try? JSONDecoder().decode(RecordedEnd.self, from: Data(lines[1]))
+        return (task, end ?? RecordedEnd(.failed(unknown), .now))
+    }
+
+    private func line(within room: Int) -> [UInt8]? {
+        guard let text = try? text else { return nil }
+        return text.utf8.count < room ? Array("\(text)\n".utf8) : nil
+    }
+
+    private var shortened: RecordedEnd {
+        var short = self
+        short.error = error.map { StorageError($0.code, String($0.message.prefix(40)) + "…") }
+        return short
+    }
+}

@@ -1,0 +1,111 @@
+import EventLoop
+import Storage
+
+/// Records in the archive how tasks ended. What it cannot record is tried again until it holds: after a rest, after
+/// the next record that the archive takes, and at the end of the process.
+///
+/// What is pending counts against `--max-tasks`, so there is no more of it than there may be tasks.
+@Loop
+final class EndRecorder {
+    private enum Pending {
+        case ended(TaskRecord)
+        case forgotten
+    }
+
+    private static let shortestRest = Duration.seconds(1)
+    private static let longestRest = Duration.seconds(60)
+
+    let journal: Journal
+    private let clock: any Clock<Duration>
+    private var pending: [String: Pending] = [:]
+    private var isRetrying = false
+    private var isResting = false
+    private let idle = Waiters()
+
+    init(_ journal: Journal, clock: any Clock<Duration>) {
+        self.journal = journal
+        self.clock = clock
+    }
+
+    /// How many ends the archive does not know yet.
+    var count: Int { pending.count }
+
+    /// Returns when the end is recorded, if only in the room that was set aside for it, or cannot be recorded now.
+    ///
+    /// - Parameter isKept: the archive may have a record that says that the task has not ended.
+    func end(_ record: TaskRecord, isKept: Bool) async {
+        do throws(StorageError) {
+            try await journal.archive.keep(record, isUrgent: true)
+            archiveWorks()
+        } catch {
+            journal.complain("It could not be kept how task \(record.id) ended: \(error.message)")
+            guard isKept else { return }
+            pending[record.id] = .ended(record)
+            do throws(StorageError) {
+                try await journal.archive.keepEnd(of: record)
+            } catch {
+                journal.complain("Until it is kept, task \(record.id) would survive a restart: \(error.message)")
+            }
+            retryLater()
+        }
+    }
+
+    func forget(_ tasks: [String]) async {
+        do throws(StorageError) {
+            try await journal.archive.forget(tasks)
+            for task in tasks { pending[task] = nil }
+        } catch {
+            journal.complain("Tasks that are over could not be forgotten: \(error.message)")
+            for task in tasks where pending[task] != nil { pending[task] = .forgotten }
+        }
+    }
+
+    /// The archive has taken a record: it may take those that are pending, too.
+    func archiveWorks() {
+        if !pending.isEmpty, !isRetrying { Task { await retry() } }
+    }
+
+    /// Tries once more what is pending; returns when that is done.
+    func settle() async {
+        while isRetrying { do { try await idle.wait() } catch { return } }
+        await retry()
+    }
+
+    /// Ends with the first that fails.
+    private func retry() async {
+        guard !isRetrying else { return }
+        isRetrying = true
+        await tryAll()
+        isRetrying = false
+        idle.wakeAll()
+    }
+
+    private func tryAll() async {
+        for (task, end) in pending {
+            do throws(StorageError) {
+                switch end {
+                case .ended(let record): try await journal.archive.keep(record, isUrgent: true)
+                case .forgotten: try await journal.archive.forget([task])
+                }
+            } catch {
+                return
+            }
+            if case .ended = end, case .forgotten? = pending[task] { continue }
+            pending[task] = nil
+        }
+    }
+
+    private func retryLater() {
+        guard !isResting else { return }
+        isResting = true
+        Task {
+            var rest = Self.shortestRest
+            while !pending.isEmpty {
+                do { try await clock.sleep(for: rest) } catch { break }
+                await retry()
+                rest = min(rest * 2, Self.longestRest)
+            }
+            isResting = false
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Uploads that an earlier process began, and objects that were stored since under the same name.
+@Suite(.timeLimit(.minutes(10))) struct SupersededUploadTests {
+    static let places: [any BackendUnderTest.Type] = [
+        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    ]
+    static let remotes: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    let bytes = noise(2 * granule)
+    let newer = noise(1000, seed: 2)
+    let scratch: Scratch
+    let path: String
+
+    init() throws {
+        scratch = try Scratch()
+        path = try scratch.file("source", bytes)
+    }
+
+    private func expectSuperseded(_ answer: UploadMachine.Answer) throws {
+        #expect(answer == .superseded(.newerObject(at: try ref("a"))))
+    }
+
+    @Test(arguments: [0, granule])
+    func `They leave it alone, unless a client wants them to go on`(sent: Int) async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: sent)
+            try await place.backend.put(newer, at: "a")
+            let again = try await place.reopened()
+            let session = again.backend.beginUpload(upload)
+            try expectSuperseded(await session.perform(.query, replacesNewer: false))
+            #expect(try await again.bytes(of: ref("a")) == newer)
+            #expect(await session.perform(.query) == .received(upTo: Int64(sent)))
+            let answer = await session.perform(.send(Int64(sent)..<Int64(bytes.count)))
+            guard case .completed = answer else { return #expect(Bool(false), "\(type): \(answer)") }
+            #expect(try await again.bytes(of: ref("a")) == bytes)
+        }
+    }
+
+    @Test func `Not even one that is stored at the last moment`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+            let session = try await place.reopened().backend.beginUpload(upload)
+            #expect(await session.perform(.query, replacesNewer: false) == .received(upTo: Int64(granule)))
+            try await place.backend.put(newer, at: "a")
+            let last = Int64(granule)..<Int64(bytes.count)
+            try expectSuperseded(await session.perform(.send(last), replacesNewer: false))
+            #expect(try await place.bytes(of: ref("a")) == newer)
+        }
+    }
+
+    @Test func `One that was opened nowhere and one that goes in one request leave it alone, too`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
+            upload.bookmark = nil
+            try await place.backend.put(newer, at: "a")
+            for step in [UploadMachine.Step.open, .sendWhole] {
+                let session = try await place.reopened().backend.beginUpload(upload)
+                try expectSuperseded(await session.perform(step, replacesNewer: false))
+            }
+            #expect(try await place.bytes(of: ref("a")) == newer)
+        }
+    }
+
+    @Test func `What was there before is replaced`() async throws {
+        for type in Self.places {
+            let place = try await type.init()
+            try await place.backend.put(newer, at: "a")
+            var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+            // Whole seconds are all that a server tells of its clock.
+            upload.record?.began = .now.advanced(by: .seconds(3600))
+            let session = try await place.reopened().backend.beginUpload(upload)
+            #expect(await session.perform(.query, replacesNewer: false) == .received(upTo: Int64(granule)))
+            let last = Int64(granule)..<Int64(bytes.count)
+            guard case .completed = await session.perform(.send(last), replacesNewer: false) else {
+                return #expect(Bool(false), "\(type)")
+            }
+            #expect(try await place.bytes(of: ref("a")) == bytes)
+        }
+    }
+
+    @Test(arguments: [404, 410])
+    func `What they have stored themselves is no other object`(status: Int) async throws {
+        for type in Self.remotes {
+            let place = try await type.init()
+            var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+            try await place.backend.put(bytes, at: "a")
+            place.fixture.faults = [.init(.first(.query), .forget(status))]
+            let session = try await place.reopened().backend.beginUpload(upload)
+            guard case .completed = await session.perform(.query, replacesNewer: false) else {
+                return #expect(Bool(false), "\(type)")
+            }
+            upload.bookmark = nil
+            let other = try await place.reopened().backend.beginUpload(upload)
+            guard case .completed = await other.perform(.open, replacesNewer: false) else {
+                return #expect(Bool(false), "\(type)")
+            }
+        }
+    }
+
+    @Test func `Where nobody may look what is there, a client has to resume them`() async throws {
+        for type in Self.remotes {
+            let place = try await type.init()
+            let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+            place.fixture.faults = [.init(.first(.getMetadata), .answer(403))]
+            let session = try await place.reopened().backend.beginUpload(upload)
+            guard case .superseded(let error) = await session.perform(.query, replacesNewer: false) else {
+                return #expect(Bool(false), "\(type)")
+            }
+            #expect(error.code == .unauthorized && error.message.hasSuffix("a client has to resume it."))
+        }
+    }
+}

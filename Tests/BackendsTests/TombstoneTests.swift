@@ -1,0 +1,121 @@
+import Database
+import EventLoop
+import Foundation
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Ends of tasks that the database has no room for.
+@Suite(.timeLimit(.minutes(10))) struct TombstoneTests {
+    let scratch: Scratch
+    let root: Root
+
+    init() throws {
+        scratch = try Scratch()
+        root = try Root(scratch.path + "/root")
+    }
+
+    private var file: String { scratch.path + "/root/tombstones" }
+
+    private func table() -> TaskTable { TaskTable(root, place: "p") }
+
+    private func kept(_ table: TaskTable) async throws -> [TaskRecord] {
+        try await table.records().map { try $0.get() }.sorted { $0.id < $1.id }
+    }
+
+    private static let time = Timestamp(microseconds: 1_700_000_000_123_456)
+
+    private static func outcomes(_ record: TaskRecord) -> [TaskOutcome] {
+        let stored = ObjectMetadata(
+            reference: record.reference, generation: .max, metageneration: .max, size: 77, timeCreated: time,
+            updated: time, md5: Array(repeating: 255, count: 16), crc32c: .max, settable: record.metadata)
+        return [.cancelled, .failed(StorageError(.unauthorized, "A sentence.")), .succeeded(stored)]
+    }
+
+    @Test(arguments: 0..<3)
+    func `The next process knows them from the slots, and its database afterwards`(index: Int) async throws {
+        let record = try TaskTableTests.record()
+        let ended = record.ended(Self.outcomes(record)[index], at: Self.time)
+        let first = table()
+        try await first.keep(record, isUrgent: true)
+        try await first.keepEnd(of: ended)
+        #expect(try await kept(table()) == [ended])
+        try FileManager.default.removeItem(atPath: file)
+        #expect(try await kept(table()) == [ended])
+    }
+
+    @Test func `Where the database takes nothing more, an end still has room`() async throws {
+        let store = ObjectStore(root)
+        let full = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        let record = try TaskTableTests.record()
+        try await full.keep(record, isUrgent: true)
+        try await store.write { try $0.execute("PRAGMA max_page_count = 1") }
+        let message = String(repeating: "long ", count: 10_000)
+        let ended = record.ended(.failed(StorageError(.quotaExceeded, message)), at: Self.time)
+        let error = try await failure { try await full.keep(ended, isUrgent: true) }
+        #expect(error.code == .quotaExceeded)
+        try await full.keepEnd(of: ended)
+        let found = try #require(try await kept(table()).first)
+        guard case .ended(.failed(let known), Self.time) = found.stage else {
+            return #expect(Bool(false), "\(found.stage)")
+        }
+        #expect(known.code == .quotaExceeded && known.message.hasPrefix("long long"))
+    }
+
+    @Test func `Each task has a slot, however many there are`() async throws {
+        let first = table()
+        let records = try (100..<300).map { try TaskTableTests.record("task \($0)") }
+        for record in records { try await first.keep(record, isUrgent: false) }
+        for record in records { try await first.keepEnd(of: record.ended(.cancelled, at: Self.time)) }
+        #expect(try await kept(table()) == records.map { $0.ended(.cancelled, at: Self.time) })
+    }
+
+    @Test func `A slot is used again once the task has a record of its end, or none`() async throws {
+        let first = table()
+        for index in 0..<200 {
+            let record = try TaskTableTests.record("task \(index)")
+            try await first.keep(record, isUrgent: false)
+            if index % 2 == 0 { try await first.keepEnd(of: record.ended(.cancelled, at: Self.time)) }
+            try await first.keep(record.ended(.cancelled, at: Self.time), isUrgent: false)
+            if index % 3 == 0 { try await first.forget([record.id]) }
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
+        #expect(size == 64 * Tombstones.slotSize)
+        let unfinished = try TaskTableTests.record("unfinished")
+        try await first.keep(unfinished, isUrgent: true)
+        #expect(try await kept(table()).last == unfinished)
+    }
+
+    @Test(arguments: ["{", "", "{}\n\n", "\u{0}"])
+    func `One that is damaged still says that the task has ended`(rest: String) async throws {
+        let record = try TaskTableTests.record()
+        let first = table()
+        try await first.keep(record, isUrgent: true)
+        var bytes = try contentsOf(file)
+        let slot = Array("\(record.id)\n\(rest)".utf8)
+        bytes.replaceSubrange(0..<slot.count, with: slot)
+        try Data(bytes).write(to: URL(filePath: file))
+        guard case .ended(.failed, _) = try await kept(table()).first?.stage else {
+            return #expect(Bool(false), "it has not ended")
+        }
+    }
+
+    @Test func `Where they cannot be read, no task is taken for unfinished`() async throws {
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let error = try await failure { _ = try await table().records() }
+        #expect(error.message.contains(file))
+    }
+
+    @Test func `A start sweeps what one had written that has ended in its slot alone`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let path = try place.scratch.file("source", noise(3 * granule))
+        let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
+        let record = try #require(upload.record)
+        try await place.backend.archive?.keepEnd(of: record.ended(.cancelled, at: Self.time))
+        let again = try await place.reopened()
+        #expect(try await again.contents() == .none)
+        #expect(try await again.backend.archive?.records().first?.get() == record.ended(.cancelled, at: Self.time))
+    }
+}

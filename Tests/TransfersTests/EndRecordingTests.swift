@@ -1,0 +1,113 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+/// Ends that cannot be recorded: a task whose end was told never moves again.
+@Loop @Suite(.timeLimit(.minutes(10))) struct EndRecordingTests {
+    let archive = MemoryArchive()
+    let stage: Stage
+    let full = StorageError(.quotaExceeded, "There is no room left.")
+
+    init() { stage = Stage(ScriptedBackend(), archive) }
+
+    /// One whose cancellation was told, while the archive took no record any more.
+    private func cancelled(takesEnds: Bool) async throws -> UploadTask {
+        let (task, session) = try await stage.sending()
+        archive.failure = full
+        archive.takesEnds = takesEnds
+        async let accepted = task.cancel()
+        session.answer(.aborted)
+        #expect(try await accepted && task.state == .cancelled)
+        return task
+    }
+
+    @Test func `Where there is no room, an end is kept in the room that was set aside for it`() async throws {
+        let task = try await cancelled(takesEnds: true)
+        let next = try await stage.afterCrash(.resume)
+        #expect(try next.transfers.uploads.task(task.id).state == .cancelled)
+        #expect(next.backend.uploadsBegun.isEmpty)
+    }
+
+    @Test func `A failure is told after it is kept there`() async throws {
+        let (task, session) = try await stage.sending()
+        archive.failure = full
+        session.answer(.failed(.refused))
+        await #expect(throws: StorageError.self) { try await task.result() }
+        let next = try await stage.afterCrash(.resume)
+        #expect(try next.transfers.uploads.task(task.id).snapshot() == task.snapshot())
+    }
+
+    @Test func `What could not be recorded is tried again after a rest, until it holds`() async throws {
+        let task = try await cancelled(takesEnds: false)
+        for seconds in [1, 2, 4, 8, 16, 32, 60] {
+            #expect(await stage.clock.nextSleep() == .seconds(seconds))
+            stage.clock.advance(by: .seconds(seconds))
+        }
+        #expect(await stage.clock.nextSleep() == .seconds(60))
+        archive.failure = nil
+        stage.clock.advance(by: .seconds(60))
+        #expect(await archive.ends.next() == task.id)
+        #expect(try await stage.afterCrash().transfers.uploads.task(task.id).state == .cancelled)
+    }
+
+    @Test func `What could not be recorded goes along with the next record`() async throws {
+        let task = try await cancelled(takesEnds: false)
+        archive.failure = nil
+        _ = try await stage.upload()
+        #expect(await archive.ends.next() == task.id)
+    }
+
+    @Test func `What could not be recorded is recorded before the process ends`() async throws {
+        let task = try await cancelled(takesEnds: false)
+        archive.failure = nil
+        await stage.transfers.recordEnds()
+        #expect(try await stage.afterCrash(.resume).transfers.uploads.task(task.id).state == .cancelled)
+    }
+
+    @Test func `It is said where there is not even room for the end`() async throws {
+        let task = try await cancelled(takesEnds: false)
+        #expect(
+            await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
+        #expect(
+            await stage.complaints.next()
+                == "Until it is kept, task \(task.id) would survive a restart: There is no room left.")
+    }
+
+    @Test func `One that is forgotten before its end is recorded does not come back`() async throws {
+        let task = try await cancelled(takesEnds: false)
+        #expect(await stage.transfers.uploads.forget(task))
+        archive.failure = nil
+        await stage.transfers.recordEnds()
+        #expect(archive.kept.isEmpty)
+    }
+
+    @Test func `Ends that are not recorded take the place of tasks`() async throws {
+        var limits = TransferLimits()
+        limits.tasks = 2
+        let stage = Stage(ScriptedBackend(), archive, limits: limits)
+        let tasks = [try await stage.upload().0, try await stage.upload().0]
+        archive.failure = full
+        for task in tasks { #expect(try await task.cancel()) }
+        await #expect(throws: StorageError.self) { try await stage.upload() }
+        archive.failure = nil
+        await stage.transfers.recordEnds()
+        _ = try await stage.upload()
+    }
+
+    @Test func `Nobody sees an end before it is recorded`() async throws {
+        let (task, session) = try await stage.sending()
+        archive.stall()
+        session.complete()
+        await archive.stalled.next()
+        #expect(task.state == .running && task.snapshot().state == .running && task.snapshot().status == .resume)
+        #expect(stage.transfers.count(of: .running) == 1 && stage.transfers.count(of: .success) == 0)
+        let ear = Ear()
+        ear.observeAll(task)
+        async let refused = task.cancel()
+        archive.goOn()
+        #expect(try await !refused && task.state == .success)
+        #expect(ear.story == ["resume resume 20", "progress progress 20", "success success 20"])
+    }
+}

@@ -1,0 +1,53 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+/// Uploads of an earlier process that find a newer object in their place.
+@Loop @Suite(.timeLimit(.minutes(10))) struct SupersededTests {
+    let stage = Stage(ScriptedBackend(), MemoryArchive())
+    let newer = StorageError(.unknown, "There is a newer object.")
+
+    /// One that went on by itself, and was told about the object.
+    private func superseded() async throws -> (Stage, UploadTask, ScriptedSession) {
+        let (made, _) = try await stage.sending()
+        let next = try await stage.afterCrash(.resume)
+        let task = try next.transfers.uploads.task(made.id)
+        let session = await next.backend.nextSession()
+        #expect(await session.nextStep() == .open)
+        #expect(!session.replacesNewer)
+        let pauses = Mail<TaskSnapshot>()
+        let listener = Listener { _, snapshot in pauses.deliver(snapshot) }
+        task.observe(.pause, handle: "pause", listener)
+        session.answer(.superseded(newer))
+        #expect(try await pauses.next().error == newer.about(Stage.reference()))
+        return (next, task, session)
+    }
+
+    @Test func `One that goes on by itself waits, and says why`() async throws {
+        let (_, task, _) = try await superseded()
+        #expect(try task.state == .paused && task.snapshot().error == newer.about(Stage.reference()))
+    }
+
+    @Test func `One that a client resumes replaces it`() async throws {
+        let (next, task, session) = try await superseded()
+        #expect(task.resume() && task.snapshot().error == nil)
+        #expect(await session.nextStep() == .open)
+        #expect(session.replacesNewer)
+        session.complete()
+        #expect(try await task.result().state == .success && next.transfers.count(of: .success) == 1)
+    }
+
+    @Test func `One that a client cancels is over`() async throws {
+        let (next, task, session) = try await superseded()
+        #expect(try await task.cancel())
+        #expect(session.discards == 1 && task.snapshot().error?.code == .cancelled)
+        #expect(next.transfers.count(of: .cancelled) == 1)
+    }
+
+    @Test func `One that is new replaces what is there`() async throws {
+        let (_, session) = try await stage.sending()
+        #expect(session.replacesNewer)
+    }
+}
