@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <linux/fs.h>
 #include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -129,6 +131,13 @@ int csystem_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset) {
     struct iovec place = {.iov_base = bytes, .iov_len = count};
     return preadv2(fd, &place, 1, offset, RWF_NOWAIT);
+}
+
+bool csystem_inode_generation(int fd, uint32_t *generation) {
+    long value = 0;
+    if (ioctl(fd, FS_IOC_GETVERSION, &value) != 0) return false;
+    *generation = (uint32_t)value;
+    return true;
 }
 
 int csystem_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }

@@ -112,6 +112,12 @@ public struct FileIdentity: Codable, Equatable, Sendable {
     public var modifiedSeconds: Int64
     public var modifiedNanoseconds: Int64
     public var inode: UInt64
+    /// When its bytes, name or permissions last changed: unlike the time above no program can put it back. Nil where
+    /// that says nothing about the bytes, and in records of earlier versions.
+    public var changedSeconds: Int64?
+    public var changedNanoseconds: Int64?
+    /// Tells files apart that had the same inode one after the other. Nil where the file system does not count them.
+    public var generation: UInt32?
     /// The CRC32C of its first and its last block.
     public var ends: UInt32
 

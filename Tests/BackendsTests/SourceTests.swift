@@ -7,17 +7,28 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SourceTests {
     enum Meddling: String, CaseIterable {
-        case append, truncate, overwrite, replace, remove, makeEmpty
+        case append, truncate, overwrite, overwriteAndHide, replace, remove, makeEmpty
 
         func meddle(_ path: String, _ scratch: Scratch) throws {
             switch self {
             case .append: try write(path, O_WRONLY | O_APPEND)
             case .overwrite: try write(path, O_WRONLY)
+            case .overwriteAndHide: try overwriteAndHide(path)
             case .truncate: #expect(cut(path, 1_400_000) == 0)
             case .makeEmpty: #expect(cut(path, 0) == 0)
             case .replace: #expect(rename(try scratch.file("other", noise(1_500_000)), path) == 0)
             case .remove: #expect(unlink(path) == 0)
             }
+        }
+
+        /// In the middle, and the file looks as old as before.
+        private func overwriteAndHide(_ path: String) throws {
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            let file = open(path, O_WRONLY)
+            #expect(pwrite(file, "!", 1, status.st_size / 2) == 1)
+            #expect(futimens(file, [status.st_atim, status.st_mtim]) == 0)
+            close(file)
         }
 
         private func cut(_ path: String, _ size: Int) -> Int32 { Glibc.truncate(path, size) }

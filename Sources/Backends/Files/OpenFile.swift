@@ -84,6 +84,12 @@ final class OpenFile: Sendable {
         return status
     }
 
+    /// Nil where the file system does not tell files of one inode apart.
+    var inodeGeneration: UInt32? {
+        var generation: UInt32 = 0
+        return csystem_inode_generation(raw, &generation) ? generation : nil
+    }
+
     /// What has this name in a directory.
     func status(of name: String, _ flags: Int32) throws(SystemError) -> stat {
         var status = stat()

@@ -25,7 +25,7 @@ struct SourceFile {
     /// What the file is now. Throws like `init`.
     static func inspect(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> FileIdentity {
         let file = try open(path, in: allowed)
-        var identity = FileIdentity(try status(of: file, path))
+        var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
         identity.ends = try ends(of: file, identity.size, path)
         return identity
     }
@@ -53,7 +53,7 @@ struct SourceFile {
 
     /// Looks at what was opened, and at what the path leads to now.
     func checkUnchanged() throws(StorageError) {
-        try compare(FileIdentity(Self.status(of: file, path)))
+        try compare(FileIdentity(Self.status(of: file, path), generation: file.inodeGeneration))
         try checkEnd()
         try compare(currentIdentity())
     }
@@ -94,6 +94,15 @@ struct SourceFile {
         }
         guard now.modifiedSeconds == identity.modifiedSeconds, now.modifiedNanoseconds == identity.modifiedNanoseconds
         else { throw changed("it was written to") }
+        guard Self.isSame(now.generation, identity.generation) else { throw changed("another file took its place") }
+        guard Self.isSame(now.changedSeconds, identity.changedSeconds),
+            Self.isSame(now.changedNanoseconds, identity.changedNanoseconds)
+        else { throw changed("it was written to, or its name or permissions were changed") }
+    }
+
+    /// What is not known of both is no difference.
+    private static func isSame<Value: Equatable>(_ now: Value?, _ before: Value?) -> Bool {
+        now == nil || before == nil || now == before
     }
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
@@ -156,9 +165,11 @@ struct SourceFile {
 }
 
 extension FileIdentity {
-    fileprivate init(_ status: stat) {
+    fileprivate init(_ status: stat, generation: UInt32? = nil) {
         self.init(
             size: Int64(status.st_size), modifiedSeconds: Int64(status.st_mtim.tv_sec),
             modifiedNanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino), ends: 0)
+        (changedSeconds, changedNanoseconds) = (Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec))
+        self.generation = generation
     }
 }

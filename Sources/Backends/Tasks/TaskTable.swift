@@ -84,7 +84,10 @@ public struct TaskTable: TaskArchive {
         let result = await files.run { [root] in
             Result { () throws(StorageError) in
                 try storing(path) { () throws(SystemError) in try Self.write(bytes, task, in: root) }
-                return try SourceFile.inspect(path, in: nil)
+                var identity = try SourceFile.inspect(path, in: nil)
+                // A later process that takes the task over renames the file, which counts as a change.
+                (identity.changedSeconds, identity.changedNanoseconds) = (nil, nil)
+                return identity
             }
         }
         return (path, try result.get())

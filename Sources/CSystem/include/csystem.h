@@ -51,6 +51,8 @@ int csystem_close_from(posix_spawn_file_actions_t *, int first);
 /// Reads what is in memory; EAGAIN where a disk would have to be waited for.
 ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
 int csystem_thread_name(const char *name);
+/// False where the file system keeps no generation of inodes, or the descriptor cannot be asked.
+bool csystem_inode_generation(int fd, uint32_t *generation);
 /// Random bytes from the kernel, without a descriptor; may be interrupted, or return fewer bytes than asked for.
 ssize_t csystem_getrandom(void *bytes, size_t count);
 
