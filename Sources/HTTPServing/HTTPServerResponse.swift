@@ -27,10 +27,24 @@ public struct ServedFile: Sendable {
     public let descriptor: Int32
     public let offset: Int64
     public let count: Int64
+    public let verifier: (any BodyVerifier)?
 
-    public init(_ descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64, count: Int64) {
+    public init(
+        _ descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64, count: Int64,
+        verifier: (any BodyVerifier)? = nil
+    ) {
         (self.descriptor, self.owner, self.offset, self.count) = (descriptor, owner, offset, count)
+        self.verifier = verifier
     }
+}
+
+/// Sees the bytes of a body before they are sent.
+public protocol BodyVerifier: Sendable {
+    /// The bytes come in order, from the first on.
+    mutating func update(_ bytes: UnsafeRawBufferPointer)
+    /// Called once, with all bytes seen and the last of them unsent, or where no more can be read. False breaks the
+    /// connection, so that the peer knows that the body is incomplete.
+    func isValid() -> Bool
 }
 
 extension HTTPServerResponse.Body {

@@ -58,14 +58,18 @@ struct EmbeddedUnderTest: BackendUnderTest {
     let root: Root
     let backend: EmbeddedBackend
 
-    init() async throws {
+    init() async throws { try await self.init { _ in } }
+
+    init(complain: @escaping @Sendable (String) -> Void) async throws {
         let scratch = try Scratch()
-        try await self.init(scratch, Root(scratch.path + "/root"))
+        try await self.init(scratch, Root(scratch.path + "/root"), complain)
     }
 
-    private init(_ scratch: Scratch, _ root: Root) async throws {
+    private init(
+        _ scratch: Scratch, _ root: Root, _ complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws {
         (self.scratch, self.root) = (scratch, root)
-        backend = EmbeddedBackend(root)
+        backend = EmbeddedBackend(root, complain: complain)
         try await backend.open()
     }
 
@@ -86,6 +90,21 @@ struct EmbeddedUnderTest: BackendUnderTest {
             } ?? []
         }
         return try contentsOf(root.object(file))
+    }
+
+    /// Flips the bits of one byte that is stored.
+    func damage(_ reference: Reference, at offset: Int) async throws {
+        var bytes = try await bytes(of: reference)
+        bytes[offset] ^= 0xFF
+        let object = try await backend.open(reference)
+        if case .file(_, let path) = object.body {
+            let file = try #require(fopen(path, "r+"))
+            fwrite(bytes, 1, bytes.count, file)
+            try #require(fclose(file) == 0)
+        } else {
+            let damaged = bytes
+            _ = try await backend.store.write { try $0.run("UPDATE bodies SET bytes = ?", .blob(damaged)) }
+        }
     }
 
     func contents() async throws -> Contents {

@@ -19,6 +19,7 @@ public final class EmbeddedBackend: Backend {
     let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
     let errands = Errands()
+    let complain: @Sendable (String) -> Void
     /// Copy files as a whole, so they may not keep the ones above from shorter work.
     let downloading = WorkerThreads("downloads", limit: 8)
 
@@ -44,6 +45,7 @@ public final class EmbeddedBackend: Backend {
     ) {
         self.root = root
         self.allowed = allowed
+        self.complain = complain
         store = ObjectStore(root, complain: complain)
     }
 

@@ -48,8 +48,10 @@ public final class ObjectServer {
             guard let object = try await backend.servable(bucket: bucket, name: name, token: token) else {
                 return HTTPServerResponse(403)
             }
-            return await respond(to: request, with: object.resource)
+            if case .bytes = object.body { _ = try object.readWhole() }
+            return await respond(to: request, with: object.resource(complain: backend.complain))
         } catch {
+            backend.complain(error.message)
             return HTTPServerResponse(500)
         }
     }
@@ -66,7 +68,8 @@ public final class ObjectServer {
 }
 
 extension OpenObject {
-    var resource: ServedResource {
+    /// `complain` is told of damaged bytes. Parts of a file are not verified: the checksum is that of all bytes.
+    func resource(complain: @escaping @Sendable (String) -> Void) -> ServedResource {
         ServedResource(
             size: metadata.size, etag: EntityTag((metadata.md5 ?? []).map(\.hexadecimal).joined()),
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
@@ -77,7 +80,8 @@ extension OpenObject {
             case .file(let file, _):
                 .file(
                     ServedFile(
-                        file.raw, of: file, offset: range.lowerBound, count: range.upperBound - range.lowerBound))
+                        file.raw, of: file, offset: range.lowerBound, count: range.upperBound - range.lowerBound,
+                        verifier: range == 0..<metadata.size ? ObjectVerifier(object: self, complain: complain) : nil))
             }
         }
     }
@@ -102,6 +106,25 @@ extension OpenObject {
             headers.add("x-goog-meta-\(key)", value)
         }
         return headers
+    }
+}
+
+/// Tells whether the bytes of a file are those that were stored.
+private struct ObjectVerifier: BodyVerifier {
+    let object: OpenObject
+    let complain: @Sendable (String) -> Void
+    private var checksum = Checksum()
+
+    init(object: OpenObject, complain: @escaping @Sendable (String) -> Void) {
+        (self.object, self.complain) = (object, complain)
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) { checksum.updateCRC(bytes) }
+
+    func isValid() -> Bool {
+        if checksum.crc32c == object.metadata.crc32c { return true }
+        complain(object.damaged("their CRC32C is another").message)
+        return false
     }
 }
 

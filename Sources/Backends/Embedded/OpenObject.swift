@@ -76,7 +76,7 @@ struct OpenObject: Sendable {
         }
     }
 
-    private func damaged(_ how: String) -> StorageError {
+    func damaged(_ how: String) -> StorageError {
         StorageError(
             .nonMatchingChecksum,
             "The \(metadata.size) bytes of object \(metadata.reference.object) are damaged: \(how)."
