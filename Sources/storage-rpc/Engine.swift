@@ -15,6 +15,8 @@ struct Engine: Sendable {
     let tokens: (any TokenSource)?
     /// Nil where tasks end with the process.
     let journal: Journal?
+    /// What is kept on this machine: objects, tasks or both. Nil where nothing is.
+    let root: Root?
     /// Returns once everything is open. Throws a sentence that names what is at fault.
     let open: @Sendable () async throws(StorageError) -> Void
 
@@ -23,12 +25,13 @@ struct Engine: Sendable {
         let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
+            let root = try Root(options.root ?? Self.defaultRoot)
             let embedded = EmbeddedBackend(
-                try Root(options.root ?? Self.defaultRoot), allowed: allowed, complain: { log.write(.warning, $0) })
+                root, allowed: allowed, complain: { log.write(.warning, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }
-            self.init(backend: embedded, tokens: nil, journal) { () async throws(StorageError) in
+            self.init(backend: embedded, tokens: nil, journal, root) { () async throws(StorageError) in
                 try await embedded.open()
                 if options.http != nil { try await server.start() }
             }
@@ -54,19 +57,20 @@ struct Engine: Sendable {
         _ log: Log, keepsTasks: Bool
     ) throws {
         let table = keepsTasks ? try Self.tasks(options, endpoint, log) : nil
-        self.init(backend: backend, tokens: tokens, table.map { log.journal($0, isEngines: false) }) {
+        self.init(backend: backend, tokens: tokens, table.map { log.journal($0, isEngines: false) }, table?.root) {
             () async throws(StorageError) in
             if let table { try await Self.adopt(into: table, options, endpoint) }
         }
     }
 
     private init(
-        backend: any Backend, tokens: (any TokenSource)?, _ journal: Journal?,
+        backend: any Backend, tokens: (any TokenSource)?, _ journal: Journal?, _ root: Root?,
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
         self.backend = backend
         self.tokens = tokens
         self.journal = journal
+        self.root = root
         self.open = open
     }
 

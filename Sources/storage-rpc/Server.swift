@@ -70,6 +70,7 @@ final class Server {
         Task { @Loop in
             let server = Server(options, engine, log, recorder, listener, deadline)
             server.watch(signals)
+            server.endWithoutRoot()
             Task { await server.open() }
             server.accept()
             if let stdio { server.serve(stdio) }
@@ -165,6 +166,23 @@ final class Server {
             fail(error.message)
         } catch {
             fail("\(error)")
+        }
+    }
+
+    /// Two processes on one root would overwrite each other's work. What is being stored fails for that reason; it has a
+    /// second to do so and to be told, then the process ends.
+    private func endWithoutRoot() {
+        engine.root?.whenLost { [log] message in
+            log.write(.error, message)
+            Task { @Loop in
+                await withTaskGroup { group in
+                    group.addTask { try? await self.transfers.restsOnly() }
+                    group.addTask { try? await Task.sleep(for: .seconds(1)) }
+                    await group.next()
+                    group.cancelAll()
+                }
+                self.end(1)
+            }
         }
     }
 

@@ -50,7 +50,7 @@ final class ObjectStore: Sendable {
         _ root: Root, complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StorageError) -> Database {
         do {
-            try root.checkDatabase()
+            try root.check()
             let database = try Database(path: root.database, applicationID: Schema.applicationID)
             guard try !database.isEmpty || !root.hasObjects else { throw StorageError.lost(root) }
             try database.keepReserve()
@@ -71,7 +71,7 @@ final class ObjectStore: Sendable {
     ) async throws(StorageError) -> Answer {
         let answer = await readingThread.run { [self] in
             Result {
-                try root.checkDatabase()
+                try root.check()
                 let database = try openedForReading()
                 return try database.snapshot { try query(database) }
             }.mapError { StorageError.database($0) }
@@ -143,7 +143,7 @@ final class ObjectStore: Sendable {
         do {
             let database = try opened()
             try relax(database, !writes.contains { $0.isUrgent })
-            try root.checkDatabase()
+            try root.check()
             try database.transaction(mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
                 for write in writes { try write.apply(database) }
             }

@@ -17,7 +17,9 @@ public final class Root: Sendable {
     private let directory: OpenFile
     private let objectFiles: OpenFile
     private let lock: OpenFile
+    private let lockInode: ino_t
     private let databaseInode: ino_t
+    private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
     private let spoolIsOnDisk = Mutex(false)
     let tombstones: Tombstones
 
@@ -45,6 +47,7 @@ public final class Root: Sendable {
         }
         try Self.take(lock, path)
         do throws(SystemError) {
+            lockInode = try lock.status().st_ino
             databaseInode = try Self.makeDatabase(in: directory)
         } catch {
             throw Unusable(path, error.reason)
@@ -57,8 +60,30 @@ public final class Root: Sendable {
     var objects: String { path + "/objects" }
     func object(_ file: Int64) -> String { "\(objects)/\(file)" }
 
-    /// Throws where the database that is open is not the one that the next start would find.
-    func checkDatabase() throws(StorageError) {
+    /// `report` is told once, in a sentence, when another process may have taken the root.
+    public func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
+
+    /// Throws where the lock or the database is not the one that the next start would find.
+    func check() throws(StorageError) {
+        try checkDatabase()
+        try checkLock()
+    }
+
+    /// Without its file the lock keeps no other process away.
+    private func checkLock() throws(StorageError) {
+        let how: String
+        do throws(SystemError) {
+            if try directory.status(of: "lock", AT_SYMLINK_NOFOLLOW).st_ino == lockInode { return }
+            how = "its lock file was replaced"
+        } catch {
+            how = "its lock file is gone: \(error.reason)"
+        }
+        let message = "The root \(path) does not belong to this process any more: \(how)."
+        lossReport.withLock { exchange(&$0, with: nil) }?(message)
+        throw StorageError(.unknown, message)
+    }
+
+    private func checkDatabase() throws(StorageError) {
         do throws(SystemError) {
             if try directory.status(of: Self.database, AT_SYMLINK_NOFOLLOW).st_ino == databaseInode { return }
         } catch {

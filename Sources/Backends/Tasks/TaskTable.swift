@@ -5,7 +5,7 @@ import Storage
 
 /// The service's own tasks, kept in a root beside the objects, if there are any.
 public struct TaskTable: TaskArchive {
-    private let root: Root
+    public let root: Root
     private let store: ObjectStore
     /// Which engine's they are: tasks of another one are left alone.
     private let place: String
