@@ -8,7 +8,14 @@ extension Transfers {
     ) async throws -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         try await ready()
-        try checkRoom()
+        return try await withPlace { () async throws(StorageError) in
+            try await self.create(reference, to: file, tokens)
+        }
+    }
+
+    private func create(
+        _ reference: Reference, to file: String, _ tokens: (any TokenSource)?
+    ) async throws(StorageError) -> DownloadTask {
         let patience = settings.maxDownloadRetryTime
         let request = TaskRequest(
             file: file, patience: patience, hasOwnTokens: await tokens?.isPersonal() ?? false)

@@ -10,7 +10,9 @@ extension Transfers {
         let settings = settings
         try await ready()
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
-        return try await create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
+        return try await settingAside(data.count) {
+            try await create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
+        }
     }
 
     /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
@@ -36,7 +38,15 @@ extension Transfers {
         _ tokens: (any TokenSource)?, contentTypeFrom names: [String], failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
-        try checkRoom()
+        return try await withPlace { () async throws(StorageError) in
+            try await self.make(source, reference, change, settings, tokens, contentTypeFrom: names, failing: error)
+        }
+    }
+
+    private func make(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
+        _ tokens: (any TokenSource)?, contentTypeFrom names: [String], failing error: StorageError?
+    ) async throws(StorageError) -> UploadTask {
         var metadata = SettableMetadata()
         metadata.content[.contentType] =
             names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback

@@ -24,6 +24,8 @@ public final class Transfers {
     lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
     lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
     private var bytesSetAside = 0
+    /// Tasks that are being made: each has its place already.
+    private var tasksBegun = 0
 
     /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
     /// Without a journal tasks end with the process.
@@ -43,10 +45,24 @@ public final class Transfers {
         TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.rest.wakeAll() }
     }
 
-    func checkRoom() throws(StorageError) {
-        guard uploads.unfinished + downloads.unfinished + (ends?.count ?? 0) < limits.tasks else {
+    /// Makes a task, which has its place from here on, however long that takes. Throws where there is none.
+    func withPlace<Task>(_ make: () async throws(StorageError) -> Task) async throws(StorageError) -> Task {
+        guard uploads.unfinished + downloads.unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
             throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
         }
+        tasksBegun += 1
+        defer { tasksBegun -= 1 }
+        return try await make()
+    }
+
+    /// Counts bytes as held while `body` runs.
+    func settingAside<Answer>(_ bytes: Int, _ body: () async throws -> Answer) async throws -> Answer {
+        bytesSetAside += bytes
+        defer {
+            bytesSetAside -= bytes
+            released()
+        }
+        return try await body()
     }
 
     /// How many tasks of both kinds are in this state.
@@ -108,16 +124,12 @@ extension Transfers {
             while bytesInMemory > Self.memoryLimit { try await room.wait() }
             try await mayBegin()
         } while bytesInMemory > Self.memoryLimit
-        let bytes = Int(clamping: expected)
-        bytesSetAside += bytes
-        defer {
-            bytesSetAside -= bytes
-            released()
-        }
-        do throws(StorageError) {
-            return use(try await backend.data(of: reference, maxSize: most, for: caller))
-        } catch {
-            throw most < maxSize ? error.blamingTheAnswer : error
+        return try await settingAside(Int(clamping: expected)) {
+            do throws(StorageError) {
+                return use(try await backend.data(of: reference, maxSize: most, for: caller))
+            } catch {
+                throw most < maxSize ? error.blamingTheAnswer : error
+            }
         }
     }
 }

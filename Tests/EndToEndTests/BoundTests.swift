@@ -87,6 +87,25 @@ import Testing
         }
     }
 
+    @Test func `No more tasks than there may be are made of puts that come all at once`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(Place.unreachable + ["--max-tasks", "10"])
+            // Kept before they are made, so that they wait for the disk together.
+            let text = String(repeating: "x", count: 300_000)
+            for _ in 0..<100 { client.say("reference/putData", #"{"reference":"gs://b/a","text":"\#(text)"}"#) }
+            var (made, refused) = (0, 0)
+            for _ in 0..<100 {
+                let answer = try #require(try client.wire.next())
+                if answer["result"] != nil { made += 1 }
+                if isNoRoom(answer["error"], "--max-tasks") { refused += 1 }
+            }
+            try #require(made == 10 && refused == 90, "\(made) were made, \(refused) were refused")
+            try #require(try client.call("uploadTask/list")["tasks"]?.array?.count == 10)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     @Test(arguments: ["putFile", "writeToFile"])
     func `A path that no system takes makes no task, and is not repeated`(method: String) async throws {
         try await onThread {

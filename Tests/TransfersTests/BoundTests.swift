@@ -20,6 +20,28 @@ import Testing
         return error?.code == .quotaExceeded && error?.retryable == true && error?.message.contains(bound) == true
     }
 
+    @Test func `Places are taken when they are looked for, however many ask at once`() async throws {
+        var limits = TransferLimits()
+        limits.tasks = 3
+        let archive = MemoryArchive()
+        let stage = Stage(ScriptedBackend(), archive, limits: limits)
+        try await stage.transfers.ready()
+        archive.stall()
+        let made = (0..<10).map { _ in
+            Task { try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()) }
+        }
+        for _ in 0..<3 { await archive.stalled.next() }
+        archive.goOn()
+        var refused = 0
+        for task in made {
+            do { _ = try await task.value } catch let error as StorageError {
+                #expect(error.code == .quotaExceeded)
+                refused += 1
+            }
+        }
+        #expect(refused == 7 && stage.transfers.uploads.all.count == 3)
+    }
+
     @Test func `There are as many unfinished tasks as allowed, of both kinds together`() async throws {
         let stage = stage { $0.tasks = 2 }
         let (task, session) = try await stage.upload(1)
