@@ -35,7 +35,13 @@ extension Transfers {
                 switch record.kind {
                 case .upload:
                     let task: UploadTask? = restore(record, request, bookmark, in: ends)
-                    if let task { try await settle(task, wish, request, tokens, in: uploads) }
+                    guard let task else {
+                        ends.journal.complain(
+                            "Task \(record.id) cannot be restored: its record does not say what its file was like. It is kept."
+                        )
+                        continue
+                    }
+                    try await settle(task, wish, request, tokens, in: uploads)
                 case .download:
                     let task: DownloadTask = restore(record, request, bookmark, in: ends)
                     try await settle(task, wish, request, tokens, in: downloads)

@@ -59,7 +59,7 @@ struct Engine: Sendable {
         let table = keepsTasks ? try Self.tasks(options, endpoint, log) : nil
         self.init(backend: backend, tokens: tokens, table.map { log.journal($0, isEngines: false) }, table?.root) {
             () async throws(StorageError) in
-            if let table { try await Self.adopt(into: table, options, endpoint) }
+            if let table { try await Self.adopt(into: table, options, endpoint, log) }
         }
     }
 
@@ -105,12 +105,12 @@ struct Engine: Sendable {
 
     /// Those of processes that are no more.
     private static func adopt(
-        into own: TaskTable, _ options: ServiceOptions, _ endpoint: Endpoint
+        into own: TaskTable, _ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log
     ) async throws(StorageError) {
         for number in 1...mostProcesses where access("\(directory(options))/\(number)", F_OK) == 0 {
             let abandoned: TaskTable
             do throws(Root.Unusable) { abandoned = try tasks(options, endpoint, number) } catch { continue }
-            try await own.adopt(abandoned)
+            try await own.adopt(abandoned) { log.write(.error, $0) }
         }
     }
 

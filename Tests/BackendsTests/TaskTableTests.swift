@@ -106,6 +106,23 @@ import Testing
         #expect(errors.first?.hasPrefix("Task damaged cannot be restored: its record cannot be read: ") == true)
     }
 
+    @Test func `What is taken over leaves records that cannot be read where they are, and says so`() async throws {
+        let scratch = try Scratch()
+        let root = try Root(scratch.path + "/old"), store = ObjectStore(root)
+        let old = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        for id in ["damaged", "sound"] {
+            try await old.keep(Self.record(id).ended(.cancelled, at: .now), isUrgent: true)
+        }
+        try await store.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
+        let new = TaskTable(try Root(scratch.path + "/new"), place: "p")
+        var complaints: [String] = []
+        try await new.adopt(old) { complaints.append($0) }
+        #expect(try await kept(new).map(\.id) == ["sound"])
+        #expect(complaints.count == 1 && complaints[0].hasPrefix("Task damaged cannot be restored: "))
+        #expect(complaints[0].contains(root.path) && !complaints[0].contains("secret"))
+        #expect(try await old.records().count == 1)
+    }
+
     @Test func `Numbers that cannot be are no harm`() async throws {
         let root = try Root(try Scratch().path + "/root")
         let store = ObjectStore(root)

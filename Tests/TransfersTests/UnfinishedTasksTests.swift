@@ -54,6 +54,17 @@ import Transfers
         #expect(next.archive?.kept.keys.sorted() == [won.id] && next.archive?.spooled.isEmpty == true)
     }
 
+    @Test func `A record that cannot be used is said by its task, and kept`() async throws {
+        let (task, _) = try await stage.upload()
+        var record = try #require(stage.archive?.kept[task.id])
+        record.stage = .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), Bookmark("secret"))
+        try await stage.archive?.keep(record, isUrgent: true)
+        let next = try await stage.afterCrash(.resume)
+        #expect(next.transfers.uploads.all.isEmpty && next.archive?.kept[task.id] == record)
+        let complaint = try #require(next.complaints.waiting.first)
+        #expect(complaint.hasPrefix("Task \(task.id) cannot be restored: ") && !complaint.contains("secret"))
+    }
+
     @Test func `A record that cannot be read is said, and keeps nobody else from going on`() async throws {
         let (one, _) = try await stage.upload()
         let (two, _) = try await stage.upload()

@@ -23,10 +23,17 @@ public struct TaskTable: TaskArchive {
         self.init(root, ObjectStore(root), place: place, files: WorkerThreads("spool", limit: 2))
     }
 
-    /// Takes over what a process has left that is no more. Where it breaks off, the next one goes on.
-    public func adopt(_ abandoned: TaskTable) async throws(StorageError) {
+    /// Takes over what a process has left that is no more. Where it breaks off, the next one goes on. `complain` is
+    /// told of records that cannot be read: they stay where they are.
+    public func adopt(_ abandoned: TaskTable, complain: (String) -> Void) async throws(StorageError) {
         for readable in try await abandoned.records() {
-            guard case .success(var record) = readable else { continue }
+            var record: TaskRecord
+            switch readable {
+            case .success(let read): record = read
+            case .failure(let error):
+                complain("\(error.message) It is kept in \(abandoned.root.path).")
+                continue
+            }
             guard case .unfinished(var request, let bookmark) = record.stage, request.isSpooled else {
                 try await keep(record, isUrgent: true)
                 try await abandoned.forget([record.id])
