@@ -15,13 +15,31 @@ struct TraceFile: ~Copyable {
         guard raw >= 0 else {
             throw Unusable(reason: errno == ELOOP ? "it is a symbolic link" : String(cString: strerror(errno)))
         }
+        do throws(Unusable) {
+            let size = try Self.makePrivate(raw)
+            var last: UInt8 = 0
+            isMidLine = size > 0 && pread(raw, &last, 1, size - 1) == 1 && last != 0x0A
+        } catch {
+            close(raw)
+            throw error
+        }
+    }
+
+    /// Looks at the open file, for its path may lead elsewhere by now, and returns its size. One that others own or
+    /// know by another name stays as it is.
+    private static func makePrivate(_ raw: Int32) throws(Unusable) -> off_t {
         var status = stat()
         guard fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(raw)
             throw Unusable(reason: "it is not a regular file")
         }
-        var last: UInt8 = 0
-        isMidLine = status.st_size > 0 && pread(raw, &last, 1, status.st_size - 1) == 1 && last != 0x0A
+        guard status.st_uid == geteuid() else { throw Unusable(reason: "it belongs to another user") }
+        guard status.st_nlink == 1 else {
+            throw Unusable(reason: status.st_nlink == 0 ? "it was removed" : "it has other names, too (hard links)")
+        }
+        guard status.st_mode & 0o7777 == 0o600 || fchmod(raw, 0o600) == 0 else {
+            throw Unusable(reason: "its permissions cannot be changed: \(String(cString: strerror(errno)))")
+        }
+        return status.st_size
     }
 
     deinit { close(raw) }

@@ -46,6 +46,54 @@ import Tracing
         #expect(times.count == lines.count && times == times.sorted())
     }
 
+    @Test(arguments: [0o644, 0o666, 0o640, 0o777, 0o4700, 0o200] as [mode_t])
+    func `A file that is there becomes its owner's alone, and keeps its lines`(mode: mode_t) throws {
+        defer { cleanUp() }
+        try Data("{}\n".utf8).write(to: URL(filePath: path))
+        #expect(chmod(path, mode) == 0)
+        // Only root may read what nobody may.
+        guard mode & 0o400 != 0 || geteuid() == 0 else { return }
+        try recorder().flush(milliseconds: 60_000)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o600)
+        #expect(try lines().count == 2)
+    }
+
+    @Test(arguments: [
+        ("symbolic link", "it is a symbolic link"), ("dangling link", "it is a symbolic link"),
+        ("hard link", "it has other names, too (hard links)"), ("pipe", "it is not a regular file"),
+        ("socket", ""), ("directory", ""), ("another's", "it belongs to another user"),
+    ])
+    func `What is not a file of this user alone is refused, and stays as it is`(kind: String, reason: String) throws {
+        let other = path + ".other"
+        defer {
+            cleanUp()
+            rmdir(path)
+            unlink(other)
+        }
+        try Data("other".utf8).write(to: URL(filePath: other))
+        #expect(chmod(other, 0o644) == 0)
+        switch kind {
+        case "symbolic link": #expect(symlink(other, path) == 0)
+        case "dangling link": #expect(symlink(path + ".none", path) == 0)
+        case "hard link": #expect(link(other, path) == 0)
+        case "pipe": #expect(mkfifo(path, 0o600) == 0)
+        case "socket": #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+        case "directory": #expect(mkdir(path, 0o700) == 0)
+        default:
+            // Nobody else can give a file away.
+            guard geteuid() == 0 else { return }
+            #expect(rename(other, path) == 0 && chown(path, 65534, 65534) == 0)
+        }
+        var (before, after) = (stat(), stat())
+        #expect(lstat(path, &before) == 0)
+        let error = #expect(throws: TraceRecorder.Unusable.self) { try recorder() }
+        #expect(error?.message.hasPrefix("no trace can be written to \(path): \(reason)") == true)
+        #expect(lstat(path, &after) == 0 && before.st_mode == after.st_mode && before.st_size == after.st_size)
+        #expect(kind == "another's" || (stat(other, &after) == 0 && after.st_mode & 0o777 == 0o644))
+        #expect(stat(path + ".none", &after) != 0)
+    }
+
     @Test func `The file is its owner's alone, and a second run goes on after a line that was cut off`() throws {
         defer { cleanUp() }
         do { try recorder().flush(milliseconds: 60_000) }
