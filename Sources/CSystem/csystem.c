@@ -110,6 +110,10 @@ int csystem_open_path(const char *path, int flags, bool no_magic_links) {
     return (int)syscall(437 /* openat2 */, AT_FDCWD, path, &how, sizeof how);
 }
 
+int csystem_open_name(int directory, const char *name) {
+    return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int csystem_start_writeback(int fd, int64_t offset, int64_t length) {
     return sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
 }

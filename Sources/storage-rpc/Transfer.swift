@@ -66,10 +66,16 @@ extension Errand {
         }
     }
 
+    /// The present directory is told without links, so dots at the beginning of a path need not be looked up.
     private func absolute(_ path: String) -> String {
-        guard path.utf8.first != UInt8(ascii: "/"), let directory = getcwd(nil, 0) else { return path }
-        defer { free(directory) }
-        return String(cString: directory) + "/" + path
+        guard path.utf8.first != UInt8(ascii: "/"), let present = getcwd(nil, 0) else { return path }
+        defer { free(present) }
+        var directory = Array(String(cString: present).utf8)[...], rest = Array(path.utf8)[...]
+        while let dots = ["../", "./"].first(where: { rest.starts(with: $0.utf8) }) {
+            if dots == "../" { directory = directory[..<(directory.lastIndex(of: UInt8(ascii: "/")) ?? 0)] }
+            rest = rest.dropFirst(dots.utf8.count).drop { $0 == UInt8(ascii: "/") }
+        }
+        return String(decoding: directory + [UInt8(ascii: "/")] + rest, as: UTF8.self)
     }
 
     /// One line a property, for people.

@@ -22,10 +22,11 @@ import Testing
     @Test func `What is inside may be read, whatever leads there`() throws {
         try scene.link("in/absolute", to: path + "/in/file")
         try scene.link("in/relative", to: "sub/../file")
-        try scene.link("out/back", to: path + "/in/sub")
+        try scene.link("in/around", to: "../in/sub/../../in/sub")
+        try scene.link("in/up", to: "..")
         for name in [
-            "in/file", "in/sub/deep", "in//sub/./../file", "out/../in/file", "in/absolute", "in/relative",
-            "out/back/deep", "out/back/../file",
+            "in/file", "in/sub/deep", "in//sub/./../file", "in/../in/file", "in/absolute", "in/relative",
+            "in/around/deep", "in/around/../file", "in/up/in/up/in/file",
         ] {
             #expect(throws: Never.self, "\(name)") { try inspect("\(path)/\(name)") }
         }
@@ -54,6 +55,54 @@ import Testing
         for path in ["/etc/passwd", "/etc/none", "/", "", "/dev/null", "/none/none", "/root/none"] {
             #expect(try storageError { try inspect(path) } == refusal(path))
         }
+    }
+
+    @Test func `Whether something outside exists makes no difference, even on a way that ends inside`() throws {
+        for (name, target) in [("missing", "../out/none"), ("there", "../out/sub"), ("far", "/usr/../none")] {
+            try scene.link("in/" + name, to: target)
+        }
+        try scene.link("out/back", to: path + "/in/sub")
+        try scene.link("out/sub/loop", to: "loop")
+        let names = [
+            "out/sub", "out/none", "out/secret", "out/back", "out/sub/loop", "none", "in/missing", "in/there", "in/far",
+        ]
+        for name in names {
+            let up = String(repeating: "../", count: 12)
+            for end in [
+                "/../../in/file", "/../in/file", "/../../../in/file", "/" + up + path.dropFirst() + "/in/file", "/deep",
+            ] {
+                for start in [path, path + "/in/..", path + "/in/sub/../.."] {
+                    let path = "\(start)/\(name)\(end)"
+                    #expect(try storageError { try inspect(path) } == refusal(path))
+                }
+            }
+        }
+        let outside = path + "/out/sub/../../in/file"
+        #expect(throws: Never.self, "where it is allowed, too") {
+            try inspect(outside, in: [path + "/in", path + "/out"])
+        }
+    }
+
+    @Test func `A path may begin as a directory was named, whatever links there are`() throws {
+        try scene.link("named", to: "in")
+        try scene.link("other", to: "in")
+        let directories = [path + "/named/../in//sub/.", path + "/./named"]
+        for name in ["named/file", "named/sub/../file", "in/file", "named/../in/file", "named//sub/deep"] {
+            #expect(throws: Never.self, "\(name)") { try inspect("\(path)/\(name)", in: directories) }
+        }
+        for name in ["other/file", "named-not/file", "nam/file"] {
+            #expect(try storageError { try inspect("\(path)/\(name)", in: directories) } == refusal("\(path)/\(name)"))
+        }
+    }
+
+    @Test func `A link may have any name and lead to any`() throws {
+        let name: [UInt8] = [0x66, 0xFF, 0xFE]
+        let bytes = name.map { CChar(bitPattern: $0) } + [0]
+        let directory = open(path + "/in", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(directory) }
+        let file = openat(directory, bytes, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        #expect(file >= 0 && close(file) == 0 && symlinkat(bytes, directory, "odd") == 0)
+        #expect(throws: Never.self) { try inspect(path + "/in/odd") }
     }
 
     @Test func `Roots and descriptors of processes lead nowhere`() throws {

@@ -17,7 +17,13 @@ import Testing
     private func cleanUp() { try? FileManager.default.removeItem(atPath: directory) }
 
     private func run(_ words: String..., umask: String = "022") async -> (status: Int32, text: String) {
-        let words = ["-c", "umask \(umask); exec \"$0\" \"$@\"", ServiceProcess.program] + words
+        await run(words, umask: umask)
+    }
+
+    private func run(
+        _ words: [String], _ more: String..., umask: String = "022"
+    ) async -> (status: Int32, text: String) {
+        let words = ["-c", "umask \(umask); exec \"$0\" \"$@\"", ServiceProcess.program] + words + more
         let outcome = await Command(
             "/bin/sh", words + ["--root", directory + "/root"], in: directory, withErrors: true
         ).run()
@@ -42,6 +48,23 @@ import Testing
             let get = await run("get", "a", name, "--allow-write", "in", "--allow-write", "out/../in")
             #expect(get.status == 1 && get.text.contains("/\(name) may not be written: it is in no directory that"))
             #expect(mode(name) == 0)
+        }
+    }
+
+    @Test func `Nobody learns from a way that ends inside what there is outside`() async throws {
+        defer { cleanUp() }
+        #expect(await run("put", "in/file", "a", "--allow-read", "in").status == 0)
+        for name in ["out/../in/file", "none/../in/file", "out/file/../../in/file", "out/none/../../in/file"] {
+            for (words, verb) in [(["put", name, "b"], "read"), (["get", "a", name], "write")] {
+                let told = await run(words, "--allow-\(verb)", "in")
+                let sentence = "may not be \(verb == "read" ? "read" : "written"): it is in no directory that"
+                let expected =
+                    "storage-rpc: File \(directory)/\(name) \(sentence) --allow-\(verb) names. (unauthorized)\n"
+                #expect(told == (1, expected))
+            }
+        }
+        for name in [".//./in/file", "../\(directory.split(separator: "/").last ?? "")/in/file"] {
+            #expect(await run("put", name, "b", "--allow-read", "./in/").status == 0, "\(name)")
         }
     }
 

@@ -4,26 +4,39 @@ import Storage
 
 /// Directories that local files must be in.
 ///
-/// A path is not looked at, it is followed: what counts is where the descriptor that it leads to really is. So links
-/// that stay inside are as good as any, and nothing can be swapped between the check and the use.
+/// A path is not looked at, it is followed, and only as far as that shows nothing of what is outside: see `AllowedWalk`.
+/// What counts is where the descriptor that it leads to really is. So links that stay inside are as good as any, and
+/// nothing can be swapped between the check and the use.
 struct AllowedDirectories: Sendable {
-    /// Where they were when the program started, with a slash at the end. Bytes, as strings take for equal what files do not.
-    private let prefixes: [[UInt8]]
+    /// Where they were when the program started.
+    private let locations: [AllowedWalk.Names]
+    /// How they were named, and which location that is: a path may begin like that, whatever links there are.
+    private let aliases: [(alias: AllowedWalk.Names, location: AllowedWalk.Names)]
     private let participle: String
     private let flag: String
 
     init(_ directories: [String], _ participle: String, _ flag: String) throws(AllowedPlaces.Unusable) {
         (self.participle, self.flag) = (participle, flag)
-        var prefixes: [[UInt8]] = []
+        var aliases: [(alias: AllowedWalk.Names, location: AllowedWalk.Names)] = []
         for directory in directories {
             do throws(SystemError) {
-                prefixes.append(try Self.location(ofDirectory: directory))
+                let found = try OpenFile(placeAt: directory, O_DIRECTORY, noMagicLinks: true)
+                guard let location = found.names else { throw .last }
+                aliases += [(location, location), (try Self.absolute(directory), location)]
             } catch {
                 let why = error.code == ENOSYS ? "this needs Linux 5.6" : error.reason
                 throw AllowedPlaces.Unusable(message: "\(flag) \(directory) cannot be used: \(why)")
             }
         }
-        self.prefixes = prefixes
+        self.aliases = aliases
+        locations = aliases.map(\.location)
+    }
+
+    private static func absolute(_ path: String) throws(SystemError) -> AllowedWalk.Names {
+        let names = Array(path.utf8).names.filter { $0 != .itself }
+        if path.utf8.first == UInt8(ascii: "/") { return names }
+        guard let start = try OpenFile(placeAt: ".", O_DIRECTORY, noMagicLinks: true).names else { throw .last }
+        return start + names
     }
 
     /// What the path leads to, found but not opened. Whatever is outside, there or not, is refused alike. `file` is
@@ -31,11 +44,11 @@ struct AllowedDirectories: Sendable {
     func find(
         _ path: String, directoryOf file: String? = nil, reason: (SystemError) -> StorageError
     ) throws(StorageError) -> OpenFile {
-        do throws(SystemError) {
-            let found = try OpenFile(placeAt: path, file == nil ? 0 : O_DIRECTORY, noMagicLinks: true)
-            if holds(try Self.location(of: found, isDirectory: file != nil)) { return found }
+        do throws(AllowedWalk.Failure) {
+            let found = try follow(file == nil ? path : path + "/")
+            if let names = found.names, locations.contains(where: { names.starts(with: $0) }) { return found }
         } catch {
-            if wouldHold(path) { throw reason(error) }
+            if case .inside(let error) = error { throw reason(error) }
         }
         let file = file ?? path
         var error = StorageError(
@@ -44,37 +57,11 @@ struct AllowedDirectories: Sendable {
         throw error
     }
 
-    private func holds(_ location: [UInt8]) -> Bool { prefixes.contains { location.starts(with: $0) } }
-
-    /// Whether the way to what cannot be found ends in one of them.
-    private func wouldHold(_ path: String) -> Bool {
-        var path = path
-        // So that links in a circle come to an end.
-        for _ in 0..<1000 {
-            do throws(SystemError) {
-                return holds(try Self.location(ofDirectory: path))
-            } catch {
-                let parent = Self.parent(of: path)
-                let link = destination(ofLink: path).map { String(decoding: $0, as: UTF8.self) }
-                path = link.map { $0.utf8.first == UInt8(ascii: "/") ? $0 : "\(parent)/\($0)" } ?? parent
-            }
-        }
-        return false
-    }
-
-    private static func location(ofDirectory path: String) throws(SystemError) -> [UInt8] {
-        try location(of: OpenFile(placeAt: path, O_DIRECTORY, noMagicLinks: true), isDirectory: true)
-    }
-
-    /// That of a directory ends with a slash.
-    private static func location(of file: OpenFile, isDirectory: Bool) throws(SystemError) -> [UInt8] {
-        guard let location = destination(ofLink: file.pathInProc) else { throw .last }
-        let slash = UInt8(ascii: "/")
-        return isDirectory && location.last != slash ? location + [slash] : location
-    }
-
-    private static func parent(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else { return "/" }
-        return String(decoding: path.utf8[..<slash], as: UTF8.self)
+    private func follow(_ path: String) throws(AllowedWalk.Failure) -> OpenFile {
+        guard path.utf8.first == UInt8(ascii: "/") else { throw .outside }
+        let names = Array(path.utf8).names
+        let begun = aliases.filter { names.starts(with: $0.alias) }.max { $0.alias.count < $1.alias.count }
+        return try AllowedWalk.find(
+            names.dropFirst(begun?.alias.count ?? 0), from: begun?.location ?? [], in: locations)
     }
 }

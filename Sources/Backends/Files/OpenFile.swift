@@ -30,6 +30,12 @@ final class OpenFile: Sendable {
         guard raw >= 0 else { throw .last }
     }
 
+    /// A place in a directory: a link itself, not what it leads to.
+    init(placeOf name: [UInt8], in directory: OpenFile) throws(SystemError) {
+        raw = csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0])
+        guard raw >= 0 else { throw .last }
+    }
+
     deinit { close(raw) }
 
     /// Reads until the buffer is full or the file ends; returns the number of bytes.
@@ -98,12 +104,19 @@ final class OpenFile: Sendable {
     }
 }
 
+extension OpenFile {
+    /// What this link leads to; nil where it is none.
+    var linkTarget: [UInt8]? { linkDestination("", in: raw) }
+}
+
 /// Nil where there is no link.
-func destination(ofLink path: String) -> [UInt8]? {
+func destination(ofLink path: String) -> [UInt8]? { linkDestination(path, in: AT_FDCWD) }
+
+private func linkDestination(_ path: String, in directory: Int32) -> [UInt8]? {
     var count = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
         count = buffer.withMemoryRebound(to: CChar.self) { bytes in
-            bytes.baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
+            bytes.baseAddress.map { readlinkat(directory, path, $0, bytes.count) } ?? -1
         }
         filled = max(0, count)
     }

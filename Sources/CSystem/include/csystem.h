@@ -37,6 +37,8 @@ int csystem_connect(const char *path);
 bool csystem_peer_is_same_user(int socket);
 /// A descriptor of a place alone (O_PATH). Without magic links no way to it leads out of this process's own mounts.
 int csystem_open_path(const char *path, int flags, bool no_magic_links);
+/// A place that a name in a directory leads to, and a link itself where it is one.
+int csystem_open_name(int directory, const char *name);
 /// Starts writing back dirty pages of a range, so that a later sync has little left to do.
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);
 /// Waits until a range is written back, and lets its pages go: the next ones need not be found elsewhere.

@@ -1,0 +1,123 @@
+import Glibc
+
+/// Follows a path, and looks up names only inside of allowed directories.
+///
+/// Outside of them it knows the ways that lead there, and nothing else: whatever else is named is refused, so that
+/// nobody learns whether it exists. It resolves links and `..` itself, and asks the system for one name at a time.
+struct AllowedWalk {
+    enum Failure: Error {
+        /// The path leaves the allowed directories.
+        case outside
+        /// What is wrong inside of them.
+        case inside(SystemError)
+    }
+
+    /// The names in a path, from the root on.
+    typealias Names = [[UInt8]]
+
+    private enum Place {
+        case outside(Names)
+        /// An allowed directory, what was opened below it, and where the directory is.
+        case inside([OpenFile], root: Names)
+    }
+
+    /// As many as the system follows.
+    private static let mostLinks = 40
+
+    private let allowed: [Names]
+    private var place = Place.outside([])
+    /// What is still to be followed, the next name last.
+    private var rest: Names = []
+    private var links = 0
+
+    /// What `path` leads to: the last link in it is followed, too. `start` is where it begins.
+    static func find(_ path: ArraySlice<[UInt8]>, from start: Names, in allowed: [Names]) throws(Failure) -> OpenFile {
+        var walk = AllowedWalk(allowed: allowed)
+        try walk.enter(start)
+        walk.rest = path.reversed() + walk.rest
+        while let name = walk.rest.popLast() { try walk.follow(name) }
+        guard case .inside(let opened, _) = walk.place, let found = opened.last else { throw .outside }
+        return found
+    }
+
+    private init(allowed: [Names]) { self.allowed = allowed }
+
+    /// Goes to a directory by its location, which has neither links nor dots.
+    private mutating func enter(_ location: Names) throws(Failure) {
+        if let root = allowed.filter({ location.starts(with: $0) }).min(by: { $0.count < $1.count }) {
+            rest += location.dropFirst(root.count).reversed()
+            place = .inside([try Self.open(root)], root: root)
+        } else if allowed.contains(where: { $0.starts(with: location) }) {
+            place = .outside(location)
+        } else {
+            throw .outside
+        }
+    }
+
+    private mutating func follow(_ name: [UInt8]) throws(Failure) {
+        switch place {
+        case .outside where name == .itself: break
+        case .outside(let location): try enter(name == .parent ? location.dropLast() : location + [name])
+        case .inside(let opened, let root):
+            guard let last = opened.last else { throw .outside }
+            guard name == .itself || name == .parent else { return try look(up: name, opened, last, root) }
+            try within(last, root) { () throws(SystemError) in
+                guard try last.status().st_mode & S_IFMT == S_IFDIR else { throw SystemError(code: ENOTDIR) }
+            }
+            guard name == .parent else { return }
+            if opened.count == 1 { return try enter(root.dropLast()) }
+            place = .inside(opened.dropLast(), root: root)
+        }
+    }
+
+    private mutating func look(
+        up name: [UInt8], _ opened: [OpenFile], _ last: OpenFile, _ root: Names
+    ) throws(Failure) {
+        let found = try within(last, root) { () throws(SystemError) in try OpenFile(placeOf: name, in: last) }
+        guard let target = found.linkTarget else { return place = .inside(opened + [found], root: root) }
+        links += 1
+        guard links <= Self.mostLinks else { throw .outside }
+        rest += target.names.reversed()
+        if target.first == UInt8(ascii: "/") { try enter([]) }
+    }
+
+    /// What fails in a directory that was moved away meanwhile says nothing of what is inside.
+    private func within<Value>(
+        _ directory: OpenFile, _ root: Names, _ body: () throws(SystemError) -> Value
+    ) throws(Failure) -> Value {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            guard let location = directory.names, location.starts(with: root) else { throw .outside }
+            throw .inside(error)
+        }
+    }
+
+    /// A directory that is not where it was is none that was allowed.
+    private static func open(_ location: Names) throws(Failure) -> OpenFile {
+        do throws(SystemError) {
+            let path = "/" + location.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+            let directory = try OpenFile(placeAt: path, O_DIRECTORY, noMagicLinks: true)
+            if directory.names == location { return directory }
+        } catch {}
+        throw .outside
+    }
+}
+
+extension OpenFile {
+    /// Where it is; nil where that cannot be said.
+    var names: AllowedWalk.Names? { destination(ofLink: pathInProc)?.names }
+}
+
+extension [UInt8] {
+    static let itself = Array(".".utf8)
+    fileprivate static let parent = Array("..".utf8)
+
+    /// The names in it. What ends with a slash ends with a dot here: it has to be a directory.
+    var names: AllowedWalk.Names {
+        let parts = split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Array.init)
+        let names = parts.filter { !$0.isEmpty && $0 != .itself }
+        guard let end = parts.last, end.isEmpty || end == .itself, !names.isEmpty else { return names }
+        return names + [.itself]
+    }
+}
