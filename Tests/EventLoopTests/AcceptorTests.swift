@@ -26,7 +26,7 @@ import Testing
     @Test func `Without descriptors it pauses, and then goes on`() async throws {
         let attempts = Mail<Void>()
         let acceptor = try acceptor(failing: [EMFILE, ENFILE, ENOBUFS, ENOMEM], attempts)
-        acceptor.start { accepted.deliver($0) }
+        acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
         for attempt in 1...4 {
             #expect(await clock.nextSleep() == .milliseconds(100))
             acceptor.resume()
@@ -39,7 +39,7 @@ import Testing
 
     @Test func `A peer that is gone already costs no pause`() async throws {
         let acceptor = try acceptor(failing: [ECONNABORTED, EINTR], Mail())
-        acceptor.start { accepted.deliver($0) }
+        acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
         _ = await accepted.next()
         acceptor.close()
     }
