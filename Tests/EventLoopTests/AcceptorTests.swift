@@ -19,7 +19,7 @@ import Testing
                 errno = failures[attempts.waiting.count - 1]
                 return -1
             }
-            return dup(far.raw)
+            return fcntl(far.raw, F_DUPFD_CLOEXEC, 3)
         }
     }
 

@@ -104,6 +104,8 @@ public final class ServiceProcess {
         for (end, place) in [(stdin, 0), (stdout, 1), (stderr, 2)] as [(Int32, Int32)] {
             posix_spawn_file_actions_adddup2(&actions, end, place)
         }
+        // Whatever else the tests have open would count as the service's.
+        csystem_close_from(&actions, 3)
         // Threads of tests block signals, those too that a write may raise.
         var (attributes, signals) = (posix_spawnattr_t(), sigset_t())
         posix_spawnattr_init(&attributes)
