@@ -51,11 +51,11 @@ struct SourceFile {
         return bytes
     }
 
-    /// Looks at what was opened, and at what the path leads to now.
+    /// Looks at what the path leads to now, which says more of what happened, and at what was opened.
     func checkUnchanged() throws(StorageError) {
+        try compare(currentIdentity())
         try compare(FileIdentity(Self.status(of: file, path), generation: file.inodeGeneration))
         try checkEnd()
-        try compare(currentIdentity())
     }
 
     private func currentIdentity() throws(StorageError) -> FileIdentity {
