@@ -107,7 +107,8 @@ import Testing
                 stored += 1
                 small = try failure("reference/putData", Self.upload(text, to: "\(stored)"))
             }
-            try #require(small.contains("\(place.root)/storage.sqlite3: database or disk is full: File too large"), "\(small)")
+            try #require(
+                small.contains("\(place.root)/storage.sqlite3: database or disk is full: File too large"), "\(small)")
             try #require(try client.call("reference/list", #"{"reference":"gs://b"}"#)["items"]?.array?.count == stored)
             client.wire.endInput()
             try #require(try service.waitForExit() == 0)
