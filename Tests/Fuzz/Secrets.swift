@@ -30,7 +30,7 @@ private func checkPageToken(_ bytes: [UInt8]) {
     let again = attempt { () throws(StorageError) in try PageToken(text, of: one) }
     expect(again?.entry == bytes, "a token reads back")
     expect(attempt { () throws(StorageError) in try PageToken(text, of: one.root) } == nil, "for its listing alone")
-    expect(bytes.lexicographicallyPrecedes(token.next), "the next page is behind")
+    expect(bytes.lexicographicallyPrecedes(token.next(below: [])), "the next page is behind")
 }
 
 private func checkToken(_ bytes: [UInt8]) {
