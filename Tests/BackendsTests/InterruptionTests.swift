@@ -77,6 +77,20 @@ import Testing
         #expect(try await place.settledContents(expected) == expected)
     }
 
+    @Test func `Opening again, as after an abort that came too late, keeps the file`() async throws {
+        let place = try await EmbeddedUnderTest()
+        let bytes = noise(5 * granule)
+        var upload = try await place.backend.upload(file: place.scratch.file("source", bytes), to: "a")
+        upload.record = TaskRecord(
+            id: "a", kind: .upload, number: 1, began: .now, reference: upload.reference, progress: .unknown,
+            stage: .unfinished(TaskRequest(file: "source", patience: 600, hasOwnTokens: false), nil))
+        let session = place.backend.beginUpload(upload)
+        for _ in 0..<2 { #expect(await session.perform(.open) == .opened()) }
+        await place.backend.filesAreIdle()
+        guard case .completed = await session.perform(.send(0..<Int64(bytes.count))) else { throw Aborted() }
+        #expect(try await place.bytes(of: ref("a")) == bytes)
+    }
+
     @Test func `An abort answers at once, whatever the threads are stuck in`() async throws {
         let place = try await EmbeddedUnderTest()
         let isStuck = Mail<Void>()

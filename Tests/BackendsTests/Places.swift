@@ -17,7 +17,17 @@ final class Scratch: Sendable {
     }
 
     deinit {
-        do { try FileManager.default.removeItem(atPath: path) } catch { Issue.record(error) }
+        // SQLite may remove files of its own at the same time; what is gone already is no failure.
+        while FileManager.default.fileExists(atPath: path) {
+            do {
+                try FileManager.default.removeItem(atPath: path)
+            } catch CocoaError.fileNoSuchFile {
+                continue
+            } catch {
+                Issue.record(error)
+                break
+            }
+        }
     }
 
     /// Writes a file, and returns its path.

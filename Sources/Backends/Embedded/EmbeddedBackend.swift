@@ -103,20 +103,24 @@ public final class EmbeddedBackend: Backend {
 
     /// A new, empty file for an upload: its row is on the disk before the file is made. What was made for the same task
     /// before is not needed any more. Where somebody has put a file at the number, that one stays, and the next number
-    /// is taken.
-    func newFile(for task: String?) async throws(StorageError) -> Int64 {
+    /// is taken. Nil where no file is wanted any more.
+    func newFile(
+        for task: String?, unless isUnwanted: @escaping @Sendable () -> Bool = { false }
+    ) async throws(StorageError) -> Int64? {
         var taken: Int64?
         while true {
-            let (file, old) = try await store.write { [taken] database in
+            let made = try await store.write { [taken] database -> (file: Int64, old: [Int64])? in
                 if let taken { try database.run("DELETE FROM files WHERE id = ?", .integer(taken)) }
+                if isUnwanted() { return nil }
                 let old = try task.map(database.files) ?? []
                 try database.run(
                     "INSERT INTO files (state, task) VALUES (?, ?)", Schema.FileState.beingWritten.value, .text(task))
                 return (database.lastInsertedRowID, old)
             }
-            for file in old { remove(file) }
-            if try await create(file) { return file }
-            taken = file
+            guard let made else { return nil }
+            for file in made.old { remove(file) }
+            if try await create(made.file) { return made.file }
+            taken = made.file
         }
     }
 

@@ -120,12 +120,20 @@ extension EmbeddedUpload {
 // MARK: - Chunk by chunk
 
 extension EmbeddedUpload {
+    /// One that was aborted may have been opened all the same.
     private func open(_ attempt: Attempt) {
+        queue.submit { [self] in
+            if staging == nil { stageNewFile(attempt) } else { attempt.answer(.opened()) }
+        }
+    }
+
+    private func stageNewFile(_ attempt: Attempt) {
         Task {
             do throws(StorageError) {
-                let file = try await backend.newFile(for: upload.record?.id)
+                let task = upload.record?.id
+                guard let file = try await backend.newFile(for: task, unless: { attempt.isAborted }) else { return }
                 queue.submit { [self] in
-                    stage(file)
+                    stage(file, attempt)
                     attempt.answer(.opened())
                 }
             } catch {
@@ -134,9 +142,9 @@ extension EmbeddedUpload {
         }
     }
 
-    /// One that was aborted may have been opened all the same; then the second file is not needed.
-    private func stage(_ file: Int64) {
-        guard staging == nil, !isDiscarded else { return backend.remove(file) }
+    /// An aborted attempt's file is not used: the attempt after it gives back all files that the task had before.
+    private func stage(_ file: Int64, _ attempt: Attempt) {
+        guard !attempt.isAborted, !isDiscarded else { return backend.remove(file) }
         let staging = Staging(
             file: file, in: backend.root, upload.source, from: allowed, hashing: backend.hashing)
         staging.placeMark()
