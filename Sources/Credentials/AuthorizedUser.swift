@@ -1,9 +1,8 @@
-import HTTP
 import JSONText
 import Storage
 
 /// A person who has signed in with `gcloud auth application-default login`.
-struct AuthorizedUser: Sendable {
+struct AuthorizedUser: GoogleCredential {
     private let clientID: String
     private let clientSecret: Secret
     private let refreshToken: Secret
@@ -18,10 +17,12 @@ struct AuthorizedUser: Sendable {
         self.file = file
     }
 
-    func token(http: HTTPClient, pace: Pace) async throws(StorageError) -> Token {
-        let endpoint = TokenEndpoint(url: tokenURI, http: http, pace: pace, origin: file.origin)
+    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+        let endpoint = TokenEndpoint(url: tokenURI, context: context, origin: file.origin)
         return try await endpoint.token(
-            for: "refresh_token",
-            [("client_secret", clientSecret), ("refresh_token", refreshToken)], client: clientID)
+            for: "refresh_token", [("client_secret", clientSecret), ("refresh_token", refreshToken)],
+            also: [("client_id", clientID)])
     }
+
+    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? { nil }
 }

@@ -36,6 +36,12 @@ struct CredentialFile: Sendable {
         return text
     }
 
+    /// A member that may be left out, or be empty or null.
+    func optionalText(_ member: String, in json: JSON) throws(StorageError) -> String? {
+        guard let value = json[member], !value.isNull, value != "" else { return nil }
+        return try text(member, in: json)
+    }
+
     func unsupported(_ json: JSON, expected: String) -> StorageError {
         guard let type = json["type"]?.string?.quotable() else { return complaint("does not say its type") }
         return complaint("is of the type \(type), which is not supported here: it has to be \(expected)")

@@ -47,14 +47,30 @@ public func makeTokenSource(_ options: CredentialOptions, http: HTTPClient, pace
             sources.append(VariableTokens(kind: kind, value: Secret(value), now: pace.now))
         }
     }
-    if let path = options.serviceAccount {
-        sources.append(FetchedTokens(serviceAccount: path, http: http, pace: pace))
-    }
+    let context = ExchangeContext(http: http, pace: pace)
+    if let path = options.serviceAccount { sources.append(FetchedTokens(serviceAccount: path, context)) }
     if options.useApplicationDefault {
-        let direct = HTTPClient(connectionsPerHost: 2, environment: HTTPEnvironment { _ in nil })
-        let credentials = ApplicationDefault(
-            environment: options.environment, http: http, direct: direct, pace: pace)
-        sources.append(FetchedTokens(credentials))
+        sources.append(FetchedTokens(ApplicationDefault(environment: options.environment, context: context)))
     }
     return ChainedTokens(sources)
+}
+
+/// Signs with the key file that was named, or in the name of the application default credentials, if these are what
+/// asks for objects too.
+public func makeSignerSource(_ options: CredentialOptions, http: HTTPClient, pace: Pace) -> URLSignerSource {
+    if let path = options.serviceAccount {
+        return { () async throws(StorageError) in try await ServiceAccount.read(path) }
+    }
+    let credentials = ApplicationDefault(
+        environment: options.environment, context: ExchangeContext(http: http, pace: pace))
+    guard options.useApplicationDefault, !options.namesAccessToken || credentials.areNamed else { return { nil } }
+    let kept = KeptSigner(credentials)
+    return { () async throws(StorageError) in try await kept.signer() }
+}
+
+extension CredentialOptions {
+    fileprivate var namesAccessToken: Bool {
+        let kind = Token.Kind.accessToken
+        return files[kind] != nil || commands[kind] != nil || environment(kind.variable).map { !$0.isEmpty } ?? false
+    }
 }

@@ -1,5 +1,5 @@
 import EventLoop
-import HTTP
+import JSONText
 import Storage
 
 /// Tokens of one kind that have to be fetched, and are kept while they are good.
@@ -39,17 +39,22 @@ extension FetchedTokens {
     }
 
     /// What the token server gives for the key in a file, which is read anew each time.
-    init(serviceAccount path: String, http: HTTPClient, pace: Pace) {
+    init(serviceAccount path: String, _ context: ExchangeContext) {
         let file = CredentialFile(path: path, name: "--service-account")
-        let cache = TokenCache(of: file.origin, now: pace.now) { () async throws(StorageError) in
-            try await ServiceAccount(file.read(), of: file).token(http: http, pace: pace)
+        let cache = TokenCache(of: file.origin, now: context.pace.now) { () async throws(StorageError) in
+            let json = try await file.read()
+            guard json["type"]?.string == "service_account" else {
+                throw file.unsupported(json, expected: "service_account")
+            }
+            return try await file.credential(json).token(context)
         }
         self.init(kind: .accessToken, cache: cache)
     }
 
     init(_ credentials: ApplicationDefault) {
-        let cache = TokenCache(of: "The source of the application default credentials", now: credentials.pace.now) {
-            () async throws(StorageError) in try await credentials.token()
+        let (origin, context) = ("The source of the application default credentials", credentials.context)
+        let cache = TokenCache(of: origin, now: context.pace.now) { () async throws(StorageError) in
+            try await credentials.find().token(context)
         }
         self.init(kind: .accessToken, cache: cache)
     }

@@ -1,19 +1,14 @@
 import EventLoop
-import HTTP
 import JSONText
 import Storage
 
 /// The account of a program, with the key that proves it: what Google calls a service account key file.
-public struct ServiceAccount: Sendable {
-    public let clientEmail: String
+public struct ServiceAccount: GoogleCredential, URLSigner {
+    public let account: String
     private let key: SigningKey
     private let keyID: String?
     private let tokenURI: String
     private let file: CredentialFile
-
-    /// For objects, and for Firebase as well.
-    private static let scopes =
-        "https://www.googleapis.com/auth/devstorage.full_control https://www.googleapis.com/auth/cloud-platform"
 
     /// Throws `unauthenticated` that names the file, and what is wrong with it.
     ///
@@ -23,17 +18,6 @@ public struct ServiceAccount: Sendable {
         return try await Self(file.read(), of: file)
     }
 
-    /// That of the application default credentials. Nil where these are not named by a file, or are of another kind.
-    public static func applicationDefault(
-        _ environment: @Sendable (String) -> String?
-    ) async throws(StorageError) -> Self? {
-        let name = "GOOGLE_APPLICATION_CREDENTIALS"
-        guard let path = environment(name), !path.isEmpty else { return nil }
-        let file = CredentialFile(path: path, name: name)
-        let json = try await file.read()
-        return json["type"]?.string == "service_account" ? try await Self(json, of: file) : nil
-    }
-
     init(
         _ json: JSON, of file: CredentialFile,
         library: @Sendable @autoclosure () -> Result<CryptoLibrary, CryptoLibrary.Missing> = CryptoLibrary.ofSystem
@@ -41,7 +25,7 @@ public struct ServiceAccount: Sendable {
         guard json["type"]?.string == "service_account" else {
             throw file.unsupported(json, expected: "service_account")
         }
-        clientEmail = try file.text("client_email", in: json)
+        account = try file.text("client_email", in: json)
         let pem = Secret(try file.text("private_key", in: json))
         keyID = json["private_key_id"]?.string
         tokenURI = json["token_uri"]?.string ?? TokenEndpoint.google
@@ -81,9 +65,11 @@ public struct ServiceAccount: Sendable {
         return hash
     }
 
-    func token(http: HTTPClient, pace: Pace) async throws(StorageError) -> Token {
-        let endpoint = TokenEndpoint(url: tokenURI, http: http, pace: pace, origin: file.origin)
-        let assertion = try await assertion(at: pace.now().wholeSeconds)
+    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? { self }
+
+    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+        let endpoint = TokenEndpoint(url: tokenURI, context: context, origin: file.origin)
+        let assertion = try await assertion(at: context.pace.now().wholeSeconds)
         return try await endpoint.token(
             for: "urn:ietf:params:oauth:grant-type:jwt-bearer", [("assertion", Secret(assertion))])
     }
@@ -93,7 +79,8 @@ public struct ServiceAccount: Sendable {
         var header: [JSON.Member] = [.init(key: "alg", value: "RS256"), .init(key: "typ", value: "JWT")]
         if let keyID { header.append(.init(key: "kid", value: .string(keyID))) }
         let claims: JSON = [
-            "iss": .string(clientEmail), "scope": .string(Self.scopes), "aud": .string(tokenURI),
+            "iss": .string(account), "scope": .string(GoogleScope.all.joined(separator: " ")),
+            "aud": .string(tokenURI),
             "iat": JSON(seconds), "exp": JSON(seconds + 3600),
         ]
         let text = [JSON.object(header), claims].map { Base64URL.encode(Array($0.text.utf8)) }.joined(separator: ".")

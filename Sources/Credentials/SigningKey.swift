@@ -32,6 +32,12 @@ struct CryptoLibrary: Sendable {
         }
         pointer = CryptoPointer(raw: found)
     }
+
+    /// SHA-256. Nil where libcrypto will not.
+    func hash(_ bytes: [UInt8]) -> [UInt8]? {
+        var hash = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256_SIZE))
+        return ccrypto_sha256(raw, bytes, bytes.count, &hash) ? hash : nil
+    }
 }
 
 /// A private RSA key that signs, and shows itself to nobody.
@@ -58,8 +64,5 @@ final class SigningKey: Sendable {
     }
 
     /// SHA-256. Nil where libcrypto will not.
-    func hash(_ bytes: [UInt8]) -> [UInt8]? {
-        var hash = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256_SIZE))
-        return ccrypto_sha256(library.raw, bytes, bytes.count, &hash) ? hash : nil
-    }
+    func hash(_ bytes: [UInt8]) -> [UInt8]? { library.hash(bytes) }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTP
 import JSONText
 import Storage
@@ -7,29 +8,39 @@ struct TokenEndpoint: Sendable {
     static let google = "https://oauth2.googleapis.com/token"
 
     let url: String
-    let http: HTTPClient
-    let pace: Pace
+    /// What names the URL.
+    var member = "token_uri"
+    let context: ExchangeContext
     /// Where the credentials come from, for people: begins a sentence.
     let origin: String
 
     /// Throws `unauthenticated`, with the server's reason but nothing of what was sent.
-    func token(for grant: String, _ proof: [(name: String, value: Secret)], client: String? = nil)
-        async throws(StorageError) -> Token
-    {
-        guard isTrustworthy else {
-            throw .unauthenticated("\(origin) names a token_uri that is not https, where no secret may be sent.")
+    ///
+    /// - Parameters:
+    ///   - fields: what may be repeated by the server.
+    ///   - client: who asks, where the server wants to know that in a header.
+    func token(
+        for grant: String, _ proof: [(name: String, value: Secret)], also fields: [(name: String, value: String)] = [],
+        client: (id: String, secret: Secret)? = nil
+    ) async throws(StorageError) -> Token {
+        guard url.isTrustedWithSecrets else { throw .notTrusted(origin, member) }
+        let all = [("grant_type", grant)] + proof.map { ($0.name, $0.value.text) } + fields
+        let text = all.map { name, value in "\(name)=\(Self.escaped(value))" }.joined(separator: "&")
+        var headers: HTTPHeaders = [
+            "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
+        ]
+        if let client {
+            let pair = Data("\(Self.escaped(client.id)):\(Self.escaped(client.secret.text))".utf8)
+            headers.add("Authorization", "Basic \(pair.base64EncodedString())")
         }
-        var fields = [("grant_type", Secret(grant))] + proof
-        if let client { fields.append(("client_id", Secret(client))) }
-        let text = fields.map { name, value in "\(name)=\(Self.escaped(value.text))" }.joined(separator: "&")
-        let request = HTTPRequest(
-            "POST", url, headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
-            body: .bytes(Array(text.utf8)))
+        let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(text.utf8)))
+        let pace = context.pace
         let exchange = Exchange(
-            http: http, pace: pace, origin: origin, limit: pace.serverLimit, connectLimit: pace.serverLimit / 2)
+            http: context.http, pace: pace, origin: origin, limit: pace.serverLimit, connectLimit: pace.serverLimit / 2)
         let started = pace.now()
         let response = try await exchange.answer(to: request)
-        guard response.status == 200 else { throw refusal(response, secrets: proof.map(\.value)) }
+        let secrets = proof.map(\.value) + (client.map { [$0.secret] } ?? [])
+        guard response.status == 200 else { throw refusal(response, secrets: secrets) }
         return try AccessTokenAnswer.token(in: response.body, since: started, from: origin)
     }
 
@@ -40,19 +51,9 @@ struct TokenEndpoint: Sendable {
         }
         let why = reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")
         var error = StorageError.unauthenticated(
-            "\(origin) gives no token, the server refused with status \(response.status)\(why)"
-                + (why.hasSuffix(".") ? "" : "."))
+            "\(origin) gives no token, the server refused with status \(response.status)\(why.withFullStop)")
         error.httpStatus = response.status
         return error
-    }
-
-    /// Plain HTTP goes no further than this machine.
-    private var isTrustworthy: Bool {
-        let lowered = url.lowercased()
-        if lowered.hasPrefix("https://") { return true }
-        return ["127.0.0.1", "localhost", "[::1]"].contains { host in
-            lowered.hasPrefix("http://\(host)/") || lowered.hasPrefix("http://\(host):")
-        } && !lowered.contains("@")
     }
 
     private static func escaped(_ text: String) -> String {
@@ -73,15 +74,41 @@ struct TokenEndpoint: Sendable {
 /// What a server that gives tokens answers with.
 enum AccessTokenAnswer {
     static func token(in body: [UInt8], since started: Timestamp, from origin: String) throws(StorageError) -> Token {
-        guard let json = JSON(text: body), let secret = json["access_token"]?.string else {
+        let json = JSON(text: body)
+        let expires = started.later(bySeconds: json?["expires_in"]?.wholeNumber ?? 3600)
+        return try token(json?["access_token"], expires: expires, from: origin)
+    }
+
+    static func token(_ value: JSON?, expires: Timestamp?, from origin: String) throws(StorageError) -> Token {
+        guard let secret = value?.string else {
             throw .unauthenticated("\(origin) gives no token: the server's answer has no access_token.")
         }
         do throws(TokenText.Unusable) {
             var token = try TokenText.token(.accessToken, in: Array(secret.utf8))
-            token.expires = started.later(bySeconds: json["expires_in"]?.wholeNumber ?? 3600)
+            token.expires = expires
             return token
         } catch {
             throw .unauthenticated("\(origin) gives no token: the server's access_token is \(error.reason).")
         }
+    }
+}
+
+extension String {
+    /// Plain HTTP goes no further than this machine.
+    var isTrustedWithSecrets: Bool {
+        let lowered = lowercased()
+        if lowered.hasPrefix("https://") { return true }
+        guard lowered.hasPrefix("http://") else { return false }
+        let authority = lowered.dropFirst("http://".count).prefix { !"/?#\\".contains($0) }
+        return !authority.contains("@")
+            && ["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix("\($0):") }
+    }
+
+    var withFullStop: String { hasSuffix(".") ? self : self + "." }
+}
+
+extension StorageError {
+    static func notTrusted(_ origin: String, _ member: String) -> StorageError {
+        .unauthenticated("\(origin) names a \(member) that is not https, where no secret may be sent.")
     }
 }

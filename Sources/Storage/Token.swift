@@ -14,6 +14,8 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
     public var secret: String
     /// From then on it is worth nothing; nil where nobody said.
     public var expires: Timestamp?
+    /// The project of Google Cloud that pays for what is asked with it; nil where nobody said.
+    public var userProject: String?
 
     public init(_ kind: Kind, _ secret: String, expires: Timestamp? = nil) {
         self.kind = kind

@@ -40,15 +40,18 @@ struct Engine: Sendable {
             let http = HTTPClient()
             try self.init(
                 backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
-                tokens: Self.tokens(options, endpoint, http), options, endpoint, log, keepsTasks: keepsTasks)
+                tokens: makeTokenSource(Self.credentials(options, endpoint), http: http, pace: Pace(now: { .now })),
+                options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
             let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
             let http = HTTPClient()
+            let (credentials, pace) = (Self.credentials(options, endpoint), Pace(now: { .now }))
             try self.init(
                 backend: RemoteBackend.gcs(
-                    at: endpoint, version: Service.version, http: http, signer: Self.signer(options.credentials),
-                    allowed: allowed),
-                tokens: Self.tokens(options, endpoint, http), options, endpoint, log, keepsTasks: keepsTasks)
+                    at: endpoint, version: Service.version, http: http,
+                    signer: makeSignerSource(credentials, http: http, pace: pace), allowed: allowed),
+                tokens: makeTokenSource(credentials, http: http, pace: pace), options, endpoint, log,
+                keepsTasks: keepsTasks)
         }
     }
 
@@ -116,18 +119,10 @@ struct Engine: Sendable {
 
     /// Google Cloud is asked in the name of whoever works on this machine, unless something else was said. An emulator
     /// has no use for that name.
-    private static func tokens(_ options: ServiceOptions, _ endpoint: Endpoint, _ http: HTTPClient) -> any TokenSource {
+    private static func credentials(_ options: ServiceOptions, _ endpoint: Endpoint) -> CredentialOptions {
         var credentials = options.credentials
         if options.engine == .gcs, !endpoint.isPlain { credentials.useApplicationDefault = true }
-        return makeTokenSource(credentials, http: http, pace: Pace(now: { .now }))
-    }
-
-    /// The key that was named, or else that of the application default credentials, is read for each URL.
-    private static func signer(_ credentials: CredentialOptions) -> URLSignerSource {
-        { () async throws(StorageError) in
-            if let path = credentials.serviceAccount { return AccountSigner(key: try await .read(path)) }
-            return try await ServiceAccount.applicationDefault(credentials.environment).map(AccountSigner.init)
-        }
+        return credentials
     }
 
     /// The flag counts for more than the variable.
@@ -161,12 +156,4 @@ extension Log {
     fileprivate func journal(_ archive: any TaskArchive, isEngines: Bool) -> Journal {
         Journal(archive, isEngines: isEngines) { self.write(.error, $0) }
     }
-}
-
-private struct AccountSigner: URLSigner {
-    let key: ServiceAccount
-
-    var account: String { key.clientEmail }
-    func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] { try await key.hash(bytes) }
-    func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] { try await key.sign(bytes) }
 }

@@ -17,7 +17,8 @@ import Testing
 
     private func source(_ variables: [String: String]) -> FetchedTokens {
         FetchedTokens(
-            ApplicationDefault(environment: { variables[$0] }, http: .direct, direct: .direct, pace: day.pace))
+            ApplicationDefault(
+                environment: { variables[$0] }, context: ExchangeContext(http: .direct, pace: day.pace)))
     }
 
     private func userFile(_ server: TokenServer, _ changes: [String: JSON] = [:]) -> String {
@@ -74,8 +75,10 @@ import Testing
 
     @Test(
         arguments: [
-            (["type": "external_account"], "is of the type external_account, which is not supported here"),
-            (["type": "impersonated_service_account"], "type impersonated_service_account"),
+            (["type": "gdch_service_account"], "is of the type gdch_service_account, which is not supported here"),
+            (["type": "external_account"], "has no audience"),
+            (["type": "impersonated_service_account"], "has no source_credentials"),
+            (["quota_project_id": 7], "has no quota_project_id"),
             (["type": 4], "does not say its type"),
             (["refresh_token": nil], "has no refresh_token"), (["client_secret": ""], "has no client_secret"),
             (["token_uri": "http://elsewhere.example/token"], "not https"),

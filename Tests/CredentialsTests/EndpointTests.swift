@@ -13,8 +13,10 @@ import Testing
     private let clock = ManualClock()
 
     private func ask(_ url: String) async throws(StorageError) -> Token {
-        let endpoint = TokenEndpoint(url: url, http: .direct, pace: day.pace(on: clock), origin: "The test")
-        return try await endpoint.token(for: "refresh_token", [("refresh_token", Secret(Self.secret))], client: "me")
+        let context = ExchangeContext(http: .direct, pace: day.pace(on: clock))
+        let endpoint = TokenEndpoint(url: url, context: context, origin: "The test")
+        return try await endpoint.token(
+            for: "refresh_token", [("refresh_token", Secret(Self.secret))], also: [("client_id", "me")])
     }
 
     private func refusal(_ url: String) async throws -> StorageError {
@@ -108,7 +110,8 @@ import Testing
 
     @Test func `Secrets are escaped on their way`() async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
-        let endpoint = TokenEndpoint(url: server.url, http: .direct, pace: day.pace, origin: "The test")
+        let context = ExchangeContext(http: .direct, pace: day.pace)
+        let endpoint = TokenEndpoint(url: server.url, context: context, origin: "The test")
         let secret = "a+b&c=d%e ü/~"
         _ = try await endpoint.token(for: "x", [("refresh_token", Secret(secret))])
         #expect(server.requests.first?.form["refresh_token"] == secret)

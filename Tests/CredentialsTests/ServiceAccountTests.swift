@@ -14,7 +14,7 @@ struct ServiceAccountTests {
     init() throws { scratch = try Scratch() }
 
     private func source(_ path: String) -> FetchedTokens {
-        FetchedTokens(serviceAccount: path, http: .direct, pace: day.pace)
+        FetchedTokens(serviceAccount: path, ExchangeContext(http: .direct, pace: day.pace))
     }
 
     private func issuing() throws -> TokenServer {
@@ -94,7 +94,7 @@ struct ServiceAccountTests {
 
     @Test func `The account signs what it is given`() async throws {
         let account = try await ServiceAccount.read(scratch.write(keyFile(tokenURI: "https://unused.example")))
-        #expect(account.clientEmail == "robot@project.example")
+        #expect(account.account == "robot@project.example")
         for bytes in [[], Array("GOOG4-RSA-SHA256\n".utf8), [UInt8](repeating: 7, count: 100_000)] {
             #expect(try #require(TestKey.shared).hasSigned(bytes, try await account.sign(bytes)))
         }
@@ -161,21 +161,10 @@ struct ServiceAccountTests {
 
     @Test func `It hashes by SHA-256, and signs in its own name`() async throws {
         let account = try await ServiceAccount.read(scratch.write(keyFile(tokenURI: "http://127.0.0.1:1")))
-        #expect(account.clientEmail == "robot@project.example")
+        #expect(account.account == "robot@project.example")
         let hash = try await account.hash(Array("abc".utf8))
         #expect(hash.count == 32 && hash.prefix(4) == [0xBA, 0x78, 0x16, 0xBF] && hash.last == 0xAD)
         #expect(try await account.hash([]).prefix(4) == [0xE3, 0xB0, 0xC4, 0x42])
         #expect(try await TestKey.shared?.hasSigned([1, 2], account.sign([1, 2])) == true)
-    }
-
-    @Test func `The default credentials sign where they are a key`() async throws {
-        let path = try scratch.write(keyFile(tokenURI: "http://127.0.0.1:1"))
-        let key = try await ServiceAccount.applicationDefault { $0 == "GOOGLE_APPLICATION_CREDENTIALS" ? path : nil }
-        #expect(key?.clientEmail == "robot@project.example")
-        #expect(try await ServiceAccount.applicationDefault { _ in nil } == nil)
-        #expect(try await ServiceAccount.applicationDefault { _ in "" } == nil)
-        let user = try scratch.write(#"{"type":"authorized_user"}"#)
-        #expect(try await ServiceAccount.applicationDefault { _ in user } == nil)
-        await #expect(throws: StorageError.self) { _ = try await ServiceAccount.applicationDefault { _ in "/none" } }
     }
 }

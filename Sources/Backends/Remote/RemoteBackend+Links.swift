@@ -73,8 +73,9 @@ extension RemoteBackend {
             throw StorageError(
                 .unauthenticated,
                 """
-                A download URL has to be signed with the key of a service account, and none is known: start with \
-                --service-account FILE, or set GOOGLE_APPLICATION_CREDENTIALS to the path of such a key.
+                A download URL has to be signed in the name of a service account, and none is known: start with \
+                --service-account FILE, or set GOOGLE_APPLICATION_CREDENTIALS to the path of a credential that has, or \
+                acts for, a service account.
                 """
             ).about(reference)
         }

@@ -2,18 +2,17 @@ import EventLoop
 import Glibc
 import HTTP
 import Synchronization
-import TestSupport
 import Testing
 
 /// A server on the loopback that answers every request as the test says, and remembers them.
-final class TokenServer: Sendable {
-    struct Request {
-        var line = ""
-        var headers = HTTPHeaders()
-        var body = ""
+public final class TokenServer: Sendable {
+    public struct Request: Sendable {
+        public var line = ""
+        public var headers = HTTPHeaders()
+        public var body = ""
 
         /// The fields of a form, unescaped.
-        var form: [String: String] {
+        public var form: [String: String] {
             let pairs = body.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
             return Dictionary(pairs.map { ($0[0], Self.unescaped($0[1])) }) { first, _ in first }
         }
@@ -30,21 +29,25 @@ final class TokenServer: Sendable {
         }
     }
 
-    struct Answer {
-        var status = "200 OK"
-        var body = ""
-        var headers: [String] = []
+    public struct Answer: Sendable {
+        public var status: String
+        public var body: String
+        public var headers: [String]
+
+        public init(status: String = "200 OK", body: String = "", headers: [String] = []) {
+            (self.status, self.body, self.headers) = (status, body, headers)
+        }
     }
 
-    let port: UInt16
+    public let port: UInt16
     private let listener: Int32
     private let seen = Mutex<[Request]>([])
 
-    var url: String { "http://127.0.0.1:\(port)/token" }
-    var requests: [Request] { seen.withLock { $0 } }
+    public var url: String { "http://127.0.0.1:\(port)/token" }
+    public var requests: [Request] { seen.withLock { $0 } }
 
     /// - Parameter answer: told how many requests came before, too; runs on the connection's own thread.
-    init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
+    public init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
         let (listener, port) = try FixtureServer.silentPort()
         (self.listener, self.port) = (listener, port)
         try #require(listen(listener, 64) == 0)
@@ -62,12 +65,12 @@ final class TokenServer: Sendable {
         }
     }
 
-    convenience init(always answer: Answer) throws { try self.init { _, _ in answer } }
+    public convenience init(always answer: Answer) throws { try self.init { _, _ in answer } }
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// A place where nobody listens, and nobody else will as long as the socket is open.
-    static func silent() throws -> (socket: Int32, url: String) {
+    public static func silent() throws -> (socket: Int32, url: String) {
         let (socket, port) = try FixtureServer.silentPort()
         return (socket, "http://127.0.0.1:\(port)/token")
     }

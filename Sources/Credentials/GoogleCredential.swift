@@ -1,0 +1,53 @@
+import JSONText
+import Storage
+
+/// A credential of Google Cloud, whatever its type: access tokens are to be had for it.
+protocol GoogleCredential: Sendable {
+    /// A new one each time.
+    func token(_ context: ExchangeContext) async throws(StorageError) -> Token
+    /// Who signs in the name of its service account; nil where it has none.
+    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)?
+}
+
+enum GoogleScope {
+    static let platform = "https://www.googleapis.com/auth/cloud-platform"
+    /// For objects, and for Firebase as well.
+    static let all = ["https://www.googleapis.com/auth/devstorage.full_control", platform]
+}
+
+extension CredentialFile {
+    private static let types = [
+        "service_account", "authorized_user", "external_account", "impersonated_service_account",
+    ]
+
+    /// What the file says, or a part of it. Throws `unauthenticated` for a type that is not supported.
+    func credential(_ json: JSON) async throws(StorageError) -> any GoogleCredential {
+        let credential: any GoogleCredential
+        switch json["type"]?.string {
+        case "service_account": credential = try await ServiceAccount(json, of: self)
+        case "authorized_user": credential = try AuthorizedUser(json, of: self)
+        case "external_account": credential = try ExternalAccount(json, of: self)
+        case "impersonated_service_account": credential = try await ImpersonatedAccount(json, of: self)
+        default:
+            throw unsupported(json, expected: Self.types.dropLast().joined(separator: ", ") + " or " + Self.types[3])
+        }
+        guard let project = try optionalText("quota_project_id", in: json) else { return credential }
+        return BilledCredential(credential: credential, project: project)
+    }
+}
+
+/// Has a project pay for what is asked in its name.
+struct BilledCredential: GoogleCredential {
+    let credential: any GoogleCredential
+    let project: String
+
+    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+        var token = try await credential.token(context)
+        token.userProject = project
+        return token
+    }
+
+    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? {
+        try await credential.signer(context)
+    }
+}

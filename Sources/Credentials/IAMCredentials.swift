@@ -1,0 +1,92 @@
+import EventLoop
+import FoundationEssentials
+import HTTP
+import JSONText
+import Storage
+
+/// The API of Google Cloud that acts in the name of service accounts.
+struct IAMCredentials: Sendable {
+    static let server = "https://iamcredentials.googleapis.com"
+
+    let context: ExchangeContext
+    /// Where the credentials come from, for people: begins a sentence.
+    let origin: String
+    /// What names the URL.
+    var member = "service account"
+
+    /// Throws `unauthenticated`, with the server's reason but nothing of what was sent.
+    func answer(of url: String, _ body: JSON, token: Token) async throws(StorageError) -> JSON {
+        guard url.isTrustedWithSecrets else { throw .notTrusted(origin, member) }
+        var headers: HTTPHeaders = [
+            "Authorization": "Bearer \(token.secret)", "Content-Type": "application/json", "Accept": "application/json",
+        ]
+        if let project = token.userProject { headers.add("x-goog-user-project", project) }
+        let exchange = Exchange(
+            http: context.http, pace: context.pace, origin: origin, limit: context.pace.serverLimit,
+            connectLimit: context.pace.serverLimit / 2)
+        let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(body.text.utf8)))
+        let response = try await exchange.answer(to: request)
+        guard response.status == 200 else { throw refusal(response, Secret(token.secret)) }
+        return JSON(text: response.body) ?? .null
+    }
+
+    private func refusal(_ response: HTTPResponse, _ token: Secret) -> StorageError {
+        let reason = JSON(text: response.body)?["error"]?["message"]?.string?.quotable(without: [token])
+        var error = StorageError.unauthenticated(
+            "\(origin) may not act for its service account, the server refused with status \(response.status)"
+                + (reason.map { ": \($0)" } ?? "").withFullStop)
+        error.httpStatus = response.status
+        return error
+    }
+}
+
+/// Signs in a service account's name without its key: its server does.
+struct IAMSigner: URLSigner {
+    static let method = ":signBlob"
+
+    let account: String
+    private let url: String
+    private let delegates: [String]
+    private let tokens: TokenCache
+    private let api: IAMCredentials
+
+    init(account: String, url: String, delegates: [String] = [], credential: any GoogleCredential, api: IAMCredentials)
+    {
+        (self.account, self.url, self.delegates, self.api) = (account, url, delegates, api)
+        let context = api.context
+        tokens = TokenCache(of: api.origin, now: context.pace.now) { () async throws(StorageError) in
+            try await credential.token(context)
+        }
+    }
+
+    func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
+        let hash = await credentialThreads.run { try? CryptoLibrary.ofSystem.get().hash(bytes) }
+        guard let hash else {
+            throw .unauthenticated("\(api.origin) cannot be used to sign: there is no SHA-256 here.")
+        }
+        return hash
+    }
+
+    func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
+        let request: JSON = [
+            "delegates": .array(delegates.map(JSON.string)), "payload": .string(Data(bytes).base64EncodedString()),
+        ]
+        let answer = try await self.answer(to: request)
+        guard let text = answer["signedBlob"]?.string, let signature = Data(base64Encoded: text), !signature.isEmpty
+        else {
+            throw .unauthenticated("\(api.origin) gives no signature: the server's answer has none.")
+        }
+        return Array(signature)
+    }
+
+    /// A token that the server refuses is asked for anew, once.
+    private func answer(to request: JSON) async throws(StorageError) -> JSON {
+        let token = try await tokens.token(insteadOf: nil)
+        do throws(StorageError) {
+            return try await api.answer(of: url, request, token: token)
+        } catch {
+            guard error.httpStatus == 401 else { throw error }
+            return try await api.answer(of: url, request, token: tokens.token(insteadOf: token))
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import JSONText
+import Storage
+
+/// Acting for a service account, perhaps through others that may act for one another.
+struct Impersonation: Sendable {
+    static let method = ":generateAccessToken"
+
+    private let url: String
+    private let account: String
+    private let delegates: [String]
+    /// In seconds.
+    private let lifetime: Int64
+    private let file: CredentialFile
+
+    init(
+        _ url: String, delegates: JSON? = nil, lifetime: Int64? = nil, of file: CredentialFile
+    ) throws(StorageError) {
+        guard url.hasSuffix(Self.method), let start = url.firstRange(of: "/serviceAccounts/")?.upperBound else {
+            throw file.complaint("has a service_account_impersonation_url that is none")
+        }
+        self.url = url
+        account = String(url[start...].dropLast(Self.method.count)).replacing("%40", with: "@")
+        self.delegates = (delegates?.array ?? []).compactMap(\.string)
+        self.lifetime = lifetime ?? 3600
+        self.file = file
+    }
+
+    /// A token of the account, for one of who may act for it.
+    func token(for source: Token, _ context: ExchangeContext) async throws(StorageError) -> Token {
+        let request: JSON = [
+            "delegates": .array(delegates.map(JSON.string)), "scope": .array(GoogleScope.all.map(JSON.string)),
+            "lifetime": .string("\(lifetime)s"),
+        ]
+        let api = IAMCredentials(context: context, origin: file.origin, member: "service_account_impersonation_url")
+        let answer = try await api.answer(of: url, request, token: source)
+        return try AccessTokenAnswer.token(
+            answer["accessToken"], expires: answer["expireTime"]?.string.flatMap(Timestamp.init(rfc3339:)),
+            from: file.origin)
+    }
+
+    /// - Parameter credential: of who may have the account sign.
+    func signer(asking credential: any GoogleCredential, _ context: ExchangeContext) -> any URLSigner {
+        IAMSigner(
+            account: account, url: url.dropLast(Self.method.count) + IAMSigner.method, delegates: delegates,
+            credential: credential,
+            api: IAMCredentials(context: context, origin: file.origin, member: "service_account_impersonation_url"))
+    }
+}

@@ -1,0 +1,108 @@
+import HTTP
+import JSONText
+import Storage
+
+/// Where an external account finds the token by which its own provider knows it: the `credential_source` of its file.
+struct SubjectTokenSource: Sendable {
+    private enum Place {
+        case file(String)
+        case url(String, HTTPHeaders)
+    }
+
+    private let place: Place
+    /// The member of a JSON object that has the token; nil where it is the text.
+    private let field: String?
+    private let file: CredentialFile
+
+    init(_ json: JSON?, of file: CredentialFile) throws(StorageError) {
+        guard let json, json.object != nil else { throw file.complaint("has no credential_source") }
+        self.file = file
+        if let path = try file.optionalText("file", in: json) {
+            place = .file(path)
+        } else if json["environment_id"] == nil, let url = try file.optionalText("url", in: json) {
+            place = .url(url, try Self.headers(json["headers"], file))
+        } else {
+            throw file.complaint("has a credential_source that is not supported here: it has to have a file or a url")
+        }
+        switch json["format"]?["type"]?.string ?? "text" {
+        case "text": field = nil
+        case "json": field = try file.text("subject_token_field_name", in: json["format"] ?? .null)
+        default: throw file.complaint("has a credential_source whose format is neither text nor json")
+        }
+    }
+
+    private static func headers(_ json: JSON?, _ file: CredentialFile) throws(StorageError) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        for member in json?.object ?? [] {
+            guard let value = member.value.string else {
+                throw file.complaint("has a credential_source with a header that is no text")
+            }
+            headers.add(member.key, value)
+        }
+        return headers
+    }
+
+    func token(_ context: ExchangeContext) async throws(StorageError) -> Secret {
+        switch place {
+        case .file(let path): try secret(in: await read(path), "The file \(path) of its credential_source")
+        case .url(let url, let headers):
+            try secret(in: await answer(of: url, headers, context), "The answer of its credential_source")
+        }
+    }
+
+    private func read(_ path: String) async throws(StorageError) -> [UInt8] {
+        do throws(SmallFile.Unreadable) {
+            let bytes = try await SmallFile.read(path)
+            guard bytes.count <= SmallFile.largest else {
+                throw SmallFile.Unreadable(reason: "is larger than 64 KiB", isMissing: false)
+            }
+            return bytes
+        } catch {
+            throw noToken("the file \(path) of its credential_source \(error.reason)")
+        }
+    }
+
+    /// A server in plain text is on this machine or beside it, not behind a proxy.
+    private func answer(
+        of url: String, _ headers: HTTPHeaders, _ context: ExchangeContext
+    ) async throws(StorageError) -> [UInt8] {
+        let exchange = Exchange(
+            http: url.lowercased().hasPrefix("https:") ? context.http : context.direct, pace: context.pace,
+            origin: "The credential_source of \(file.name), \(file.path),", limit: context.pace.serverLimit,
+            connectLimit: context.pace.serverLimit / 2)
+        let response = try await exchange.answer(to: HTTPRequest("GET", url, headers: headers))
+        guard response.status == 200 else {
+            var error = noToken("the server of its credential_source answered with status \(response.status)")
+            error.httpStatus = response.status
+            throw error
+        }
+        return response.body
+    }
+
+    private func secret(in bytes: [UInt8], _ what: String) throws(StorageError) -> Secret {
+        var text = String(validating: bytes, as: UTF8.self)
+        if let field {
+            guard let json = JSON(text: bytes), let value = json[field]?.string else {
+                throw noToken("\(what) is no JSON object with a text as its \(field.quotable() ?? "token")")
+            }
+            text = value
+        }
+        guard let token = text?.trimmed, !token.isEmpty else { throw noToken("\(what) has no token in it") }
+        return Secret(token)
+    }
+
+    private func noToken(_ why: String) -> StorageError {
+        .unauthenticated(
+            "\(file.origin) gives no token: \(why.prefix(1).lowercased() + why.dropFirst()).", file: file.path)
+    }
+}
+
+extension String {
+    /// Without white space around it.
+    fileprivate var trimmed: String {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let rest = utf8.drop(while: isSpace)
+        guard let end = rest.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(decoding: rest[...end], as: UTF8.self)
+    }
+}
