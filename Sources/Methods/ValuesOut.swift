@@ -127,6 +127,7 @@ extension Settings {
         if let uploadChunkSizeBytes {
             members.append(.init(key: "uploadChunkSizeBytes", value: JSON(uploadChunkSizeBytes)))
         }
+        if let userProject { members.append(.init(key: "userProject", value: .string(userProject))) }
         return .object(members)
     }
 }

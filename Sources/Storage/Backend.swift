@@ -29,8 +29,11 @@ public protocol Backend: Sendable {
     /// All bytes, verified. Throws `downloadSizeExceeded` that names both sizes, before it fetches any if it can.
     func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
-    /// A URL that anybody may fetch the object from.
-    func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
+    /// A URL that anybody may fetch the object from, for so many seconds where somebody said. Throws
+    /// `invalidArgument` where its URLs do not end by themselves.
+    func downloadURL(
+        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
+    ) async throws(StorageError) -> String
     /// The same, after the URLs that were given before have become worthless.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 

@@ -46,9 +46,17 @@ public struct Caller: Sendable {
     public var tokens: (any TokenSource)?
     /// How long failures may be retried.
     public var patience: Duration
+    /// The project of Google Cloud that pays, whatever the tokens say; nil where nobody said.
+    public var userProject: String?
 
-    public init(tokens: (any TokenSource)? = nil, patience: Duration) {
+    public init(tokens: (any TokenSource)? = nil, patience: Duration, userProject: String? = nil) {
         self.tokens = tokens
         self.patience = patience
+        self.userProject = userProject
+    }
+
+    /// The same with another patience.
+    public func ready(for patience: Duration) -> Caller {
+        Caller(tokens: tokens, patience: patience, userProject: userProject)
     }
 }

@@ -8,6 +8,8 @@ public struct Settings: Equatable, Sendable {
     public private(set) var maxOperationRetryTime = 120.0
     /// In bytes, a multiple of 256 KiB; nil lets the chunks grow with the upload.
     public private(set) var uploadChunkSizeBytes: Int64?
+    /// The project of Google Cloud that pays for what is asked; nil leaves that to the credentials.
+    public private(set) var userProject: String?
 
     public enum RetryTime: String, CaseIterable, Sendable {
         case maxUploadRetryTime, maxDownloadRetryTime, maxOperationRetryTime
@@ -34,5 +36,14 @@ public struct Settings: Equatable, Sendable {
             throw .invalidArgument("uploadChunkSizeBytes", "uploadChunkSizeBytes must be positive, not \(bytes).")
         }
         uploadChunkSizeBytes = ChunkSizes.fixed(bytes).first
+    }
+
+    /// Empty, no project is named. Throws `invalidArgument` for what cannot stand in a header of HTTP.
+    public mutating func setUserProject(_ project: String) throws(StorageError) {
+        guard project.utf8.count <= 255, project.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw .invalidArgument(
+                "userProject", "userProject must be the id of a project: at most 255 printable characters of ASCII.")
+        }
+        userProject = project.isEmpty ? nil : project
     }
 }

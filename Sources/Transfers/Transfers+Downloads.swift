@@ -18,7 +18,8 @@ extension Transfers {
     ) async throws(StorageError) -> DownloadTask {
         let patience = settings.maxDownloadRetryTime
         let request = TaskRequest(
-            file: file, patience: patience, hasOwnTokens: await tokens?.isPersonal() ?? false)
+            file: file, patience: patience, userProject: settings.userProject,
+            hasOwnTokens: await tokens?.isPersonal() ?? false)
         let record = TaskRecord(
             id: .newTask, kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
@@ -41,7 +42,7 @@ extension Transfers {
         _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: EndRecorder
     ) -> DownloadTask {
         var download = Download(
-            reference: record.reference, file: request.file, task: record.id, caller: caller(nil, request.patience))
+            reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         download.isRestored = true
         download.bookmark = bookmark
         let machine = DownloadMachine(

@@ -22,9 +22,10 @@ extension Transfers {
     }
 
     public func downloadURL(
-        of reference: Reference, tokens: (any TokenSource)? = nil
+        of reference: Reference, expiresIn seconds: Int64? = nil, tokens: (any TokenSource)? = nil
     ) async throws(StorageError) -> String {
-        try await backend.downloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(tokens))
+        try await backend.downloadURL(
+            of: reference.checkedAsObject("has no download URL"), expiresIn: seconds, for: caller(tokens))
     }
 
     public func revokeDownloadURL(

@@ -106,7 +106,7 @@ extension Transfers {
         guard let identity = request.identity else { return nil }
         var upload = Upload(
             reference: record.reference, source: .file(path: request.file, identity), metadata: record.metadata,
-            expectedMD5: record.md5Hash, caller: caller(nil, request.patience))
+            expectedMD5: record.md5Hash, caller: caller(request))
         upload.record = record
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
@@ -128,7 +128,7 @@ extension TaskRequest {
     fileprivate init(_ source: UploadSource, _ settings: Settings, hasOwnTokens: Bool) {
         self.init(
             file: "", patience: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
-            hasOwnTokens: hasOwnTokens)
+            userProject: settings.userProject, hasOwnTokens: hasOwnTokens)
         if case .file(let path, let identity) = source { (file, self.identity) = (path, identity) }
     }
 }

@@ -91,7 +91,12 @@ public final class Transfers {
 
     /// Whom the engine works for, and how patiently.
     func caller(_ tokens: (any TokenSource)?, _ seconds: Double) -> Caller {
-        Caller(tokens: tokens, patience: .seconds(seconds))
+        Caller(tokens: tokens, patience: .seconds(seconds), userProject: settings.userProject)
+    }
+
+    /// The same for a task of an earlier process.
+    func caller(_ request: TaskRequest) -> Caller {
+        Caller(patience: .seconds(request.patience), userProject: request.userProject)
     }
 
     /// Lets those in who wait for room only when there is a good deal of it: not all of them for each place.

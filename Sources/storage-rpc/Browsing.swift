@@ -57,7 +57,9 @@ extension Errand {
     }
 
     mutating func url(_ text: String) throws {
-        let answer = try client.call("reference/downloadURL", ["reference": try reference(text)])
+        var params: [JSON.Member] = [.init(key: "reference", value: try reference(text))]
+        if let seconds = options.expiresIn { params.append(.init(key: "expiresIn", value: JSON(Int64(seconds)))) }
+        let answer = try client.call("reference/downloadURL", .object(params))
         try Program.say(options.json ? answer.text : answer["url"]?.string ?? "")
     }
 }

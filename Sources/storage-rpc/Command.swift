@@ -65,6 +65,7 @@ enum Command {
             case .flag("--trace"): options.trace = true
             case .flag("--json"): options.json = true
             case .flag("--exact"): options.isExact = true
+            case .flag("--expires-in"): options.expiresIn = try line.number(in: 1...604_800)
             case .flag("--socket"): options.service.socket = try line.value("a path")
             case .flag(let flag): try options.service.take(flag, &line)
             case .word(let word): words.append(word)
@@ -130,6 +131,8 @@ struct ServiceOptions {
     var writable: [String] = []
     var credentials = CredentialOptions()
     var limits = Limits()
+    /// What clients find, and may change.
+    var settings = Settings()
     var logLevel = LogLevel.warning
 
     fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
@@ -142,6 +145,11 @@ struct ServiceOptions {
         case "--allow-insecure": allowInsecure = true
         case "--allow-read": readable.append(try line.value("a directory"))
         case "--allow-write": writable.append(try line.value("a directory"))
+        case "--user-project":
+            let project = try line.value("a project")
+            do throws(StorageError) { try settings.setUserProject(project) } catch {
+                throw UsageError(message: "--user-project must be the id of a project; try --help")
+            }
         case "--service-account": credentials.serviceAccount = try line.value("a key file")
         case "--application-default": credentials.useApplicationDefault = true
         case "--log-level": logLevel = try line.choice()
@@ -160,8 +168,9 @@ struct ServiceOptions {
 
     /// Throws where flags are of no use together.
     fileprivate func check() throws(UsageError) {
-        if engine == .embedded, endpoint != nil {
-            throw UsageError(message: "--endpoint is for --engine firebase and --engine gcs; try --help")
+        for (flag, isGiven) in [("--endpoint", endpoint != nil), ("--user-project", settings.userProject != nil)]
+        where isGiven && engine == .embedded {
+            throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
         }
         if engine != .embedded, http != nil {
             throw UsageError(message: "--http is for --engine embedded; try --help")
@@ -176,6 +185,8 @@ struct ErrandOptions {
     var json = false
     /// A REFERENCE names an object byte for byte.
     var isExact = false
+    /// In seconds: how long a URL is good.
+    var expiresIn: Int?
 }
 
 /// The words of a command line, one after the other: flags with or without `=`, and `--` before what is no flag.

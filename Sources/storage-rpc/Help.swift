@@ -33,12 +33,14 @@ enum Help {
           --app-check-token-file, --app-check-token-command, STORAGE_RPC_APP_CHECK_TOKEN      Firebase App Check
           --access-token-file, --access-token-command, STORAGE_RPC_ACCESS_TOKEN        Google Cloud (OAuth 2.0)
           --service-account FILE a key file of Google Cloud
+          --user-project PROJECT the project of Google Cloud that pays; else quota_project_id of the credentials
           --application-default  GOOGLE_APPLICATION_CREDENTIALS, gcloud's, this machine's: the default with gcs
           Proxies and certificates: https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR.
 
         put, get, ls, rm, url
           --socket PATH          through the service that listens there, instead of one of its own
           --json                 print the result as JSON
+          --expires-in SECONDS   how long the URL is good; 7 days where not given (with url and --engine gcs)
           --exact                REFERENCE is an object's exact name, as in folder/ or a//b; ls tells such names
           --trace                show the JSON-RPC conversation on stderr
 

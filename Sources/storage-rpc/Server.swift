@@ -45,6 +45,7 @@ final class Server {
         self.log = log
         self.recorder = recorder
         transfers = Transfers(backend: engine.backend, journal: engine.journal, limits: options.limits.transfers)
+        transfers.settings = options.settings
     }
 
     /// Serves until it is told to end. Throws what keeps it from starting.

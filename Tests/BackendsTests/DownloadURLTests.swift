@@ -22,6 +22,31 @@ import Testing
         }
     }
 
+    @Test func `Only signed URLs end by themselves, within a week`() async throws {
+        for place in ConformanceTests.places {
+            let place = try await place.init()
+            try await place.backend.put([1], at: "a")
+            let isSigned = place is GCSUnderTest
+            for seconds in [1, 604_800] where isSigned {
+                _ = try await place.backend.downloadURL("a", expiresIn: Int64(seconds))
+            }
+            let refused: [Int64] = isSigned ? [0, -1, 604_801, .min, .max] : [1, 0, .max]
+            for seconds in refused {
+                let error = try await failure { _ = try await place.backend.downloadURL("a", expiresIn: seconds) }
+                #expect(error.code == .invalidArgument && error.param == "expiresIn")
+            }
+        }
+    }
+
+    @Test func `A signed URL tells how long it is good, and who pays`() throws {
+        let url = SignedURL(
+            endpoint: .gcs, reference: try ref("a"), account: "a@b", time: .now, lifetime: 60, userProject: "my:project"
+        )
+        #expect(
+            url.canonicalRequest.contains("&X-Goog-Expires=60&X-Goog-SignedHeaders=host&userProject=my%3Aproject\n"))
+        #expect(url.url(signature: [1]).hasSuffix("&userProject=my%3Aproject&X-Goog-Signature=01"))
+    }
+
     @Test(arguments: ["https://storage.googleapis.com", "https://storage.example.com:8443"])
     func `A signed URL names the object that it was signed for`(server: String) throws {
         let endpoint = try Endpoint(server, from: "--endpoint", allowInsecure: false)

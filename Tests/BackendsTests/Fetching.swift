@@ -22,7 +22,9 @@ extension Backend {
         try await data(of: ref(path), maxSize: maxSize, for: caller)
     }
 
-    func downloadURL(_ path: String) async throws -> String { try await downloadURL(of: ref(path), for: caller) }
+    func downloadURL(_ path: String, expiresIn seconds: Int64? = nil) async throws -> String {
+        try await downloadURL(of: ref(path), expiresIn: seconds, for: caller)
+    }
 
     func revokeDownloadURL(_ path: String) async throws -> String {
         try await revokeDownloadURL(of: ref(path), for: caller)

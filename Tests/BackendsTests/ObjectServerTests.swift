@@ -24,7 +24,7 @@ import Testing
     }
 
     private func url(_ path: String) async throws -> String {
-        try await place.backend.downloadURL(of: ref(path), for: Caller(patience: .zero))
+        try await place.backend.downloadURL(of: ref(path), expiresIn: nil, for: Caller(patience: .zero))
     }
 
     private func get(_ url: String, _ headers: HTTPHeaders = [:]) async throws -> HTTPResponse {

@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: ["", "hello", #"{"generation": "1", "size": "1", "downloadTokens": 7}"#])
     func `Nonsense is not taken for an object without a download token`(body: String) async throws {
         try await check(FirebaseUnderTest.self, .getMetadata, body) {
-            _ = try await $0.downloadURL(of: ref("a"), for: $1)
+            _ = try await $0.downloadURL(of: ref("a"), expiresIn: nil, for: $1)
         }
         try await check(FirebaseUnderTest.self, .token, body) {
             _ = try await $0.revokeDownloadURL(of: ref("a"), for: $1)

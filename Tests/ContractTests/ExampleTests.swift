@@ -49,7 +49,9 @@ struct Example: Sendable, CustomTestStringConvertible {
         let transcript = try example.transcript
         let watch = ContractWatch(try ContractDocument())
         try await TranscriptPlayer.play(transcript, check: watch.look) { directory in
-            try TranscriptDepth.process.stage(transcript, directory)
+            // Only the program itself has a remote engine.
+            let depth = TranscriptDepth.allCases.first(where: transcript.isMeant) ?? .process
+            return try depth.stage(transcript, directory)
         }
     }
 

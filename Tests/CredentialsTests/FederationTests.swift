@@ -141,11 +141,12 @@ final class CredentialServers: Sendable {
         #expect(request.headers["Content-Type"] == "application/json" && request.headers["x-goog-user-project"] == nil)
         #expect(
             JSON(text: Array(request.body.utf8)) == [
-                "delegates": [], "lifetime": "600s",
+                "delegates": [],
                 "scope": [
                     "https://www.googleapis.com/auth/devstorage.full_control",
                     "https://www.googleapis.com/auth/cloud-platform",
                 ],
+                "lifetime": "600s",
             ])
     }
 

@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: [
-        TokenServer.Answer(status: "403 Forbidden", body: #"{"error":{"message":"source-s3cr3t may not sign"}}"#),
+        TokenServer.Answer(status: "403 Forbidden", body: #"{"error":{"message":"robot-s3cr3t may not sign"}}"#),
         .init(body: "{}"), .init(body: #"{"signedBlob":"%"}"#), .init(body: #"{"signedBlob":""}"#),
     ])
     func `What is no signature is told, without a secret`(answer: TokenServer.Answer) async throws {

@@ -91,7 +91,8 @@ import Testing
         ["get", "a"], ["get", "a", "b", "c"], ["ls", "a", "b"], ["rm"], ["url"], ["url", "a", "b"], ["put", "a"],
         ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],
         ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"], ["trace"], ["trace", "a", "b"],
-        ["trace", "a", "--html"],
+        ["trace", "a", "--html"], ["url", "a", "--expires-in", "604801"], ["ls", "--user-project", "payer"],
+        ["ls", "--engine", "gcs", "--user-project", "a b"],
     ])
     func `A command line that cannot be understood is refused`(words: [String]) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }

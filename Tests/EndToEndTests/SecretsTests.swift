@@ -1,5 +1,6 @@
 import Foundation
 import EventLoop
+import HTTP
 import JSONText
 import TestSupport
 import Testing
@@ -50,6 +51,51 @@ import Testing
         let heard = talk.heard.filter { !$0.contains(#""url""#) }.joined()
         for secret in [stale, fresh, app, token, "echoed-Lc5"] + sessions {
             #expect(!service.logged.contains(secret) && !heard.contains(secret), "\(secret)")
+        }
+    }
+
+    @Test func `Nobody reads what stands behind the credentials of a company`() async throws {
+        defer { cleanUp() }
+        let (subject, federated, account) = ("subject-Qp3dV8", "federated-Hy5kT1", "account-Nw2xJ6")
+        let server = try TokenServer { request, _ in
+            switch request.line.split(separator: " ")[1] {
+            case "/sts": .init(body: #"{"access_token":"\#(federated)"}"#)
+            case "/v1/projects/-/serviceAccounts/robot@project.example:generateAccessToken":
+                .init(body: #"{"accessToken":"\#(account)","expireTime":"2099-01-01T00:00:00Z"}"#)
+            default: .init(status: "403 Forbidden", body: #"{"error":{"message":"\#(account) may not"}}"#)
+            }
+        }
+        let base = "http://127.0.0.1:\(server.port)"
+        try Data((subject + "\n").utf8).write(to: URL(filePath: directory + "/subject"))
+        let credentials: JSON = [
+            "type": "external_account", "audience": "//iam.googleapis.com/pool", "quota_project_id": "payer",
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "token_url": .string(base + "/sts"),
+            "credential_source": ["file": .string(directory + "/subject")], "client_id": "me",
+            "client_secret": .string(app),
+            "service_account_impersonation_url": .string(
+                base + "/v1/projects/-/serviceAccounts/robot@project.example:generateAccessToken"),
+        ]
+        try Data(credentials.text.utf8).write(to: URL(filePath: directory + "/credentials"))
+        let fixture = try StorageFixture(credentials: .init(["Bearer \(account)"]))
+        func run(_ words: String...) async -> (status: Int32, text: String) {
+            let place = ["--engine", "gcs", "--endpoint", fixture.url, "--application-default"]
+            let outcome = await Command(
+                ServiceProcess.program, words + place + ["--trace", "--log-level", "debug"],
+                environment: ["GOOGLE_APPLICATION_CREDENTIALS": directory + "/credentials"], in: directory,
+                withErrors: true
+            ).run()
+            return (outcome.status, outcome.text)
+        }
+        var told = [
+            await run("put", "file", "a"), await run("get", "a", "got"), await run("ls", "--user-project", "other"),
+        ]
+        #expect(told.allSatisfy { $0.status == 0 })
+        #expect(Set(fixture.requests.map { $0.headers["x-goog-user-project"] }) == ["payer", "other"])
+        fixture.credentials = .init(["Bearer else"])
+        told.append(await run("ls"))
+        #expect(told[3].status == 1 && told[3].text.contains("unauthenticated"))
+        for secret in [subject, federated, account, app] {
+            #expect(told.allSatisfy { !$0.text.contains(secret) }, "\(secret)")
         }
     }
 

@@ -87,7 +87,9 @@ public final class ScriptedBackend: Backend {
         try await remove(reference, caller)
     }
 
-    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    public func downloadURL(
+        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
+    ) async throws(StorageError) -> String {
         "https://example.com/\(reference.fullPath)?token=first"
     }
 

@@ -19,6 +19,16 @@ import Transfers
         #expect(try next.transfers.downloads.task(download.id).state == .running)
     }
 
+    @Test func `The project that pays stays the same`() async throws {
+        try stage.transfers.settings.setUserProject("payer")
+        _ = try await stage.upload()
+        _ = try await stage.download()
+        try stage.transfers.settings.setUserProject("")
+        let next = try await stage.afterCrash(.resume)
+        #expect(await next.backend.nextSession().upload.caller.userProject == "payer")
+        #expect(await next.backend.nextDownload().download.caller.userProject == "payer")
+    }
+
     @Test func `Those with tokens of a client's own wait for one who has some`() async throws {
         let own = Tokens(isPersonal: true)
         let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), tokens: own)

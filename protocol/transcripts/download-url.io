@@ -23,3 +23,7 @@
 << {"jsonrpc": "2.0", "id": 9, "error": {"code": -13010, "message": "Object images/none.jpg does not exist.", "data": {"name": "objectNotFound", "bucket": "default-bucket", "object": "images/none.jpg", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 10, "method": "reference/revokeDownloadURL", "params": {"reference": {"bucket": "default-bucket", "fullPath": "", "name": "", "url": "gs://default-bucket/"}}}
 << {"jsonrpc": "2.0", "id": 10, "error": {"code": -13050, "message": "The root of bucket default-bucket has no download URL; name an object in it.", "data": {"name": "invalidArgument", "param": "reference", "retryable": false}}}
+
+# Its URLs hold until they are revoked.
+>> {"jsonrpc": "2.0", "id": 11, "method": "reference/downloadURL", "params": {"reference": "gs://default-bucket/images/island.jpg", "expiresIn": 60}}
+<< {"jsonrpc": "2.0", "id": 11, "error": {"code": -13050, "message": "Download URLs of this engine hold until they are revoked; only signed ones end by themselves.", "data": {"name": "invalidArgument", "param": "expiresIn", "retryable": false}}}

@@ -17,3 +17,11 @@
 << {"jsonrpc": "2.0", "id": 5, "error": {"code": -13050, "message": "uploadChunkSizeBytes must be positive, not 0.", "data": {"name": "invalidArgument", "param": "uploadChunkSizeBytes", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 6, "method": "storage/getSettings", "params": {}}
 << {"jsonrpc": "2.0", "id": 6, "result": {"maxUploadRetryTime": 60, "maxDownloadRetryTime": 600, "maxOperationRetryTime": 1.5, "uploadChunkSizeBytes": 524288}}
+
+# Who pays, at Google Cloud: nobody in particular where it is empty.
+>> {"jsonrpc": "2.0", "id": 7, "method": "storage/updateSettings", "params": {"userProject": "my-project"}}
+<< {"jsonrpc": "2.0", "id": 7, "result": {"userProject": "my-project", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 8, "method": "storage/updateSettings", "params": {"userProject": "my project"}}
+<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -13050, "message": "userProject must be the id of a project: at most 255 printable characters of ASCII.", "data": {"name": "invalidArgument", "param": "userProject", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 9, "method": "storage/updateSettings", "params": {"userProject": ""}}
+<< {"jsonrpc": "2.0", "id": 9, "result": {"maxUploadRetryTime": 60, "maxDownloadRetryTime": 600, "maxOperationRetryTime": 1.5, "uploadChunkSizeBytes": 524288}}

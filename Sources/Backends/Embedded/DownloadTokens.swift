@@ -66,7 +66,10 @@ extension EmbeddedBackend {
         }
     }
 
-    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    public func downloadURL(
+        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
+    ) async throws(StorageError) -> String {
+        if seconds != nil { throw .urlsDoNotExpire }
         let tokens = try await downloadTokens(of: reference)
         let token =
             if let first = tokens.first { first } else { try await replaceDownloadTokens(of: reference).first ?? "" }

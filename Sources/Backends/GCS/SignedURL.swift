@@ -3,13 +3,17 @@ import Storage
 /// A URL that anybody may fetch an object from for a while, because somebody who may has signed it: the fourth
 /// version of Google's signatures.
 struct SignedURL {
-    /// In seconds: a week, the longest that there may be.
-    static let lifetime = 604_800
+    /// In seconds: a week.
+    static let longestLifetime: Int64 = 604_800
 
     let endpoint: Endpoint
     let reference: Reference
     let account: String
     let time: Timestamp
+    /// In seconds.
+    var lifetime = Self.longestLifetime
+    /// The project that pays for what is fetched.
+    var userProject: String?
 
     func signed(by signer: any URLSigner) async throws(StorageError) -> String {
         let hash = try await signer.hash(Array(canonicalRequest.utf8))
@@ -36,7 +40,8 @@ struct SignedURL {
     private var query: String {
         let credential = "\(account)/\(scope)".escaped
         return "X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Credential=\(credential)&X-Goog-Date=\(moment)"
-            + "&X-Goog-Expires=\(Self.lifetime)&X-Goog-SignedHeaders=host"
+            + "&X-Goog-Expires=\(lifetime)&X-Goog-SignedHeaders=host"
+            + (userProject.map { "&userProject=\($0.escaped)" } ?? "")
     }
 
     private var host: String {

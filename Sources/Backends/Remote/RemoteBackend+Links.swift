@@ -5,10 +5,13 @@ import Storage
 // URLs for everybody: good for as long as an object's token is, or a signature.
 
 extension RemoteBackend {
-    public func downloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    public func downloadURL(
+        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
+    ) async throws(StorageError) -> String {
         switch dialect.links {
-        case .signatures: return try await signedURL(of: reference, for: caller)
+        case .signatures: return try await signedURL(of: reference, seconds ?? SignedURL.longestLifetime, for: caller)
         case .tokens(let dialect):
+            if seconds != nil { throw .urlsDoNotExpire }
             let known = try await tokens(from: self.dialect.metadata(of: reference), reference, caller)
             if let token = known.first { return url(of: reference, token) }
             return url(of: reference, try await newToken(dialect, reference, caller))
@@ -66,7 +69,13 @@ extension RemoteBackend {
 
 extension RemoteBackend {
     /// Only for who may see the object, as whoever has the URL may fetch it in the name of the account that signs.
-    private func signedURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+    private func signedURL(
+        of reference: Reference, _ lifetime: Int64, for caller: Caller
+    ) async throws(StorageError) -> String {
+        guard (1...SignedURL.longestLifetime).contains(lifetime) else {
+            throw .invalidArgument(
+                "expiresIn", "expiresIn must be between 1 and \(SignedURL.longestLifetime) seconds, not \(lifetime).")
+        }
         _ = try await metadata(of: reference, for: caller)
         if endpoint.isPlain { return endpoint.url + dialect.metadata(of: reference).target + "?alt=media" }
         guard let signer = try await signer?() else {
@@ -79,18 +88,26 @@ extension RemoteBackend {
                 """
             ).about(reference)
         }
-        let url = SignedURL(endpoint: endpoint, reference: reference, account: signer.account, time: .now)
+        let url = SignedURL(
+            endpoint: endpoint, reference: reference, account: signer.account, time: .now, lifetime: lifetime,
+            userProject: caller.userProject)
         return try await url.signed(by: signer)
     }
 }
 
 extension StorageError {
+    static var urlsDoNotExpire: StorageError {
+        .invalidArgument(
+            "expiresIn", "Download URLs of this engine hold until they are revoked; only signed ones end by themselves."
+        )
+    }
+
     fileprivate static func signaturesStay(_ reference: Reference) -> StorageError {
         StorageError(
             .unknown,
             """
             Download URLs of Google Cloud Storage are signed, so none can be revoked: each one ends by itself, \
-            7 days after it was given.
+            7 days after it was given, or as expiresIn said.
             """
         ).about(reference)
     }

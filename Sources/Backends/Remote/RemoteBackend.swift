@@ -172,6 +172,9 @@ extension RemoteBackend {
         whole.onSent = onSent
         whole.isSentOnce = request.method != "GET"
         for token in tokens { dialect.sign(&whole.headers, with: token) }
+        if let project = caller.userProject ?? tokens.lazy.compactMap(\.userProject).first, endpoint.covers(whole.url) {
+            whole.headers.add("x-goog-user-project", project)
+        }
         do throws(HTTPError) {
             var response = try await http.perform(whole)
             // Some servers repeat what they refuse.

@@ -8,12 +8,18 @@ struct DownloadURL: RPCMethod {
     static let name = "reference/downloadURL"
 
     let reference: Reference
+    let expiresIn: Int64?
 
-    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        expiresIn = try params.optionalInteger("expiresIn")
+    }
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        return ["url": .string(try await session.transfers.downloadURL(of: reference, tokens: session.tokens))]
+        let url = try await session.transfers.downloadURL(
+            of: reference, expiresIn: expiresIn, tokens: session.tokens)
+        return ["url": .string(url)]
     }
 }
 

@@ -8,6 +8,7 @@ struct UpdateSettings: PromptMethod {
 
     let retryTimes: [(Settings.RetryTime, Double)]
     let uploadChunkSizeBytes: Int64?
+    let userProject: String?
 
     init(_ params: inout Params) throws(RPCError) {
         var times: [(Settings.RetryTime, Double)] = []
@@ -16,12 +17,14 @@ struct UpdateSettings: PromptMethod {
         }
         retryTimes = times
         uploadChunkSizeBytes = try params.optionalInteger("uploadChunkSizeBytes")
+        userProject = try params.optionalString("userProject")
     }
 
     func run(in request: Request<Session>) throws -> JSON {
         var settings = request.context.transfers.settings
         for (time, seconds) in retryTimes { try settings.set(time, to: seconds) }
         if let uploadChunkSizeBytes { try settings.setUploadChunkSize(uploadChunkSizeBytes) }
+        if let userProject { try settings.setUserProject(userProject) }
         request.context.transfers.settings = settings
         return settings.json
     }

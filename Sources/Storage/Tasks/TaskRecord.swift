@@ -63,18 +63,22 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var patience: Double
     /// In bytes, where somebody set a fixed size.
     public var chunkSize: Int64?
+    /// The project of Google Cloud that pays, where somebody named one.
+    public var userProject: String?
     /// It was asked for by a connection with tokens of its own, which nobody else may stand in for.
     public var hasOwnTokens: Bool
     /// The file was made for this task alone, and goes with it.
     public var isSpooled = false
 
     public init(
-        file: String, identity: FileIdentity? = nil, patience: Double, chunkSize: Int64? = nil, hasOwnTokens: Bool
+        file: String, identity: FileIdentity? = nil, patience: Double, chunkSize: Int64? = nil,
+        userProject: String? = nil, hasOwnTokens: Bool
     ) {
         self.file = file
         self.identity = identity
         self.patience = patience
         self.chunkSize = chunkSize
+        self.userProject = userProject
         self.hasOwnTokens = hasOwnTokens
     }
 }

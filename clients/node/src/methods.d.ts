@@ -248,6 +248,8 @@ export interface Settings {
   maxOperationRetryTime: number;
   /** A multiple of 256 KiB; absent while chunks grow with the upload. */
   uploadChunkSizeBytes?: number;
+  /** The project of Google Cloud that pays; absent while that is left to the credentials. */
+  userProject?: string;
 }
 
 /** An observer, opaque. Only the connection that added it can remove it. */
@@ -397,6 +399,7 @@ export interface Methods {
       maxDownloadRetryTime?: number;
       maxOperationRetryTime?: number;
       uploadChunkSizeBytes?: number;
+      userProject?: string;
     };
     result: Settings;
   };
@@ -456,6 +459,7 @@ export interface Methods {
   "reference/downloadURL": {
     params: {
       reference: ReferenceParam;
+      expiresIn?: number;
     };
     result: {
       /** An address that HTTP GET answers with the bytes. */
@@ -694,9 +698,11 @@ export class ReferenceMethods {
   /**
    * A URL that anybody may fetch the object from. Whoever has it needs no token and no service: it holds a secret,
    * and is good until it is revoked or the object is gone. What a remote engine serves is addressed there, what the
-   * embedded one keeps on this machine. In the SDK: `StorageReference.downloadURL()`.
+   * embedded one keeps on this machine. `expiresIn`: For how many seconds it is good: 1 to 604800. Only signed URLs,
+   * those of Google Cloud Storage, end by themselves, without this after seven days; elsewhere it is -13050. In the
+   * SDK: `StorageReference.downloadURL()`.
    */
-  downloadURL(options?: RequestOptions): Promise<string>;
+  downloadURL(options?: { expiresIn?: number; } & RequestOptions): Promise<string>;
   /**
    * Makes the URLs that were given before worthless, and gives a new one. Counts as a change of the object's
    * metadata. The SDK has this in the console alone.

@@ -94,8 +94,8 @@ export class ReferenceMethods {
     return this._ask("reference/updateMetadata", { metadata }, options);
   }
 
-  downloadURL(options) {
-    return this._ask("reference/downloadURL", {}, options, ({ url }) => url);
+  downloadURL({ expiresIn, ...options } = {}) {
+    return this._ask("reference/downloadURL", { expiresIn }, options, ({ url }) => url);
   }
 
   revokeDownloadURL(options) {

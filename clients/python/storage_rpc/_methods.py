@@ -147,6 +147,7 @@ class StorageMethods(Asking[Method]):
         max_download_retry_time: float | None = None,
         max_operation_retry_time: float | None = None,
         upload_chunk_size_bytes: int | None = None,
+        user_project: str | None = None,
         *,
         timeout: float | None = None,
     ) -> Settings:
@@ -162,6 +163,9 @@ class StorageMethods(Asking[Method]):
 
         `upload_chunk_size_bytes`: Rounded up to a multiple of 256 KiB.
 
+        `user_project`: The project of Google Cloud that pays for what a remote engine is asked, and whose quota
+        counts; empty leaves that to the credentials.
+
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
         return self._ask(
@@ -171,6 +175,7 @@ class StorageMethods(Asking[Method]):
                 maxDownloadRetryTime=max_download_retry_time,
                 maxOperationRetryTime=max_operation_retry_time,
                 uploadChunkSizeBytes=upload_chunk_size_bytes,
+                userProject=user_project,
             ),
             decode(_types.Settings),
             timeout,
@@ -288,15 +293,23 @@ class ReferenceMethods(Referring[Method]):
             timeout,
         )
 
-    def download_url(self, *, timeout: float | None = None) -> str:
+    def download_url(self, expires_in: int | None = None, *, timeout: float | None = None) -> str:
         """A URL that anybody may fetch the object from.
 
         Whoever has it needs no token and no service: it holds a secret, and is good until it is revoked or the object
         is gone. What a remote engine serves is addressed there, what the embedded one keeps on this machine.
 
+        `expires_in`: For how many seconds it is good: 1 to 604800. Only signed URLs, those of Google Cloud Storage,
+        end by themselves, without this after seven days; elsewhere it is -13050.
+
         In the SDK: `StorageReference.downloadURL()`.
         """
-        return self._ask("reference/downloadURL", {}, lambda result: str(result["url"]), timeout)
+        return self._ask(
+            "reference/downloadURL",
+            given(expiresIn=expires_in),
+            lambda result: str(result["url"]),
+            timeout,
+        )
 
     def revoke_download_url(self, *, timeout: float | None = None) -> str:
         """Makes the URLs that were given before worthless, and gives a new one.
@@ -509,6 +522,7 @@ class AsyncStorageMethods(AsyncAsking[Method]):
         max_download_retry_time: float | None = None,
         max_operation_retry_time: float | None = None,
         upload_chunk_size_bytes: int | None = None,
+        user_project: str | None = None,
     ) -> Settings:
         """Changes what is named, for the tasks and calls that begin afterwards.
 
@@ -522,6 +536,9 @@ class AsyncStorageMethods(AsyncAsking[Method]):
 
         `upload_chunk_size_bytes`: Rounded up to a multiple of 256 KiB.
 
+        `user_project`: The project of Google Cloud that pays for what a remote engine is asked, and whose quota
+        counts; empty leaves that to the credentials.
+
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
         return await self._ask(
@@ -531,6 +548,7 @@ class AsyncStorageMethods(AsyncAsking[Method]):
                 maxDownloadRetryTime=max_download_retry_time,
                 maxOperationRetryTime=max_operation_retry_time,
                 uploadChunkSizeBytes=upload_chunk_size_bytes,
+                userProject=user_project,
             ),
             decode(_types.Settings),
         )
@@ -609,15 +627,18 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         """
         return await self._ask("reference/updateMetadata", {"metadata": metadata_to_wire(metadata)}, metadata_from_wire)
 
-    async def download_url(self) -> str:
+    async def download_url(self, expires_in: int | None = None) -> str:
         """A URL that anybody may fetch the object from.
 
         Whoever has it needs no token and no service: it holds a secret, and is good until it is revoked or the object
         is gone. What a remote engine serves is addressed there, what the embedded one keeps on this machine.
 
+        `expires_in`: For how many seconds it is good: 1 to 604800. Only signed URLs, those of Google Cloud Storage,
+        end by themselves, without this after seven days; elsewhere it is -13050.
+
         In the SDK: `StorageReference.downloadURL()`.
         """
-        return await self._ask("reference/downloadURL", {}, lambda result: str(result["url"]))
+        return await self._ask("reference/downloadURL", given(expiresIn=expires_in), lambda result: str(result["url"]))
 
     async def revoke_download_url(self) -> str:
         """Makes the URLs that were given before worthless, and gives a new one.

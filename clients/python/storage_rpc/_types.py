@@ -97,6 +97,8 @@ class Settings:
     """Seconds that any other failing call may be retried."""
     upload_chunk_size_bytes: int | None = None
     """A multiple of 256 KiB; absent while chunks grow with the upload."""
+    user_project: str | None = None
+    """The project of Google Cloud that pays; absent while that is left to the credentials."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,57 @@
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// The project that pays is told to the server, and to no other.
+@Suite(.timeLimit(.minutes(10))) struct UserProjectTests {
+    private struct Tokens: TokenSource {
+        let project: String?
+
+        func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+            var token = Token(kind, "t")
+            token.userProject = project
+            return kind == .accessToken ? token : nil
+        }
+    }
+
+    private func told(to fixture: StorageFixture) -> Set<String?> {
+        Set(fixture.requests.map { $0.headers["x-goog-user-project"] })
+    }
+
+    @Test(arguments: [
+        (nil, nil, nil), ("file", nil, "file"), (nil, "setting", "setting"), ("file", "setting", "setting"),
+    ])
+    func `Every request names it`(ofToken: String?, set: String?, told: String?) async throws {
+        for type in [FirebaseUnderTest.self, GCSUnderTest.self] as [any RemoteUnderTest.Type] {
+            let place = try await type.init()
+            let caller = Caller(tokens: Tokens(project: ofToken), patience: .seconds(10), userProject: set)
+            var upload = Upload.data(noise(600_000), to: try ref("a"))
+            upload.caller = caller
+            _ = try await place.backend.run(upload)
+            _ = try await place.backend.data(of: ref("a"), maxSize: .max, for: caller)
+            _ = try await place.backend.list(ListQuery(ref(""), maxResults: 5), for: caller)
+            try await place.backend.delete(ref("a"), for: caller)
+            #expect(self.told(to: place.fixture) == [told])
+        }
+    }
+
+    @Test func `Without tokens it is named all the same, where somebody has said so`() async throws {
+        let place = try GCSUnderTest(StorageFixture())
+        try place.fixture.put([1], "b", "a")
+        _ = try await place.backend.metadata(of: ref("a"), for: Caller(patience: .zero, userProject: "payer"))
+        #expect(told(to: place.fixture) == ["payer"])
+    }
+
+    @Test func `A session at another server hears nothing of it`() async throws {
+        let (place, other) = (try GCSUnderTest(StorageFixture()), try StorageFixture())
+        let session = "\(other.url)/upload/storage/v1/b/b/o?upload_id=1"
+        place.fixture.faults = [.init(.first(.start), .answer(200, headers: ["Location": session]))]
+        var upload = Upload.data(noise(600_000), to: try ref("a"))
+        upload.caller = Caller(tokens: Tokens(project: "file"), patience: .zero, userProject: "payer")
+        _ = try await place.backend.run(upload)
+        #expect(!other.requests.isEmpty && told(to: other) == [nil] && told(to: place.fixture) == ["payer"])
+    }
+}
