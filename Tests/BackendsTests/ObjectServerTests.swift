@@ -103,7 +103,7 @@ import Testing
         let server = ObjectServer(place.backend, address: nil)
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
         _ = try await place.backend.run(.data(noise(size), to: ref("a")))
-        let url = try await place.backend.downloadURL(of: ref("a"), for: Caller(patience: .zero))
+        let url = try await place.backend.downloadURL(of: ref("a"), expiresIn: nil, for: Caller(patience: .zero))
         #expect(try await get(url).body == noise(size))
         try await place.damage(ref("a"), at: size - 1)
         let answer = try? await get(url)
