@@ -76,7 +76,9 @@ enum Verdict: Equatable {
         }
     }
 
-    private static let keptWhenNotModified = ["Cache-Control", "Content-Location", "Expires", "Vary"]
+    private static let keptWhenNotModified = [
+        "Cache-Control", "Content-Location", "Content-Security-Policy", "Expires", "Vary",
+    ]
 
     private func described(_ resource: ServedResource) -> HTTPServerHeaders {
         var headers = validators(resource)

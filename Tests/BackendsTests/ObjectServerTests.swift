@@ -52,6 +52,26 @@ import Testing
         #expect(try Reference(url: url) == ref(path))
     }
 
+    @Test(arguments: ["text/html", "image/svg+xml", "text/javascript", "application/pdf", ""])
+    func `What is stored runs in no browser, whatever it says it is`(type: String) async throws {
+        var metadata = SettableMetadata()
+        metadata.content = [.contentType: type, .contentDisposition: "inline"]
+        metadata.custom = ["Content-Security-Policy": "none"]
+        let url = try await store("page.html", metadata)
+        let whole = try await get(url)
+        let etag = try #require(whole.headers["ETag"])
+        let answers = [
+            whole, try await get(url, ["Range": "bytes=0-9"]), try await client.perform(HTTPRequest("HEAD", url)),
+            try await get(url, ["If-None-Match": etag]),
+        ]
+        #expect(answers.map(\.status) == [200, 206, 200, 304])
+        for answer in answers { #expect(answer.headers.all("Content-Security-Policy") == ["sandbox"]) }
+        for answer in answers.dropLast() { #expect(answer.headers.all("X-Content-Type-Options") == ["nosniff"]) }
+        for name in ["Service-Worker", "service-worker"] {
+            for value in ["script", "SCRIPT", "x"] { #expect(try await get(url, [name: value]).status == 403) }
+        }
+    }
+
     @Test func `Parts and conditions are answered as asked`() async throws {
         let url = try await store("a")
         let part = try await get(url, ["Range": "bytes=100000-100009"])

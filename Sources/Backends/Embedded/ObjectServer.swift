@@ -40,6 +40,8 @@ public final class ObjectServer {
 
     /// Whether the object is not there or the token is wrong, nobody learns.
     private func answer(to request: HTTPServerRequest) async -> HTTPServerResponse {
+        // A stored script would answer for all URLs of this origin.
+        guard request.headers.values("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         guard let (bucket, name) = Self.object(in: request.path) else { return HTTPServerResponse(404) }
         func value(_ name: String) -> String? { request.queryItems.last { $0.name == name }?.value }
         guard value("alt") == "media" else { return HTTPServerResponse(400) }
@@ -86,7 +88,8 @@ extension OpenObject {
         }
     }
 
-    /// Those that the service sends. Pages of other origins may read what they have a token for.
+    /// Those that the service sends. Pages of other origins may read what they have a token for; a stored page gets an
+    /// origin of its own, and may run no script.
     private var headers: HTTPServerHeaders {
         let content = metadata.settable.content
         let checksum = withUnsafeBytes(of: (metadata.crc32c ?? 0).bigEndian) { Data($0).base64EncodedString() }
@@ -96,6 +99,7 @@ extension OpenObject {
                 ?? "inline; filename*=utf-8''\(metadata.reference.name.escaped)",
             "Cache-Control": content[.cacheControl] ?? "private, max-age=0",
             "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": "sandbox",
             "Access-Control-Allow-Origin": "*",
             "x-goog-generation": "\(metadata.generation)", "x-goog-metageneration": "\(metadata.metageneration)",
             "x-goog-hash": "crc32c=\(checksum),md5=\(md5)",
