@@ -75,18 +75,3 @@ public struct Timeline {
 extension Story.Entry {
     public var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
 }
-
-extension String {
-    /// Without what a terminal would obey, or what would turn text around.
-    var safe: String {
-        var safe = ""
-        for scalar in unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
-                safe += "\\u{\(String(scalar.value, radix: 16))}"
-            default: safe.unicodeScalars.append(scalar)
-            }
-        }
-        return safe
-    }
-}

@@ -79,7 +79,7 @@ struct Client {
     /// As the service traces it.
     private func show(_ mark: String, _ message: JSON, from isClient: Bool) {
         guard trace else { return }
-        Program.write("\(mark) \(Redaction.redacted(message, from: isClient).text)\n", to: STDERR_FILENO)
+        Program.write("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n", to: STDERR_FILENO)
     }
 
     /// False when a signal came instead of bytes.

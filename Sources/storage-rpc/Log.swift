@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import Secrets
 import Synchronization
+import Tracing
 
 /// How much is written to stderr.
 enum LogLevel: String, CaseIterable, Comparable {
@@ -27,7 +28,7 @@ final class Log: Sendable {
         guard level >= self.level, let output else { return }
         let lost = self.lost.exchange(0, ordering: .relaxed)
         let note = lost > 0 ? " (lines lost before this one: \(lost))" : ""
-        let text = "storage-rpc[\(getpid())] \(level.rawValue): \(message.hidingSecrets())\(note)"
+        let text = "storage-rpc[\(getpid())] \(level.rawValue): \(message.hidingSecrets().safe)\(note)"
         let line = text.utf8.prefix(Int(PIPE_BUF) - 1) + [UInt8(ascii: "\n")]
         let outcome = line.withUnsafeBytes { output.hasRoom ? output.write($0) : .notNow }
         if case .bytes = outcome { return }

@@ -2,8 +2,10 @@ import Backends
 import CSystem
 import EventLoop
 import Glibc
+import JSONText
 import Secrets
 import Synchronization
+import Tracing
 
 /// Reads the command line, and does what it says.
 enum Program {
@@ -21,7 +23,7 @@ enum Program {
         let freeDescriptors = DescriptorBudget.raiseLimit()
         do {
             switch try Command(Array(CommandLine.arguments.dropFirst())) {
-            case .help: try say(Help.text)
+            case .help: try write(line: Help.text)
             case .version: try say("storage-rpc \(Help.version)")
             case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
             case .trace(let file, let html): try TraceCommand.run(file, html: html)
@@ -49,20 +51,29 @@ enum Program {
         }
     }
 
-    /// Throws where stdout takes no more: what nobody gets is not done.
-    static func say(_ line: String) throws(Unsaid) {
+    /// Writes a line to stdout: as it is, or with its control characters escaped where stdout is a terminal. Throws where
+    /// it cannot be written.
+    static func say(_ line: String) throws(Unsaid) { try write(line: isTerminal ? line.safe : line) }
+
+    /// The same for JSON, which stays JSON.
+    static func say(_ json: JSON) throws(Unsaid) { try write(line: isTerminal ? json.text.safeJSON : json.text) }
+
+    private static func write(line: String) throws(Unsaid) {
         guard write(line + "\n", to: STDOUT_FILENO) else { throw Unsaid() }
     }
+
+    private static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     struct Unsaid: Complaint {
         private let reason = String(cString: strerror(errno))
         var message: String { "nothing can be written to stdout: \(reason)" }
     }
 
-    /// On stderr, unless nobody makes room there within a second.
+    /// On stderr, unless nobody makes room there within a second. Control characters are escaped even where stderr is no
+    /// terminal: what is kept of it is read on one later.
     static func complain(_ line: String) {
         var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(line.hidingSecrets())\n", to: STDERR_FILENO) }
+        if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(line.hidingSecrets().safe)\n", to: STDERR_FILENO) }
     }
 
     @discardableResult

@@ -46,7 +46,8 @@ extension Errand {
     }
 
     private func show(_ metadata: JSON) throws {
-        try Program.say(options.json ? metadata.text : Self.lines(metadata))
+        if options.json { return try Program.say(metadata) }
+        for line in Self.lines(metadata) { try Program.say(line) }
     }
 
     /// Nil before the end. Throws after failure.
@@ -79,12 +80,12 @@ extension Errand {
     }
 
     /// One line a property, for people.
-    private static func lines(_ metadata: JSON) -> String {
+    private static func lines(_ metadata: JSON) -> [String] {
         let members = metadata.object ?? []
         let width = members.map(\.key.count).max() ?? 0
         return members.map { member in
             member.key + String(repeating: " ", count: width - member.key.count + 2)
                 + (member.value.string ?? member.value.text)
-        }.joined(separator: "\n")
+        }
     }
 }
