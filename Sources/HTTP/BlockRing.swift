@@ -1,32 +1,31 @@
+import EventLoop
 import Synchronization
 
 /// Memory for blocks that go round. All rings of the process share a budget: each takes a quarter of what is left.
-final class BlockRing: @unchecked Sendable {
+final class BlockRing: Sendable {
     static let count = 2
 
     let size: Int
-    private let memory: UnsafeMutableRawBufferPointer
+    private let blocks: [MemoryBlock]
 
     private static let budget = Mutex(6 << 20)
 
     init(for bytes: Int64) {
         let wanted = Int(min(bytes / Int64(Self.count) + 1, 512 << 10))
-        size = Self.budget.withLock { left in
+        let size = Self.budget.withLock { left in
             let affordable = max(64 << 10, left / 4 / Self.count)
             let size = (min(wanted, affordable) + 4095) & ~4095
             left -= size * Self.count
             return size
         }
-        memory = .allocate(byteCount: size * Self.count, alignment: 4096)
+        self.size = size
+        blocks = (0..<Self.count).map { _ in MemoryBlock(byteCount: size) }
     }
 
     deinit {
-        Self.budget.withLock { $0 += size * Self.count }
-        memory.deallocate()
+        let bytes = size * Self.count
+        Self.budget.withLock { $0 += bytes }
     }
 
-    subscript(block: Int) -> UnsafeMutableRawBufferPointer {
-        let start = block % Self.count * size
-        return UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + size])
-    }
+    subscript(block: Int) -> MemoryBlock { blocks[block % Self.count] }
 }

@@ -62,10 +62,10 @@ public enum HTTPBodyWrite: Sendable, Equatable {
 
 /// Lets a transfer go on that waits for its source or its sink. May be called from anywhere, at any time, once too often.
 public struct HTTPWaker: Sendable {
-    let transfer: Transfer
+    let ticket: TransferTicket
     let thread: TransferThread
 
-    public func callAsFunction() { thread.order(.wake(transfer)) }
+    public func callAsFunction() { thread.order(.wake(ticket)) }
 }
 
 /// Bytes in memory, read in place.

@@ -22,15 +22,15 @@ public final class HTTPClient: Sendable {
     /// Returns the server's answer, whatever its status. Cancelling the task ends the transfer at once.
     public func perform(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         if let flaw = request.flaw { throw HTTPError(flaw, host: request.host) }
-        let transfer = Transfer(request, on: thread)
+        let ticket = TransferTicket(request)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                transfer.waiter = waiter
-                thread.order(.start(transfer))
+                ticket.expect(waiter)
+                thread.order(.start(ticket))
             }
         } onCancel: {
-            transfer.isCancelled.store(true, ordering: .releasing)
-            thread.order(.cancel(transfer))
+            ticket.isCancelled.store(true, ordering: .releasing)
+            thread.order(.cancel(ticket))
         }
         return try outcome.get()
     }

@@ -1,18 +1,24 @@
+import EventLoop
+
 /// Which blocks are filled with which bytes. The oldest belongs to the transfer, the first free one to the job.
-struct ReadAheadState: @unchecked Sendable {
-    struct Block {
-        let bytes: UnsafeMutableRawBufferPointer
+struct ReadAheadState: Sendable {
+    struct Block: Sendable {
+        fileprivate let memory: MemoryBlock
+        fileprivate let count: Int
         let offset: Int64
         fileprivate let turn: Int
         fileprivate let ring: BlockRing
+
+        var bytes: UnsafeMutableRawBufferPointer { memory.prefix(count) }
     }
 
-    struct Ready {
-        fileprivate let bytes: UnsafeRawBufferPointer
+    struct Ready: Sendable {
+        fileprivate let memory: MemoryBlock
+        fileprivate let range: Range<Int>
         fileprivate let ring: BlockRing
 
         func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-            let next = UnsafeRawBufferPointer(rebasing: bytes.prefix(buffer.count))
+            let next = UnsafeRawBufferPointer(rebasing: memory.bytes[range].prefix(buffer.count))
             buffer.copyMemory(from: next)
             return next.count
         }
@@ -41,7 +47,7 @@ struct ReadAheadState: @unchecked Sendable {
             return nil
         }
         let length = Int(min(Int64(ring.size), count - start))
-        return Ready(bytes: UnsafeRawBufferPointer(rebasing: ring[first][Int(offset - start)..<length]), ring: ring)
+        return Ready(memory: ring[first], range: Int(offset - start)..<length, ring: ring)
     }
 
     mutating func emptied(upTo offset: Int64) {
@@ -65,8 +71,7 @@ struct ReadAheadState: @unchecked Sendable {
             return nil
         }
         let length = Int(min(Int64(ring.size), count - end))
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: ring[first + filled][..<length])
-        return Block(bytes: bytes, offset: end, turn: turn, ring: ring)
+        return Block(memory: ring[first + filled], count: length, offset: end, turn: turn, ring: ring)
     }
 
     /// Returns whom to wake.
@@ -75,7 +80,7 @@ struct ReadAheadState: @unchecked Sendable {
             self.failure = failure
         } else if block.turn == turn {
             filled += 1
-            end += Int64(block.bytes.count)
+            end += Int64(block.count)
         }
         defer { wake = nil }
         return wake

@@ -47,7 +47,7 @@ extension Transfer {
     }
 
     private func setSecurity(_ easy: OpaquePointer) {
-        let environment = thread.environment
+        let environment = loop.environment
         let isSecure = request.url.prefix(6).lowercased() == "https:"
         set(easy, CCURL_PROTOCOLS, Int(CCURL_PROTOCOL_HTTP.rawValue | CCURL_PROTOCOL_HTTPS.rawValue))
         set(easy, CCURL_DISALLOW_USERNAME_IN_URL, 1)
@@ -92,7 +92,7 @@ extension Transfer {
 
     /// The more transfers, the less for each.
     private func sendBuffer(for count: Int64) -> Int {
-        let share = min(512 << 10, (1 << 20) / (thread.runningCount + 1))
+        let share = min(512 << 10, (1 << 20) / (loop.runningCount + 1))
         return max(16 << 10, Int(min(count, Int64(share))))
     }
 

@@ -1,16 +1,14 @@
 import CCurl
-import Synchronization
 
 /// One request on its way: what libcurl needs for it, what has come of it, and when it has taken too long.
 ///
-/// Belongs to the transfer thread from its start order on; only `isCancelled` is for others.
-final class Transfer: @unchecked Sendable {
-    typealias Outcome = Result<HTTPResponse, HTTPError>
+/// Lives on the transfer thread; others have its ticket.
+final class Transfer {
+    typealias Outcome = TransferTicket.Outcome
 
-    let request: HTTPRequest
-    let isCancelled = Atomic(false)
-    var waiter: CheckedContinuation<Outcome, Never>?
-    unowned let thread: TransferThread
+    let ticket: TransferTicket
+    var request: HTTPRequest { ticket.request }
+    unowned let loop: TransferLoop
 
     /// Not nil while the transfer runs.
     var easy: OpaquePointer?
@@ -29,14 +27,14 @@ final class Transfer: @unchecked Sendable {
     var isHeldUp = false
 
     private let bodyCount: Int64
-    private var began = monotonicNow()
     private var beganToConnect: Int64?
     private var isConnected = false
     private var lastMove: Int64 = 0
 
-    init(_ request: HTTPRequest, on thread: TransferThread) {
-        self.request = request
-        self.thread = thread
+    init(_ ticket: TransferTicket, in loop: TransferLoop) {
+        self.ticket = ticket
+        self.loop = loop
+        let request = ticket.request
         bodyCount = request.body.count
         if case .source(let source) = request.body { self.source = source }
         if case .bytes(let bytes) = request.body, bytes.count > Self.largestCopiedBody {
@@ -44,8 +42,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    var isRunning: Bool { easy != nil }
-    var waker: HTTPWaker { HTTPWaker(transfer: self, thread: thread) }
+    var waker: HTTPWaker { HTTPWaker(ticket: ticket, thread: loop.thread) }
 
     /// Gives back what the transfer had, then tells who waits for it.
     func finish(_ outcome: Outcome) {
@@ -55,8 +52,7 @@ final class Transfer: @unchecked Sendable {
         (easy, headerList, errorBuffer) = (nil, nil, nil)
         source?.transferEnded()
         source = nil
-        waiter?.resume(returning: outcome)
-        waiter = nil
+        ticket.finish(outcome)
     }
 
     /// Lets source and sink have another try; libcurl's code.
@@ -90,7 +86,7 @@ extension Transfer {
     /// When to look at the transfer again, and what it has failed with if nothing moves until then.
     var nextLimit: (time: Int64, failure: HTTPError.Kind)? {
         let limits = request.limits
-        let total = limits.total.map { (began + $0.nanoseconds, HTTPError.Kind.deadlineExceeded) }
+        let total = limits.total.map { (ticket.began + $0.nanoseconds, HTTPError.Kind.deadlineExceeded) }
         guard let phase = phaseLimit(limits) else { return total }
         guard let total, total.0 < phase.0 else { return phase }
         return total
@@ -106,7 +102,7 @@ extension Transfer {
     }
 
     func lookAgain() {
-        if let (time, _) = nextLimit { thread.look(at: time) }
+        if let (time, _) = nextLimit { loop.look(at: time) }
     }
 
     func moved() {
