@@ -16,16 +16,16 @@ final class EmbeddedDownload: DownloadSession {
     private let download: Download
     private let backend: EmbeddedBackend
     /// Tries may be abandoned but never overlap: the next one waits here for the thread of the one before.
-    private let queue: SerialQueue<Void>
+    private let queue: SerialQueue<LandingFile>
+    private let mark: LandingBookmark
     private let current = Mutex<Attempt?>(nil)
-    /// Touched on the queue alone.
-    private nonisolated(unsafe) let landing: LandingFile
 
     init(_ download: Download, _ backend: EmbeddedBackend) {
         self.download = download
         self.backend = backend
-        queue = SerialQueue(on: backend.downloading)
-        landing = LandingFile(download, in: backend.allowed.writing)
+        let landing = LandingFile(download, in: backend.allowed.writing)
+        mark = landing.mark
+        queue = SerialQueue(on: backend.downloading, landing)
     }
 
     func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
@@ -35,7 +35,7 @@ final class EmbeddedDownload: DownloadSession {
             Task {
                 do throws(StorageError) {
                     let object = try await backend.open(download.reference)
-                    queue.submit { self.land(object, attempt, report) }
+                    queue.submit { self.land(object, in: $0, attempt, report) }
                 } catch {
                     attempt.answer(.failed(error))
                 }
@@ -45,29 +45,23 @@ final class EmbeddedDownload: DownloadSession {
 
     func abort() { current.withLock { $0 }?.abort() }
 
-    /// Its mark may be asked for on any thread.
-    func bookmark() async -> Bookmark? { landing.bookmark }
+    func bookmark() async -> Bookmark? { mark.bookmark }
 
     func discard() {
         abort()
         Task { @Loop in
             backend.errands.run { [self] in
-                await withCheckedContinuation { waiter in
-                    queue.submit {
-                        self.landing.discard()
-                        waiter.resume()
-                    }
-                }
+                await queue.run { landing in landing.discard() }
             }
         }
     }
 
-    private func land(_ object: OpenObject, _ attempt: Attempt, _ report: (Progress) -> Void) {
+    private func land(_ object: OpenObject, in landing: LandingFile, _ attempt: Attempt, _ report: (Progress) -> Void) {
         guard !attempt.isAborted else { return }
         defer { landing.park() }
         do throws(StorageError) {
             try landing.open(for: object.metadata.generation) { !attempt.isAborted }
-            try copy(object, attempt, report)
+            try copy(object, to: landing, attempt, report)
             guard !attempt.isAborted else { return }
             let hasLanded = try landing.finish(
                 size: object.metadata.size, crc32c: object.metadata.crc32c, if: attempt.mayCommit)
@@ -77,7 +71,9 @@ final class EmbeddedDownload: DownloadSession {
         }
     }
 
-    private func copy(_ object: OpenObject, _ attempt: Attempt, _ report: (Progress) -> Void) throws(StorageError) {
+    private func copy(_ object: OpenObject, to landing: LandingFile, _ attempt: Attempt, _ report: (Progress) -> Void)
+        throws(StorageError)
+    {
         let size = object.metadata.size
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
         defer { buffer.deallocate() }

@@ -13,6 +13,16 @@ struct LandingMark: Codable {
     var crc32c: UInt32
 }
 
+/// Where a download's file is, for those who ask on other threads.
+final class LandingBookmark: Sendable {
+    private let mark = Mutex<LandingMark?>(nil)
+
+    /// Where a later process may go on.
+    var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
+
+    func place(_ mark: LandingMark?) { self.mark.withLock { $0 = mark } }
+}
+
 /// The file that a download arrives in, beside the one that it becomes: that one is replaced in one moment, when
 /// all bytes are on the disk and have the checksum that they should have.
 ///
@@ -30,7 +40,7 @@ final class LandingFile {
     private var temporary: Temporary?
     /// What an earlier process has left, until that has been looked at.
     private var restored: LandingMark?
-    private let mark = Mutex<LandingMark?>(nil)
+    let mark = LandingBookmark()
     private var file: OpenFile?
     private var checksum = Checksum()
     private var writeback = Writeback()
@@ -52,11 +62,8 @@ final class LandingFile {
             name: target.temporaryName(for: task, number: number), number: number, inode: restored?.inode ?? 0)
         generation = restored?.generation
         offset = max(0, restored?.offset ?? 0)
-        mark.withLock { $0 = restored }
+        mark.place(restored)
     }
-
-    /// Where a later process may go on. From any thread.
-    var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
 
     /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
     /// it may not go on any more. Throws what `LandingPlace` throws.
@@ -135,7 +142,7 @@ final class LandingFile {
                     generation: generation, number: $0.number, inode: $0.inode, offset: offset, crc32c: checksum.crc32c)
             }
         }
-        mark.withLock { $0 = now }
+        mark.place(now)
     }
 
     private func opened() throws(StorageError) -> OpenFile {

@@ -9,9 +9,9 @@ final class LandingBuffer: MediaStore {
     /// Of a block, in bytes; there are two.
     static let blockSize = 256 << 10
 
-    fileprivate struct State: @unchecked Sendable {
-        var filling: UnsafeMutableRawBufferPointer
-        var spare: UnsafeMutableRawBufferPointer
+    fileprivate struct State: Sendable {
+        var filling = MemoryBlock(byteCount: blockSize)
+        var spare = MemoryBlock(byteCount: blockSize)
         var filled = 0
         var isWriting = false
         var wake: HTTPWaker?
@@ -19,24 +19,15 @@ final class LandingBuffer: MediaStore {
     }
 
     /// Called on the queue. May block.
-    typealias Write = @Sendable (UnsafeRawBufferPointer) throws(StorageError) -> Void
+    typealias Write = @Sendable (LandingFile, UnsafeRawBufferPointer) throws(StorageError) -> Void
 
-    private let queue: SerialQueue<Void>
+    private let queue: SerialQueue<LandingFile>
     private let write: Write
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    init(on queue: SerialQueue<Void>, _ write: @escaping Write) {
+    init(on queue: SerialQueue<LandingFile>, _ write: @escaping Write) {
         self.queue = queue
         self.write = write
-        func block() -> UnsafeMutableRawBufferPointer { .allocate(byteCount: Self.blockSize, alignment: 4096) }
-        state = Mutex(State(filling: block(), spare: block()))
-    }
-
-    deinit {
-        state.withLock { state in
-            state.filling.deallocate()
-            state.spare.deallocate()
-        }
     }
 
     /// Why bytes could not be written. What was taken is written when the queue has come so far.
@@ -44,15 +35,15 @@ final class LandingBuffer: MediaStore {
 
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
         let (outcome, mustStart) = state.withLock { $0.take(bytes, wake) }
-        if mustStart { queue.submit { [self] in writeAll() } }
+        if mustStart { queue.submit { [self] landing in writeAll(to: landing) } }
         return outcome
     }
 
-    private func writeAll() {
-        while let (block, wake) = state.withLock({ $0.next() }) {
+    private func writeAll(to landing: LandingFile) {
+        while let (block, count, wake) = state.withLock({ $0.next() }) {
             wake?()
             do throws(StorageError) {
-                try write(block)
+                try write(landing, UnsafeRawBufferPointer(block.prefix(count)))
             } catch {
                 let wake = state.withLock { $0.failed(error) }
                 wake?()
@@ -64,28 +55,27 @@ final class LandingBuffer: MediaStore {
 extension LandingBuffer.State {
     fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> (HTTPBodyWrite, Bool) {
         if let failure { return (.failed(failure.message), false) }
-        guard bytes.count <= filling.count else { return (.failed("too many bytes at once"), false) }
-        guard bytes.count <= filling.count - filled else {
+        let room = filling.bytes
+        guard bytes.count <= room.count else { return (.failed("too many bytes at once"), false) }
+        guard bytes.count <= room.count - filled else {
             self.wake = wake
             return (.later, false)
         }
-        UnsafeMutableRawBufferPointer(rebasing: filling[filled...]).copyMemory(from: bytes)
+        UnsafeMutableRawBufferPointer(rebasing: room[filled...]).copyMemory(from: bytes)
         filled += bytes.count
         defer { isWriting = true }
         return (.taken, !isWriting)
     }
 
     /// What to write next, and whom to tell that there is room again.
-    fileprivate mutating func next() -> (UnsafeRawBufferPointer, HTTPWaker?)? {
+    fileprivate mutating func next() -> (MemoryBlock, count: Int, HTTPWaker?)? {
         guard filled > 0, failure == nil else {
             isWriting = false
             return nil
         }
-        let block = UnsafeRawBufferPointer(rebasing: filling[..<filled])
         swap(&filling, &spare)
-        filled = 0
-        defer { wake = nil }
-        return (block, wake)
+        defer { (filled, wake) = (0, nil) }
+        return (spare, filled, wake)
     }
 
     fileprivate mutating func failed(_ error: StorageError) -> HTTPWaker? {

@@ -17,16 +17,16 @@ final class RemoteDownload: DownloadSession {
 
     private let download: Download
     private let backend: RemoteBackend
-    private let queue: SerialQueue<Void>
+    private let queue: SerialQueue<LandingFile>
+    private let mark: LandingBookmark
     private let latest = Mutex<Try?>(nil)
-    /// Touched on the queue alone.
-    private nonisolated(unsafe) let landing: LandingFile
 
     init(_ download: Download, _ backend: RemoteBackend) {
         self.download = download
         self.backend = backend
-        queue = SerialQueue(on: backend.downloading)
-        landing = LandingFile(download, in: backend.allowed.writing)
+        let landing = LandingFile(download, in: backend.allowed.writing)
+        mark = landing.mark
+        queue = SerialQueue(on: backend.downloading, landing)
     }
 
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {
@@ -49,8 +49,7 @@ final class RemoteDownload: DownloadSession {
         if latest.attempt.isAborted { latest.task.cancel() }
     }
 
-    /// Its mark may be asked for on any thread.
-    func bookmark() async -> Bookmark? { landing.bookmark }
+    func bookmark() async -> Bookmark? { mark.bookmark }
 
     func discard() {
         abort()
@@ -58,7 +57,7 @@ final class RemoteDownload: DownloadSession {
         Task { @Loop in
             backend.errands.run { [self] in
                 await before?.value
-                await onQueue { landing in landing.discard() }
+                await queue.run { landing in landing.discard() }
             }
         }
     }
@@ -76,14 +75,14 @@ final class RemoteDownload: DownloadSession {
         } catch {
             answer = .failed(error.about(download.reference))
         }
-        await onQueue { landing in landing.park() }
+        await queue.run { landing in landing.park() }
         attempt.answer(answer)
     }
 
     private func fetch(
         _ object: ObjectMetadata, _ attempt: Attempt, _ report: @escaping Report
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
-        let offset = try await tryOnQueue { landing throws(StorageError) in
+        let offset = try await queue.run { landing throws(StorageError) in
             try landing.open(for: object.generation) { !attempt.isAborted }
             return landing.offset
         }
@@ -93,7 +92,7 @@ final class RemoteDownload: DownloadSession {
             case .done(let headers): object.complete(headers)
             case .doubtful(let error):
                 // Nothing that came with it is to be trusted.
-                await onQueue { landing in landing.discard() }
+                await queue.run { landing in landing.discard() }
                 return .doubtful(error)
             }
         } else if !attempt.isAborted {
@@ -106,7 +105,7 @@ final class RemoteDownload: DownloadSession {
         _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ report: @escaping Report
     ) async throws(StorageError) -> MediaOutcome<HTTPHeaders> {
         let news = Mutex(DownloadNews(after: offset, of: object.size, by: backend.clock))
-        let buffer = LandingBuffer(on: queue) { [self] bytes throws(StorageError) in
+        let buffer = LandingBuffer(on: queue) { landing, bytes throws(StorageError) in
             guard !attempt.isAborted else { return }
             try landing.append(bytes)
             let isDue = news.withLock { $0.isDue(landing.offset) }
@@ -115,11 +114,11 @@ final class RemoteDownload: DownloadSession {
         }
         do throws(StorageError) {
             let outcome = try await backend.fetch(into: MediaSink(object, from: offset, into: buffer), download.caller)
-            await onQueue { _ in }
+            await queue.run { _ in }
             if let failure = buffer.failure { throw failure }
             return outcome
         } catch {
-            await onQueue { _ in }
+            await queue.run { _ in }
             throw buffer.failure ?? error
         }
     }
@@ -128,7 +127,7 @@ final class RemoteDownload: DownloadSession {
         _ object: ObjectMetadata, _ attempt: Attempt
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         do throws(StorageError) {
-            _ = try await tryOnQueue { landing throws(StorageError) in
+            _ = try await queue.run { landing throws(StorageError) in
                 guard !attempt.isAborted else { return false }
                 return try landing.finish(
                     size: object.size, crc32c: object.crc32c, md5: object.md5, if: attempt.mayCommit)
@@ -138,32 +137,6 @@ final class RemoteDownload: DownloadSession {
             guard error.code == .nonMatchingChecksum else { throw error }
             return .doubtful(error)
         }
-    }
-}
-
-// MARK: - On the queue
-
-extension RemoteDownload {
-    /// Behind all bytes that were taken before.
-    private func onQueue(_ work: @escaping @Sendable (LandingFile) -> Void) async {
-        await withCheckedContinuation { waiter in
-            queue.submit { [self] in
-                work(landing)
-                waiter.resume()
-            }
-        }
-    }
-
-    private func tryOnQueue<Value: Sendable>(
-        _ work: @escaping @Sendable (LandingFile) throws(StorageError) -> Value
-    ) async throws(StorageError) -> Value {
-        let result = await withCheckedContinuation {
-            (waiter: CheckedContinuation<Result<Value, StorageError>, Never>) in
-            queue.submit { [self] in
-                waiter.resume(returning: Result { () throws(StorageError) in try work(landing) })
-            }
-        }
-        return try result.get()
     }
 }
 
