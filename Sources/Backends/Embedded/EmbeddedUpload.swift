@@ -12,21 +12,23 @@ final class EmbeddedUpload: UploadSession {
     private let upload: Upload
     private let backend: EmbeddedBackend
     /// Steps may be abandoned but never overlap: the next one waits here for the thread of the one before.
-    private let queue: SerialQueue<Void>
+    private let queue: SerialQueue<State>
     private let current = Mutex<Attempt?>(nil)
-    /// Touched on the queue alone.
-    private nonisolated(unsafe) var staging: Staging?
-    /// Touched on the queue alone: where an earlier process was, until that has been looked at.
-    private nonisolated(unsafe) var known: StagingMark?
-    private let latest = Mutex<Staging?>(nil)
+    private let latest = Mutex<StagingProgress?>(nil)
     private let replacesNewer = Mutex(true)
-    private nonisolated(unsafe) var isDiscarded = false
+
+    private struct State {
+        var staging: Staging?
+        /// Where an earlier process was, until that has been looked at.
+        var known: StagingMark?
+        var isDiscarded = false
+    }
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
         self.upload = upload
         self.backend = backend
-        queue = SerialQueue(on: backend.files)
-        known = upload.bookmark.flatMap { try? StagingMark(text: $0.text) }
+        let known = upload.bookmark.flatMap { try? StagingMark(text: $0.text) }
+        queue = SerialQueue(on: backend.files, State(known: known))
     }
 
     func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer {
@@ -61,15 +63,15 @@ final class EmbeddedUpload: UploadSession {
 
     func abort() {
         current.withLock { $0 }?.abort()
-        queue.submit { self.staging?.park() }
+        queue.submit { $0.staging?.park() }
     }
 
     func discard() {
-        queue.submit { [self] in
-            isDiscarded = true
-            known = nil
-            if let file = staging?.file {
-                staging = nil
+        queue.submit { [self] state in
+            state.isDiscarded = true
+            state.known = nil
+            if let file = state.staging?.file {
+                state.staging = nil
                 backend.remove(file)
             } else if upload.isRestored, let task = upload.record?.id {
                 Task { await backend.removeFiles(for: task) }
@@ -78,8 +80,8 @@ final class EmbeddedUpload: UploadSession {
     }
 
     func bookmark() async -> Bookmark? {
-        guard let staging = latest.withLock({ $0 }) else { return upload.bookmark }
-        return await staging.lastMark().flatMap { mark in try? mark.text }.map(Bookmark.init)
+        guard let progress = latest.withLock({ $0 }) else { return upload.bookmark }
+        return await progress.lastMark().flatMap { mark in try? mark.text }.map(Bookmark.init)
     }
 }
 
@@ -94,7 +96,7 @@ extension EmbeddedUpload {
         case .data(let bytes):
             commit(whole: bytes, attempt)
         case .file(let path, let identity):
-            queue.submit { [self] in
+            queue.submit { [self] _ in
                 do throws(StorageError) {
                     commit(whole: try read(path, identity), attempt)
                 } catch {
@@ -122,8 +124,8 @@ extension EmbeddedUpload {
 extension EmbeddedUpload {
     /// One that was aborted may have been opened all the same.
     private func open(_ attempt: Attempt) {
-        queue.submit { [self] in
-            if staging == nil { stageNewFile(attempt) } else { attempt.answer(.opened()) }
+        queue.submit { [self] state in
+            if state.staging == nil { stageNewFile(attempt) } else { attempt.answer(.opened()) }
         }
     }
 
@@ -132,8 +134,8 @@ extension EmbeddedUpload {
             do throws(StorageError) {
                 let task = upload.record?.id
                 guard let file = try await backend.newFile(for: task, unless: { attempt.isAborted }) else { return }
-                queue.submit { [self] in
-                    stage(file, attempt)
+                queue.submit { [self] state in
+                    stage(file, attempt, &state)
                     attempt.answer(.opened())
                 }
             } catch {
@@ -143,18 +145,18 @@ extension EmbeddedUpload {
     }
 
     /// An aborted attempt's file is not used: the attempt after it gives back all files that the task had before.
-    private func stage(_ file: Int64, _ attempt: Attempt) {
-        guard !attempt.isAborted, !isDiscarded else { return backend.remove(file) }
+    private func stage(_ file: Int64, _ attempt: Attempt, _ state: inout State) {
+        guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         let staging = Staging(
             file: file, in: backend.root, upload.source, from: allowed, hashing: backend.hashing)
         staging.placeMark()
-        known = nil
-        hold(staging)
+        hold(staging, &state)
     }
 
-    private func hold(_ staging: Staging) {
-        self.staging = staging
-        latest.withLock { $0 = staging }
+    private func hold(_ staging: Staging, _ state: inout State) {
+        (state.staging, state.known) = (staging, nil)
+        let progress = staging.progress
+        latest.withLock { $0 = progress }
     }
 
     /// What an earlier process has written is trusted only as far as it is still what that has seen, in a file that
@@ -164,21 +166,20 @@ extension EmbeddedUpload {
             do throws(StorageError) {
                 let task = upload.isRestored ? upload.record?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }
-                queue.submit { [self] in goOn(among: files, attempt) }
+                queue.submit { [self] state in goOn(among: files, attempt, &state) }
             } catch {
                 attempt.answer(.failed(error))
             }
         }
     }
 
-    private func goOn(among files: [Int64], _ attempt: Attempt) {
-        guard staging == nil else { return work(attempt) { .received(upTo: $0.offset) } }
+    private func goOn(among files: [Int64], _ attempt: Attempt, _ state: inout State) {
+        if let staging = state.staging { return attempt.answer(.received(upTo: staging.offset)) }
         do throws(StorageError) {
-            guard let known, files.contains(known.file), let staging = try restored(known, attempt) else {
+            guard let known = state.known, files.contains(known.file), let staging = try restored(known, attempt) else {
                 return attempt.answer(.forgotten(.lostStaging(upload.reference)))
             }
-            hold(staging)
-            self.known = nil
+            hold(staging, &state)
             attempt.answer(.received(upTo: staging.offset))
         } catch {
             attempt.answer(.failed(error))
@@ -213,8 +214,8 @@ extension EmbeddedUpload {
     private func work(
         _ attempt: Attempt, _ body: @escaping @Sendable (Staging) throws(StorageError) -> UploadMachine.Answer?
     ) {
-        queue.submit { [self] in
-            guard let staging else {
+        queue.submit { state in
+            guard let staging = state.staging else {
                 return attempt.answer(.failed(StorageError(.internalError, "The upload was never opened.")))
             }
             do throws(StorageError) {

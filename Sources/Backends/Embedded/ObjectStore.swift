@@ -10,18 +10,23 @@ import Synchronization
 /// Writes that come in while one commit is under way share the next one. Reads have a connection and a thread to
 /// themselves, so neither do they wait for the disk, nor does a long one hold up who writes.
 final class ObjectStore: Sendable {
-    private let thread = WorkerThreads("store")
-    private let readingThread = WorkerThreads("reading")
     private let root: Root
+    private let writer = SerialQueue(on: WorkerThreads("store"), Writer())
+    private let reader = SerialQueue(on: WorkerThreads("reading"), Reader())
     private let isReady = DispatchSemaphore(value: 0)
+    /// Why the database could not be opened, once it is ready.
+    private let failure = Mutex<StorageError?>(nil)
     private let pending = Mutex<[PendingWrite]>([])
-    /// Touched on the thread alone.
-    private nonisolated(unsafe) var database: Result<Database, StorageError>?
-    /// Touched on the reading thread alone.
-    private nonisolated(unsafe) var readingDatabase: Database?
 
-    /// Touched on the thread alone: commits do not wait for the disk.
-    private nonisolated(unsafe) var isRelaxed = false
+    fileprivate struct Writer {
+        var database: Result<Database, StorageError>?
+        /// Commits do not wait for the disk.
+        var isRelaxed = false
+    }
+
+    private struct Reader {
+        var database: Database?
+    }
 
     private struct PendingWrite {
         var isUrgent: Bool
@@ -34,16 +39,20 @@ final class ObjectStore: Sendable {
     /// sentence, what is wrong with the root though it can be used.
     init(_ root: Root, complain: @escaping @Sendable (String) -> Void = { _ in }) {
         self.root = root
-        thread.submit { [self] in
-            database = Result { () throws(StorageError) in try Self.openAndSweep(root, complain: complain) }
+        writer.submit { [self] writer in
+            do throws(StorageError) {
+                writer.database = .success(try Self.openAndSweep(root, complain: complain))
+            } catch {
+                writer.database = .failure(error)
+                failure.withLock { $0 = error }
+            }
             isReady.signal()
         }
     }
 
     /// Returns once the database is open, and what a crash has left is swept up. Throws a sentence that names the file.
     func open() async throws(StorageError) {
-        let opened = await thread.run { [self] in Result { () throws(StorageError) in _ = try self.opened() } }
-        try opened.get()
+        try await writer.run { writer throws(StorageError) in _ = try writer.opened() }
     }
 
     static func openAndSweep(
@@ -69,24 +78,25 @@ final class ObjectStore: Sendable {
     func read<Answer: Sendable>(
         _ query: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
-        let answer = await readingThread.run { [self] in
-            Result {
+        try await reader.run { [self] reader throws(StorageError) in
+            do {
                 try root.check()
-                let database = try openedForReading()
+                let database = try opened(&reader)
                 return try database.snapshot { try query(database) }
-            }.mapError { StorageError.database($0) }
+            } catch {
+                throw .database(error)
+            }
         }
-        return try answer.get()
     }
 
-    private func openedForReading() throws -> Database {
-        if let readingDatabase { return readingDatabase }
+    private func opened(_ reader: inout Reader) throws -> Database {
+        if let database = reader.database { return database }
         isReady.wait()
         isReady.signal()
-        _ = try opened()
+        if let failure = failure.withLock({ $0 }) { throw failure }
         let database = try Database(path: root.database, applicationID: Schema.applicationID)
         try database.execute("PRAGMA query_only = ON")
-        readingDatabase = database
+        reader.database = database
         return database
     }
 
@@ -112,7 +122,7 @@ final class ObjectStore: Sendable {
             pending.append(Self.pendingWrite(isUrgent, mayUseReserve, change, finish))
             return pending.count == 1
         }
-        if isFirst { thread.submit { [self] in commit() } }
+        if isFirst { writer.submit { [self] writer in commit(&writer) } }
     }
 
     private static func pendingWrite<Answer>(
@@ -128,21 +138,21 @@ final class ObjectStore: Sendable {
         }
     }
 
-    private func commit() {
+    private func commit(_ writer: inout Writer) {
         let writes = pending.withLock { exchange(&$0, with: []) }
-        if let error = failure(of: writes) {
+        if let error = failure(of: writes, &writer) {
             guard writes.count > 1 else { return writes.forEach { $0.finish(error) } }
             // One that fails must not take the others along.
-            for write in writes { write.finish(failure(of: [write])) }
+            for write in writes { write.finish(failure(of: [write], &writer)) }
         } else {
             for write in writes { write.finish(nil) }
         }
     }
 
-    private func failure(of writes: [PendingWrite]) -> StorageError? {
+    private func failure(of writes: [PendingWrite], _ writer: inout Writer) -> StorageError? {
         do {
-            let database = try opened()
-            try relax(database, !writes.contains { $0.isUrgent })
+            let database = try writer.opened()
+            try writer.relax(database, !writes.contains { $0.isUrgent })
             try root.check()
             try database.transaction(mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
                 for write in writes { try write.apply(database) }
@@ -153,13 +163,16 @@ final class ObjectStore: Sendable {
         }
     }
 
-    private func relax(_ database: Database, _ wanted: Bool) throws {
+}
+
+extension ObjectStore.Writer {
+    fileprivate mutating func relax(_ database: Database, _ wanted: Bool) throws {
         guard wanted != isRelaxed else { return }
         try database.execute("PRAGMA synchronous = \(wanted ? "NORMAL" : "FULL")")
         isRelaxed = wanted
     }
 
-    private func opened() throws(StorageError) -> Database {
+    fileprivate func opened() throws(StorageError) -> Database {
         guard let database else { throw StorageError(.internalError, "The database is not open yet.") }
         return try database.get()
     }

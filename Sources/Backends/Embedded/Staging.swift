@@ -12,11 +12,35 @@ struct StagingMark: Codable, Equatable {
     var md5: [UInt8]
 }
 
+/// How far the hash of a staging file is, for those who ask on other threads.
+final class StagingProgress: Sendable {
+    let md5: MD5Line
+    private let mark: Mutex<StagingMark?>
+
+    init(_ md5: MD5Line, _ mark: StagingMark? = nil) {
+        self.md5 = md5
+        self.mark = Mutex(mark)
+    }
+
+    /// Where a later process may go on, as soon as it is known.
+    func placeMark(file: Int64, offset: Int64, crc32c: UInt32) {
+        md5.state { [self] state in
+            mark.withLock { $0 = StagingMark(file: file, offset: offset, crc32c: crc32c, md5: state) }
+        }
+    }
+
+    /// The last one that was placed; waits for it, on no thread.
+    func lastMark() async -> StagingMark? {
+        await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
+        return mark.withLock { $0 }
+    }
+}
+
 /// The file that an upload is written to before it is an object, and the checksums of what is in it so far.
 ///
 /// One thread reads, writes and computes the CRC; another computes the MD5, the slowest of them, a few blocks
 /// behind. The system is told early to write back, so that the sync at the end finds little to do.
-final class Staging: @unchecked Sendable {
+final class Staging {
     private static let blockSize = 512 << 10
 
     let file: Int64
@@ -28,9 +52,8 @@ final class Staging: @unchecked Sendable {
     private let root: Root
     private let source: UploadSource
     private let allowed: AllowedDirectories?
-    private let md5: MD5Line
+    let progress: StagingProgress
     private var checksum: Checksum
-    private let mark = Mutex<StagingMark?>(nil)
     private var writeback = Writeback()
     private var target: OpenFile?
     private var input: SourceFile?
@@ -44,7 +67,7 @@ final class Staging: @unchecked Sendable {
         self.root = root
         self.source = source
         checksum = Checksum()
-        md5 = MD5Line(on: hashing)
+        progress = StagingProgress(MD5Line(on: hashing))
     }
 
     /// Goes on where an earlier process was. Nil where the file does not have the bytes that it had then, or where
@@ -63,23 +86,10 @@ final class Staging: @unchecked Sendable {
         self.source = source
         self.allowed = allowed
         self.checksum = checksum
-        md5 = MD5Line(on: hashing, after: checksum)
-        self.mark.withLock { $0 = mark }
+        progress = StagingProgress(MD5Line(on: hashing, after: checksum), mark)
     }
 
-    /// Where a later process may go on, as soon as it is known.
-    func placeMark() {
-        let (file, offset, crc32c) = (file, offset, crc32c)
-        md5.state { [self] state in
-            mark.withLock { $0 = StagingMark(file: file, offset: offset, crc32c: crc32c, md5: state) }
-        }
-    }
-
-    /// The last one that was placed; waits for it, on no thread.
-    func lastMark() async -> StagingMark? {
-        await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
-        return mark.withLock { $0 }
-    }
+    func placeMark() { progress.placeMark(file: file, offset: offset, crc32c: crc32c) }
 
     /// Goes on to the end of the range, or until it may not any more: `offset` tells.
     func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
@@ -99,7 +109,7 @@ final class Staging: @unchecked Sendable {
                 throw error
             }
             checksum.updateCRC(UnsafeRawBufferPointer(bytes))
-            md5.update(block, count: bytes.count)
+            progress.md5.update(block, count: bytes.count)
             offset += Int64(bytes.count)
             writeback.wrote(target, upTo: offset)
         }
@@ -112,7 +122,7 @@ final class Staging: @unchecked Sendable {
             try target.sync()
             try root.syncObjects()
         }
-        let digest = md5.digest()
+        let digest = progress.md5.digest()
         try input?.checkUnchanged()
         park()
         return digest
