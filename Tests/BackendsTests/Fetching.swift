@@ -7,7 +7,7 @@ import Testing
 
 @testable import Backends
 
-private let caller = Caller(patience: .seconds(10))
+private let caller = Caller(patience: .seconds(600))
 
 extension Backend {
     func list(

@@ -72,7 +72,7 @@ private struct Stage {
 
     init(_ type: any RemoteUnderTest.Type, _ mishap: Mishap, _ size: Int) throws {
         var limits = HTTPLimits()
-        if mishap.isStall { (limits.stall, limits.answer) = (.milliseconds(500), .milliseconds(500)) }
+        if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
         fixture = try StorageFixture()
         backend = try type.init(fixture, limits: limits, clock: HurriedClock()).backend
         (self.mishap, scratch, reference) = (mishap, try Scratch(), try ref("a"))

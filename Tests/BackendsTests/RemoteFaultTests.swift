@@ -26,7 +26,7 @@ import Testing
         _ type: any RemoteUnderTest.Type, _ trouble: Trouble, _ size: Int, chunks: ChunkSizes?
     ) async throws {
         var limits = HTTPLimits()
-        if trouble.isStall { (limits.stall, limits.answer) = (.milliseconds(500), .milliseconds(500)) }
+        if trouble.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
         let place = try type.init(StorageFixture(), limits: limits)
         let held = Signal()
         defer { held.fire() }

@@ -98,7 +98,7 @@ import Testing
                 .init(.byte(1 << 20), .reset),
             ]
             let tokens = CountedTokens(kind: isFirebase ? .idToken : .accessToken)
-            let caller = Caller(tokens: tokens, patience: .seconds(10))
+            let caller = Caller(tokens: tokens, patience: .seconds(600))
             let session = place.backend.beginDownload(
                 Download(reference: try ref("a"), file: scratch.path + "/file", task: "t", caller: caller))
             guard case .failed(let error) = await session.fetch({ _ in }), error.retryable else {

@@ -66,7 +66,7 @@ import Testing
             }
             accept()
             var upload = Upload.data(bytes, to: try ref("a"))
-            upload.caller = Caller(tokens: tokens, patience: .seconds(10))
+            upload.caller = Caller(tokens: tokens, patience: .seconds(600))
             let stored = try await place.backend.run(upload, chunks: .fixed(Self.granule)) { step in
                 guard case .send(let range) = step, range.lowerBound % (2 * Self.granule) == 0 else { return }
                 tokens.wanted.withLock { $0 += 1 }

@@ -18,7 +18,7 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func download() throws -> Download {
-        Download(reference: try ref("a"), file: target, task: "task", caller: Caller(patience: .seconds(10)))
+        Download(reference: try ref("a"), file: target, task: "task", caller: Caller(patience: .seconds(600)))
     }
 
     private var part: String {
