@@ -38,7 +38,7 @@ let package = Package(
             dependencies: ["Storage", "HTTP", "JSONText", "Secrets", "EventLoop", "CCrypto", "CSystem"]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "EventLoop", "TracePage"]),
-        .target(name: "HTTPServing", dependencies: ["EventLoop", "CSystem"]),
+        .target(name: "HTTPServing", dependencies: ["Checksums", "EventLoop", "CSystem"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
         .target(
@@ -85,7 +85,8 @@ let package = Package(
         .testTarget(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
-        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", "EventLoop", "CSystem", "TestSupport"]),
+        .testTarget(
+            name: "HTTPServingTests", dependencies: ["HTTPServing", "Checksums", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "EventLoop", "TestSupport"]),

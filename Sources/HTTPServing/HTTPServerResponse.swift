@@ -27,24 +27,31 @@ public struct ServedFile: Sendable {
     public let descriptor: Int32
     public let offset: Int64
     public let count: Int64
-    public let verifier: (any BodyVerifier)?
+    /// Where it is known, the last bytes are sent only if it is that of all bytes.
+    public let checksum: Checksum?
+
+    public struct Checksum: Sendable {
+        let crc32c: UInt32
+        let report: @Sendable (Fault) -> Void
+
+        /// `report` is called on any thread, before the connection ends.
+        public init(crc32c: UInt32, report: @escaping @Sendable (Fault) -> Void) {
+            (self.crc32c, self.report) = (crc32c, report)
+        }
+    }
+
+    /// Why the bytes of a file were not sent to the end.
+    public enum Fault: Sendable, Equatable {
+        case wrongBytes
+        case unreadable(errno: Int32)
+    }
 
     public init(
-        _ descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64, count: Int64,
-        verifier: (any BodyVerifier)? = nil
+        _ descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64, count: Int64, checksum: Checksum? = nil
     ) {
         (self.descriptor, self.owner, self.offset, self.count) = (descriptor, owner, offset, count)
-        self.verifier = verifier
+        self.checksum = checksum
     }
-}
-
-/// Sees the bytes of a body before they are sent.
-public protocol BodyVerifier: Sendable {
-    /// The bytes come in order, from the first on.
-    mutating func update(_ bytes: UnsafeRawBufferPointer)
-    /// Called once, with all bytes seen and the last of them unsent, or where no more can be read. False breaks the
-    /// connection, so that the peer knows that the body is incomplete.
-    func isValid() -> Bool
 }
 
 extension HTTPServerResponse.Body {

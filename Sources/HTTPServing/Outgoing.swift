@@ -21,8 +21,8 @@ struct Outgoing: Sendable {
     private let body: [UInt8]
     private let file: ServedFile?
     private var fileSent: Int64 = 0
-    private var verifier: (any BodyVerifier)?
-    private var verified: Int64 = 0
+    /// Sends the file instead, where its checksum is known.
+    private var verified: VerifiedFile?
 
     /// One system call for a head and a small body is worth a copy.
     private static let small = 64 << 10
@@ -33,9 +33,9 @@ struct Outgoing: Sendable {
         case .bytes(let body) where body.count <= Self.small: (bytes, self.body, file) = (head + body, [], nil)
         case .bytes(let body): (bytes, self.body, file) = (head, body, nil)
         case .file(let piece):
-            let isSmall = piece.count <= Self.small && piece.verifier == nil
+            verified = VerifiedFile(piece)
+            let isSmall = piece.count <= Self.small && verified == nil
             let cached = isSmall ? piece.cached(behind: head) : nil
-            verifier = piece.verifier
             (bytes, self.body, file) = (cached ?? head, [], cached == nil ? piece : nil)
         }
     }
@@ -47,11 +47,11 @@ struct Outgoing: Sendable {
     mutating func send(to socket: Int32) -> Outcome {
         var budget = Self.slice
         if let outcome = sendBytes(to: socket, &budget) { return outcome }
+        if let outcome = verified?.send(to: socket, budget) { return outcome }
         guard let file else { return .done }
         while fileSent < file.count {
             guard budget > 0 else { return .pausing }
             let wanted = min(Int64(budget), file.count - fileSent)
-            guard verify(file, upTo: fileSent + wanted) else { return .broken }
             var offset = off_t(file.offset + fileSent)
             let count = sendfile(socket, file.descriptor, &offset, Int(wanted))
             if count < 0, errno == EINTR { continue }
@@ -61,24 +61,6 @@ struct Outgoing: Sendable {
             budget -= count
         }
         return .done
-    }
-
-    /// Has the verifier, where there is one, see the bytes that are sent next.
-    private mutating func verify(_ file: ServedFile, upTo end: Int64) -> Bool {
-        guard var verifier, verified < end else { return true }
-        withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 64) { buffer in
-            while verified < end {
-                let wanted = min(buffer.count, Int(end - verified))
-                let count = pread(file.descriptor, buffer.baseAddress, wanted, off_t(file.offset + verified))
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                verifier.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                verified += Int64(count)
-            }
-        }
-        self.verifier = verifier
-        if verified == end, end < file.count { return true }
-        return verifier.isValid()
     }
 
     /// The head, and a body that is in memory. Nil once they are sent.

@@ -115,23 +115,6 @@ import Testing
         #expect(error.code == .objectNotFound)
     }
 
-    @Test(arguments: [20_000, 300_000, 1_000_000]) func `Damaged bytes are never a complete answer`(
-        size: Int
-    ) async throws {
-        let complaints = Mail<String>()
-        let place = try await EmbeddedUnderTest { complaints.deliver($0) }
-        let server = ObjectServer(place.backend, address: nil)
-        place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
-        _ = try await place.backend.run(.data(noise(size), to: ref("a")))
-        let url = try await place.backend.downloadURL(of: ref("a"), expiresIn: nil, for: Caller(patience: .zero))
-        #expect(try await get(url).body == noise(size))
-        try await place.damage(ref("a"), at: size - 1)
-        let answer = try? await get(url)
-        #expect(answer == nil || answer?.status == 500)
-        #expect(await complaints.next().contains("a are damaged"))
-        if size > 64 << 10 { #expect(try await get(url, ["Range": "bytes=0-9"]).body == Array(noise(size).prefix(10))) }
-    }
-
     @Test func `An address that is taken is told`() async throws {
         let first = ObjectServer(place.backend, address: "127.0.0.1:0")
         let address = try await first.start().dropFirst("http://".count)

@@ -102,21 +102,6 @@ struct EmbeddedUnderTest: BackendUnderTest {
         return try contentsOf(root.object(file))
     }
 
-    /// Flips the bits of one byte that is stored.
-    func damage(_ reference: Reference, at offset: Int) async throws {
-        var bytes = try await bytes(of: reference)
-        bytes[offset] ^= 0xFF
-        let object = try await backend.open(reference)
-        if case .file(_, let path) = object.body {
-            let file = try #require(fopen(path, "r+"))
-            fwrite(bytes, 1, bytes.count, file)
-            try #require(fclose(file) == 0)
-        } else {
-            let damaged = bytes
-            _ = try await backend.store.write { try $0.run("UPDATE bodies SET bytes = ?", .blob(damaged)) }
-        }
-    }
-
     func contents() async throws -> Contents {
         // What is given back is given back on other threads: behind it in their queues is after it.
         await backend.files.run {}

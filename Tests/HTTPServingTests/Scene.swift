@@ -1,3 +1,4 @@
+import Checksums
 import EventLoop
 import Glibc
 import TestSupport
@@ -52,6 +53,15 @@ final class ScratchFile: Sendable {
     }
 
     var body: HTTPServerResponse.Body { body(0..<count) }
+
+    /// All of it, with the checksum of these bytes.
+    func body(
+        as bytes: [UInt8], report: @escaping @Sendable (ServedFile.Fault) -> Void = { _ in }
+    ) -> HTTPServerResponse.Body {
+        let crc32c = bytes.withUnsafeBytes { checksums_crc32c(0, $0.baseAddress, $0.count) }
+        let checksum = ServedFile.Checksum(crc32c: crc32c, report: report)
+        return .file(ServedFile(descriptor, of: self, offset: 0, count: Int64(bytes.count), checksum: checksum))
+    }
 }
 
 /// Bytes that tell where they are: a sequence that repeats itself after a prime number.

@@ -1,7 +1,9 @@
 import EventLoop
 import FoundationEssentials
+import Glibc
 import HTTPServing
 import Storage
+import Synchronization
 
 /// Gives objects of the embedded engine to whoever has a download URL, in the manner of Firebase Storage.
 ///
@@ -11,6 +13,7 @@ public final class ObjectServer {
     private let backend: EmbeddedBackend
     private let address: String?
     private let limits: HTTPServerLimits
+    private let faults: ObjectFaults
     private var server: HTTPServer?
 
     /// `address` is such as `127.0.0.1:8080`; any free port of this machine where nil. Each of the `connections` may
@@ -18,6 +21,7 @@ public final class ObjectServer {
     public nonisolated init(_ backend: EmbeddedBackend, address: String?, connections: Int = .max) {
         self.backend = backend
         self.address = address
+        faults = ObjectFaults(complain: backend.complain)
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
         self.limits = limits
@@ -50,12 +54,21 @@ public final class ObjectServer {
             guard let object = try await backend.servable(bucket: bucket, name: name, token: token) else {
                 return HTTPServerResponse(403)
             }
-            if case .bytes = object.body { _ = try object.readWhole() }
-            return await respond(to: request, with: object.resource(complain: backend.complain))
+            return await respond(to: request, with: object)
         } catch {
-            backend.complain(error.message)
+            backend.complain("A download URL was answered with 500: \(error.message)")
             return HTTPServerResponse(500)
         }
+    }
+
+    /// Answers 500 for an object that was found to be damaged before. Otherwise a client could ask for the rest of an
+    /// answer that broke off, and have all of the wrong bytes.
+    private func respond(to request: HTTPServerRequest, with object: OpenObject) async -> HTTPServerResponse {
+        let faults = faults
+        if object.hasWrongBytesInMemory { faults.report(.wrongBytes, of: object.metadata) }
+        guard !faults.areKnown(of: object.metadata) else { return HTTPServerResponse(500) }
+        return await HTTPServing.respond(
+            to: request, with: object.resource { [metadata = object.metadata] in faults.report($0, of: metadata) })
     }
 
     /// `/v0/b/BUCKET/o/NAME`; a slash within the name may be escaped or not.
@@ -70,8 +83,8 @@ public final class ObjectServer {
 }
 
 extension OpenObject {
-    /// `complain` is told of damaged bytes. Parts of a file are not verified: the checksum is that of all bytes.
-    func resource(complain: @escaping @Sendable (String) -> Void) -> ServedResource {
+    /// The bytes of a file are verified where all of them are asked for: the checksum is that of all bytes.
+    func resource(report: @escaping @Sendable (ServedFile.Fault) -> Void) -> ServedResource {
         ServedResource(
             size: metadata.size, etag: EntityTag((metadata.md5 ?? []).map(\.hexadecimal).joined()),
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
@@ -83,9 +96,13 @@ extension OpenObject {
                 .file(
                     ServedFile(
                         file.raw, of: file, offset: range.lowerBound, count: range.upperBound - range.lowerBound,
-                        verifier: range == 0..<metadata.size ? ObjectVerifier(object: self, complain: complain) : nil))
+                        checksum: range == 0..<metadata.size ? checksum(report) : nil))
             }
         }
+    }
+
+    private func checksum(_ report: @escaping @Sendable (ServedFile.Fault) -> Void) -> ServedFile.Checksum? {
+        metadata.crc32c.map { ServedFile.Checksum(crc32c: $0, report: report) }
     }
 
     /// Those that the service sends. Pages of other origins may read what they have a token for; a stored page gets an
@@ -113,22 +130,33 @@ extension OpenObject {
     }
 }
 
-/// Tells whether the bytes of a file are those that were stored.
-private struct ObjectVerifier: BodyVerifier {
-    let object: OpenObject
-    let complain: @Sendable (String) -> Void
-    private var checksum = Checksum()
+/// The objects whose bytes were found to be wrong. Each is logged once.
+private final class ObjectFaults: Sendable {
+    private static let most = 1024
 
-    init(object: OpenObject, complain: @escaping @Sendable (String) -> Void) {
-        (self.object, self.complain) = (object, complain)
+    /// Forgets all when it is full: what is damaged is found again.
+    private let damaged = Mutex<Set<Int64>>([])
+    private let complain: @Sendable (String) -> Void
+
+    init(complain: @escaping @Sendable (String) -> Void) { self.complain = complain }
+
+    func areKnown(of object: ObjectMetadata) -> Bool { damaged.withLock { $0.contains(object.generation) } }
+
+    func report(_ fault: ServedFile.Fault, of object: ObjectMetadata) {
+        let url = "gs://\(object.reference.bucket)/\(object.reference.object.escaped)"
+        switch fault {
+        case .unreadable(let code):
+            complain("The bytes of object \(url) cannot be read: \(String(cString: strerror(code))).")
+        case .wrongBytes:
+            if add(object.generation) { complain("Object \(url) is damaged: its bytes do not have its CRC32C.") }
+        }
     }
 
-    mutating func update(_ bytes: UnsafeRawBufferPointer) { checksum.updateCRC(bytes) }
-
-    func isValid() -> Bool {
-        if checksum.crc32c == object.metadata.crc32c { return true }
-        complain(object.damaged("their CRC32C is another").message)
-        return false
+    private func add(_ generation: Int64) -> Bool {
+        damaged.withLock { damaged in
+            if damaged.count >= Self.most { damaged.removeAll() }
+            return damaged.insert(generation).inserted
+        }
     }
 }
 

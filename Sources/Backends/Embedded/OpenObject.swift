@@ -48,10 +48,19 @@ struct OpenObject: Sendable {
         case .file(let file, _): bytes = try readWhole(file)
         }
         guard bytes.count == metadata.size else { throw damaged("there are \(bytes.count) of them") }
+        guard hasChecksum(of: bytes) else { throw damaged("their CRC32C is another") }
+        return bytes
+    }
+
+    private func hasChecksum(of bytes: [UInt8]) -> Bool {
         var checksum = Checksum()
         bytes.withUnsafeBytes { checksum.updateCRC($0) }
-        guard checksum.crc32c == metadata.crc32c else { throw damaged("their CRC32C is another") }
-        return bytes
+        return checksum.crc32c == metadata.crc32c
+    }
+
+    /// False for bytes in a file: those are verified while they are read.
+    var hasWrongBytesInMemory: Bool {
+        if case .bytes(let bytes) = body { !hasChecksum(of: bytes) } else { false }
     }
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
@@ -76,7 +85,7 @@ struct OpenObject: Sendable {
         }
     }
 
-    func damaged(_ how: String) -> StorageError {
+    private func damaged(_ how: String) -> StorageError {
         StorageError(
             .nonMatchingChecksum,
             "The \(metadata.size) bytes of object \(metadata.reference.object) are damaged: \(how)."

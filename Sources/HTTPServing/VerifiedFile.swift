@@ -1,0 +1,72 @@
+import Checksums
+import Glibc
+
+/// A file that is sent while it is verified.
+///
+/// Every byte is sent from the buffer that the checksum is computed from, and the last ones only if the checksum of all
+/// is right: no peer gets a complete answer with wrong bytes. The buffer lasts for one slice, and what the socket has not
+/// taken of it is read again: a slow peer holds neither memory nor a thread.
+struct VerifiedFile: Sendable {
+    private static let bufferSize = 256 << 10
+
+    private let file: ServedFile
+    private let checksum: ServedFile.Checksum
+    /// Of the bytes that the socket has taken.
+    private var crc32c: UInt32 = 0
+    private var sent: Int64 = 0
+
+    /// Nil where there is no checksum to compare with.
+    init?(_ file: ServedFile) {
+        guard let checksum = file.checksum else { return nil }
+        (self.file, self.checksum) = (file, checksum)
+    }
+
+    /// Sends about `budget` bytes. Blocks where the disk has to be waited for, never for the peer.
+    mutating func send(to socket: Int32, _ budget: Int) -> Outgoing.Outcome {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var left = budget
+        while sent < file.count {
+            guard left > 0 else { return .pausing }
+            guard let piece = readVerified(into: buffer) else { return .broken }
+            let isLast = sent + Int64(piece.count) == file.count
+            let flags = Int32(MSG_DONTWAIT | MSG_NOSIGNAL | (isLast ? 0 : MSG_MORE))
+            let count = Glibc.send(socket, piece.baseAddress, piece.count, flags)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 && errno == EAGAIN ? .blocked : .broken }
+            crc32c = checksums_crc32c(crc32c, piece.baseAddress, count)
+            sent += Int64(count)
+            left -= count
+        }
+        return .done
+    }
+
+    /// The next bytes that may be sent. Nil, and reported, where there are none.
+    private func readVerified(into buffer: UnsafeMutableRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let wanted = Int(min(Int64(buffer.count), file.count - sent))
+        if let fault = fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])) {
+            checksum.report(fault)
+            return nil
+        }
+        let isLast = sent + Int64(wanted) == file.count
+        if isLast, checksums_crc32c(crc32c, buffer.baseAddress, wanted) != checksum.crc32c {
+            checksum.report(.wrongBytes)
+            return nil
+        }
+        return UnsafeRawBufferPointer(rebasing: buffer[..<wanted])
+    }
+
+    /// Nil once the buffer is full of the next bytes.
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> ServedFile.Fault? {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = pread(file.descriptor, rest.baseAddress, rest.count, off_t(file.offset + sent) + filled)
+            if count < 0, errno == EINTR { continue }
+            if count < 0 { return .unreadable(errno: errno) }
+            if count == 0 { return .wrongBytes }
+            filled += count
+        }
+        return nil
+    }
+}

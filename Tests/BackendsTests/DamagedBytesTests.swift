@@ -1,0 +1,88 @@
+import Database
+import EventLoop
+import Glibc
+import HTTP
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Bytes on the disk that are not those that were stored: nobody gets them as a whole.
+@Suite(.timeLimit(.minutes(10))) struct DamagedBytesTests {
+    private let place: EmbeddedUnderTest
+    private let backend: EmbeddedBackend
+    private let complaints = Complaints()
+    private let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
+
+    init() async throws {
+        place = try await EmbeddedUnderTest(complain: complaints.take)
+        backend = place.backend
+        let server = ObjectServer(backend, address: nil)
+        backend.urlBase = { () async throws(StorageError) in try await server.start() }
+    }
+
+    enum Damage: CaseIterable, Sendable {
+        case firstBit, lastBit, shorter, row
+
+        func strike(_ place: EmbeddedUnderTest) async throws {
+            let path = place.root.object(1)
+            switch self {
+            case .firstBit, .lastBit:
+                let file = open(path, O_RDWR)
+                defer { close(file) }
+                var byte: UInt8 = 0
+                let offset = self == .firstBit ? 0 : 299_999
+                #expect(pread(file, &byte, 1, offset) == 1)
+                byte ^= 1
+                #expect(pwrite(file, &byte, 1, offset) == 1)
+            case .shorter: #expect(truncate(path, 299_999) == 0)
+            case .row: try await place.backend.store.write { try $0.execute("UPDATE bodies SET bytes = x'0102'") }
+            }
+        }
+
+        /// Of the object.
+        var size: Int { self == .row ? 2 : 300_000 }
+    }
+
+    private func get(_ url: String, _ range: String? = nil) async throws -> HTTPResponse {
+        try await client.perform(
+            HTTPRequest("GET", url, headers: range.map { $0.isEmpty ? [:] : ["Range": $0] } ?? [:]))
+    }
+
+    @Test(arguments: Damage.allCases, ["", "bytes=0-", "bytes=-400000"])
+    func `A download URL does not give them, and the log says whose they are`(
+        damage: Damage, range: String
+    ) async throws {
+        try await backend.put(noise(damage.size), at: "a b\u{1B}")
+        let url = try await backend.downloadURL("a b\u{1B}")
+        #expect(try await get(url, range).body == noise(damage.size))
+        try await damage.strike(place)
+        for attempt in 0..<2 {
+            do {
+                let answer = try await get(url, range)
+                #expect(answer.status == 500 && (attempt > 0 || damage == .row))
+            } catch is HTTPError {
+                #expect(attempt == 0 && damage != .row, "the connection broke")
+            }
+            // Nor does who has most of them get the rest.
+            #expect(try await get(url, "bytes=\(damage.size - 1)-").status == 500)
+        }
+        #expect(
+            complaints.all == ["Object gs://b/a%20b%1B is damaged: its bytes do not have its CRC32C."])
+        try await backend.put(noise(damage.size), at: "a b\u{1B}")
+        #expect(try await get(url, range).status == 403, "another object has another token")
+        #expect(try await get(backend.downloadURL("a b\u{1B}"), range).body == noise(damage.size))
+    }
+
+    @Test(arguments: Damage.allCases) func `Neither do getData and writeToFile`(damage: Damage) async throws {
+        try await backend.put(noise(damage.size), at: "a")
+        try await damage.strike(place)
+        let file = place.scratch.path + "/file"
+        for error in [
+            try await failure { _ = try await backend.data("a") },
+            try await failure { try await backend.fetch("a", to: file) },
+        ] { #expect(error.code == .nonMatchingChecksum) }
+        #expect(access(file, F_OK) != 0)
+    }
+}
