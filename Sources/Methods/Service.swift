@@ -14,11 +14,11 @@ public final class Service {
         public var limits: Limits
         public var processID: Int32
 
+        /// In bytes, with what is around the result.
+        var longestAnswer: Int { min(limits.connection.messageBytes, limits.connection.unreadBytes / 2) }
+
         /// What fits an answer as base64, with room for what is around it.
-        var maxDataBytes: Int64 {
-            let longest = min(limits.connection.messageBytes, limits.connection.unreadBytes / 2)
-            return Int64(max(0, longest / 4 * 3 - 1024))
-        }
+        var maxDataBytes: Int64 { Int64(max(0, longestAnswer / 4 * 3 - 1024)) }
 
         /// What a token is whose kind the client does not name.
         var tokenKind: Token.Kind { engine == "gcs" ? .accessToken : .idToken }

@@ -42,6 +42,15 @@ public struct Listing: Equatable, Sendable {
     /// As the service has it, for a page and for its default.
     public static let mostResults = 1000
 
+    /// Throws `invalidArgument` for a number of results that no page may have.
+    public static func checked(maxResults: Int64) throws(StorageError) -> Int {
+        guard (1...Int64(mostResults)).contains(maxResults) else {
+            throw .invalidArgument(
+                "maxResults", "maxResults must be between 1 and \(mostResults), not \(maxResults).")
+        }
+        return Int(maxResults)
+    }
+
     public var prefixes: [Reference]
     public var items: [Reference]
     /// What the next page is asked for with; nil on the last one.

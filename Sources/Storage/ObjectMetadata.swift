@@ -30,11 +30,15 @@ public struct SettableMetadata: Sendable {
         case .removeAll: changed.custom = [:]
         case .merge(let entries):
             for (key, value) in entries { changed.custom[key] = value }
-            let bytes = changed.custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-            try Self.check(bytes, atMost: Self.maxCustomBytes, of: "metadata.customMetadata", called: "Custom metadata")
+            try Self.check(
+                changed.customBytes, atMost: Self.maxCustomBytes, of: "metadata.customMetadata",
+                called: "Custom metadata")
         }
         self = changed
     }
+
+    /// Keys and values together.
+    var customBytes: Int { custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
     private static func check(
         _ bytes: Int, atMost limit: Int, of param: String, called name: String

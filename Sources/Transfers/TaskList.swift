@@ -27,7 +27,7 @@ public final class TaskList<Course: TaskCourse> {
     var unfinished: Int { tasks.count - finished.count }
 
     /// In the order of their creation.
-    public var all: [TransferTask<Course>] { tasks.values.sorted { $0.number < $1.number } }
+    public var all: [TransferTask<Course>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
 
     func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
 

@@ -76,9 +76,9 @@ extension TransferTask {
 
     private func tellEnd(_ status: Status) {
         isTold = true
-        page = nil
         publish(status)
         forget { _ in true }
+        keepLess()
         ended(self)
         settled.wakeAll()
         finished.wakeAll()

@@ -14,7 +14,8 @@ public final class TransferTask<Course: TaskCourse> {
     /// Tells which of two tasks was created first.
     let number: Int64
     let reference: Reference
-    private let metadata: TaskSnapshot.Metadata?
+    /// What is being uploaded; nil for a download, and once its success is told.
+    private var metadata: TaskSnapshot.Metadata?
     /// What it holds while it moves bytes or waits to.
     let bytesInMemory: Int
     var machine: Machine
@@ -53,6 +54,18 @@ public final class TransferTask<Course: TaskCourse> {
         isTold = plan.machine.taskState.isFinished
         self.time = time
         self.ended = ended
+        if isTold { keepLess() }
+    }
+
+    /// Keeps of a task whose end was told no more than its snapshot tells.
+    func keepLess() {
+        (page, alarm) = (nil, nil)
+        switch (machine.state, metadata) {
+        case (.ended(.succeeded), _): metadata = nil
+        case (_, .uploading(let settable, let md5Hash)):
+            metadata = .uploading(settable.bounded, md5Hash: md5Hash)
+        case (_, .stored), (_, nil): break
+        }
     }
 
     /// As everybody may know it: an end that is not recorded yet has not been told.

@@ -39,11 +39,7 @@ extension Transfers {
         _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
         tokens: (any TokenSource)? = nil
     ) async throws(StorageError) -> Listing {
-        let most = Listing.mostResults
-        guard let maxResults = Int(exactly: maxResults ?? Int64(most)), (1...most).contains(maxResults) else {
-            throw .invalidArgument(
-                "maxResults", "maxResults must be between 1 and \(most), not \(maxResults ?? 0).")
-        }
+        let maxResults = try Listing.checked(maxResults: maxResults ?? Int64(Listing.mostResults))
         let query = ListQuery(reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact)
         return try await backend.list(query, for: caller(tokens))
     }

@@ -27,13 +27,33 @@ struct WaitForEnd<Course: TransferCourse>: TaskMethod {
     }
 }
 
-/// `…Task/list`: all tasks that have not ended, and the newest of those that have.
-struct ListTasks<Course: TransferCourse>: ParameterlessMethod {
+/// `…Task/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
+struct ListTasks<Course: TransferCourse>: RPCMethod {
     static var name: String { "\(Course.kind)Task/list" }
+    /// In bytes: a page with `maxResults` ends there.
+    private static var longestPage: Int { 4 << 20 }
+
+    let maxResults: Int64?
+    let pageToken: String?
+
+    init(_ params: inout Params) throws(RPCError) {
+        maxResults = try params.optionalInteger("maxResults")
+        pageToken = try params.optionalString("pageToken")
+    }
 
     func run(in request: Request<Session>) async throws -> JSON {
         let transfers = request.context.transfers
         try await transfers.ready()
-        return ["tasks": .array(Course.tasks(of: transfers).all.map { $0.snapshot().json })]
+        try await request.roomToAnswer()
+        let longest = request.context.service.configuration.longestAnswer - 1024
+        let (tasks, next) = try Course.tasks(of: transfers).page(
+            maxResults, after: pageToken, bytes: maxResults == nil ? longest : min(longest, Self.longestPage)
+        ) { task in
+            let snapshot = task.snapshot().json
+            return (snapshot, snapshot.text.utf8.count + 1)
+        }
+        var members = [JSON.Member(key: "tasks", value: .array(tasks))]
+        if let next { members.append(.init(key: "pageToken", value: .string(next))) }
+        return .object(members)
     }
 }

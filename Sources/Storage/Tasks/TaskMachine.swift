@@ -55,7 +55,7 @@ public struct TaskMachine<Course: TaskCourse>: Equatable, Sendable {
     /// One that ended in an earlier process.
     public init(_ course: Course, ended outcome: Outcome) {
         self.init(course)
-        state = .ended(outcome)
+        state = .ended(outcome.bounded)
     }
 
     public mutating func handle(_ event: Event) -> [Effect] {
@@ -178,8 +178,7 @@ extension TaskMachine {
 
     private mutating func succeed(_ metadata: ObjectMetadata) -> [Effect] {
         let last: [Effect] = course.complete(metadata) ? [.publish(.progress)] : []
-        patience.renew()
-        return turn(to: .ended(.succeeded(metadata)), [.release] + last + [.publish(.success)])
+        return finish(.succeeded(metadata), [.release] + last + [.publish(.success)])
     }
 }
 
@@ -208,8 +207,14 @@ extension TaskMachine {
     }
 
     private mutating func end(_ outcome: Outcome) -> [Effect] {
+        finish(outcome, [.discard, .release, .publish(.failure)])
+    }
+
+    /// Keeps no more than is told of a task that has ended.
+    private mutating func finish(_ outcome: Outcome, _ effects: [Effect]) -> [Effect] {
         patience.renew()
-        return turn(to: .ended(outcome), [.discard, .release, .publish(.failure)])
+        hold = nil
+        return turn(to: .ended(outcome.bounded), effects)
     }
 
     private mutating func turn(to next: State, _ effects: [Effect] = []) -> [Effect] {
