@@ -20,9 +20,9 @@ public final class Transfers {
     /// The tasks of earlier processes are there.
     var isReady: Bool
     let readiness = Waiters()
-    lazy var small = Places(limit: backend.smallUploadsAtOnce) { [unowned self] in released() }
-    lazy var large = Places(limit: backend.uploadsAtOnce) { [unowned self] in released() }
-    lazy var arriving = Places(limit: backend.downloadsAtOnce) { [unowned self] in released() }
+    lazy var small = Places(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
+    lazy var large = Places(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
+    lazy var arriving = Places(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
     private var bytesSetAside = 0
     /// Tasks that are being made: each has its place already.
     private var tasksBegun = 0

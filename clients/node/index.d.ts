@@ -88,6 +88,10 @@ export class Storage extends StorageMethods implements AsyncDisposable {
   uploadTasks(options?: RequestOptions): Promise<Snapshot[]>;
   downloadTasks(options?: RequestOptions): Promise<Snapshot[]>;
 
+  /** The same, at most so many at a time: each task that is there from the first page to the last comes once. */
+  uploadTaskPages(options?: TaskPageOptions): AsyncGenerator<Snapshot[], void>;
+  downloadTaskPages(options?: TaskPageOptions): AsyncGenerator<Snapshot[], void>;
+
   /** Any method of the service, by its own name and with its own params. */
   request<M extends keyof Methods>(
     method: M,
@@ -107,6 +111,11 @@ export class Storage extends StorageMethods implements AsyncDisposable {
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface TaskPageOptions extends RequestOptions {
+  /** 1 to 1000; 1000 where not given. */
+  maxResults?: number;
 }
 
 export interface TaskOptions {

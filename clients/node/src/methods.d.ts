@@ -547,9 +547,14 @@ export interface Methods {
     result: Snapshot;
   };
   "uploadTask/list": {
-    params: {};
+    params: {
+      maxResults?: number;
+      pageToken?: string;
+    };
     result: {
       tasks: Snapshot[];
+      /** What the next page is asked for with; absent on the last one. */
+      pageToken?: string;
     };
   };
   "uploadTask/forget": {
@@ -615,9 +620,14 @@ export interface Methods {
     result: Snapshot;
   };
   "downloadTask/list": {
-    params: {};
+    params: {
+      maxResults?: number;
+      pageToken?: string;
+    };
     result: {
       tasks: Snapshot[];
+      /** What the next page is asked for with; absent on the last one. */
+      pageToken?: string;
     };
   };
   "downloadTask/forget": {

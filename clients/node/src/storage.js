@@ -59,11 +59,19 @@ export class Storage extends StorageMethods {
   }
 
   uploadTasks(options) {
-    return this.#all(UploadTask, options);
+    return all(this.uploadTaskPages(options));
   }
 
   downloadTasks(options) {
-    return this.#all(DownloadTask, options);
+    return all(this.downloadTaskPages(options));
+  }
+
+  uploadTaskPages(options) {
+    return this.#pages(UploadTask, options);
+  }
+
+  downloadTaskPages(options) {
+    return this.#pages(DownloadTask, options);
   }
 
   request(method, params = {}, { signal } = {}) {
@@ -82,8 +90,20 @@ export class Storage extends StorageMethods {
     return this.#session.request(method, params, { signal, then });
   }
 
-  #all(Kind, { signal } = {}) {
-    const then = ({ tasks }) => tasks.map((one) => this.#session.snapshot(Kind, one));
-    return this.#session.request(`${Kind.kind}Task/list`, {}, { signal, then });
+  async *#pages(Kind, { maxResults = 1000, signal } = {}) {
+    const then = ({ tasks, ...rest }) => ({ tasks: tasks.map((one) => this.#session.snapshot(Kind, one)), ...rest });
+    let pageToken;
+    do {
+      const params = { maxResults, pageToken };
+      const page = await this.#session.request(`${Kind.kind}Task/list`, params, { signal, then });
+      yield page.tasks;
+      ({ pageToken } = page);
+    } while (pageToken !== undefined);
   }
+}
+
+async function all(pages) {
+  const tasks = [];
+  for await (const page of pages) tasks.push(...page);
+  return tasks;
 }

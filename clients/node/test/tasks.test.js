@@ -95,6 +95,18 @@ check("a cancelled task fails", async (room) => {
   await assert.rejects(storage.reference("large").getMetadata(), { reason: "objectNotFound" });
 });
 
+check("tasks come in pages", async (room) => {
+  const storage = await room.spawn();
+  const tasks = ["a", "b", "c", "d", "e"].map((name) => storage.reference(name).putData(name));
+  for (const task of tasks) await task.wait();
+  const pages = [];
+  for await (const page of storage.uploadTaskPages({ maxResults: 2 })) pages.push(page.map((one) => one.task));
+  assert.deepEqual(pages, [tasks.slice(0, 2), tasks.slice(2, 4), tasks.slice(4)]);
+  assert.deepEqual((await storage.uploadTasks()).map((one) => one.task), tasks);
+  assert.deepEqual(await storage.downloadTasks(), []);
+  await assert.rejects(storage.uploadTaskPages({ maxResults: 0 }).next(), { reason: "invalidArgument" });
+});
+
 check("a signal cancels, however early it comes", async (room) => {
   const storage = await room.spawn();
   const late = new AbortController();

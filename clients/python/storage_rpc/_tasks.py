@@ -52,8 +52,9 @@ class Tasks(Generic[S]):
         converters = {"TaskT": lambda id: self.get(kind, id), "ReferenceT": self._to_reference}
         return decode(self._snapshot, converters)(message)
 
-    def snapshots(self, kind: type[TaskBase[S]]) -> Callable[[Any], list[S]]:
-        return lambda result: [self.snapshot(kind, task) for task in result["tasks"]]
+    def page(self, kind: type[TaskBase[S]]) -> Callable[[Any], tuple[list[S], str | None]]:
+        """What makes of a page of a list of tasks their snapshots, and the token of the next page."""
+        return lambda result: ([self.snapshot(kind, task) for task in result["tasks"]], result.get("pageToken"))
 
     def begin(
         self, task: TaskBase[S], handles: Mapping[Status, str], callbacks: Mapping[Status, Callable[[S], object]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Callable, TypeVar
 
@@ -18,6 +18,7 @@ from .reference import Reference
 from .task import DownloadTask, Task, UploadTask
 from .transport import Child, Socket
 from .values import Callback, RefreshToken
+from .wire import given
 
 T = TypeVar("T")
 AnyTask = TypeVar("AnyTask", bound=Task)
@@ -119,11 +120,19 @@ class Storage(StorageMethods):
 
     def upload_tasks(self, *, timeout: float | None = None) -> list[Snapshot]:
         """All uploads of the service that have not ended, and the newest of those that have."""
-        return self._ask("uploadTask/list", {}, self._tasks.snapshots(UploadTask), timeout)
+        return [task for page in self.upload_task_pages(timeout=timeout) for task in page]
 
     def download_tasks(self, *, timeout: float | None = None) -> list[Snapshot]:
         """All downloads of the service that have not ended, and the newest of those that have."""
-        return self._ask("downloadTask/list", {}, self._tasks.snapshots(DownloadTask), timeout)
+        return [task for page in self.download_task_pages(timeout=timeout) for task in page]
+
+    def upload_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[Snapshot]]:
+        """The same, at most so many at a time: each task that is there from the first page to the last comes once."""
+        return self._pages("uploadTask/list", UploadTask, max_results, timeout)
+
+    def download_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[Snapshot]]:
+        """The same, at most so many at a time: each task that is there from the first page to the last comes once."""
+        return self._pages("downloadTask/list", DownloadTask, max_results, timeout)
 
     def call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
         """Any method of the service, by its own name and with its own params.
@@ -139,6 +148,17 @@ class Storage(StorageMethods):
         self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
         return self._connection.call(method, params, then, self._patience(timeout))
+
+    def _pages(
+        self, method: Method, kind: type[Task], max_results: int, timeout: float | None
+    ) -> Iterator[list[Snapshot]]:
+        token: str | None = None
+        while True:
+            params = given(maxResults=max_results, pageToken=token)
+            snapshots, token = self._ask(method, params, self._tasks.page(kind), timeout)
+            yield snapshots
+            if token is None:
+                return
 
     def _begin(
         self, kind: type[AnyTask], answer: Mapping[str, Any], callbacks: Mapping[Status, Callback]

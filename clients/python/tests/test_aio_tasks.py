@@ -77,6 +77,17 @@ class TaskTests(AsyncTestCase):
         self.assertTrue(await task.forget())
         self.assertEqual(await storage.upload_tasks(), [])
 
+    async def test_tasks_come_in_pages(self) -> None:
+        storage = await self.open()
+        tasks = [storage.reference(name).put_data(name) for name in "abcde"]
+        for task in tasks:
+            await task
+        pages = [[one.task for one in page] async for page in storage.upload_task_pages(2)]
+        self.assertEqual([len(page) for page in pages], [2, 2, 1])
+        self.assertEqual({one for page in pages for one in page}, set(tasks))
+        self.assertEqual(len(await storage.upload_tasks()), 5)
+        self.assertEqual([page async for page in storage.download_task_pages(2)], [[]])
+
     async def test_who_is_cancelled_cancels(self) -> None:
         storage = await self.open()
         task = await self.under_way(storage)

@@ -73,6 +73,17 @@ class ControlTests(StorageTestCase):
         self.assertTrue(task.forget())
         self.assertEqual(self.storage.upload_tasks(), [])
 
+    def test_tasks_come_in_pages(self) -> None:
+        tasks = [self.storage.reference(name).put_data(name) for name in "abcde"]
+        for task in tasks:
+            task.wait()
+        pages = [[one.task for one in page] for page in self.storage.upload_task_pages(2)]
+        self.assertEqual(pages, [tasks[:2], tasks[2:4], tasks[4:]])
+        self.assertEqual([one.task for one in self.storage.upload_tasks()], tasks)
+        self.assertEqual(list(self.storage.download_task_pages(2)), [[]])
+        with self.assertRaises(InvalidArgument):
+            next(self.storage.upload_task_pages(0))
+
     def test_an_unknown_task(self) -> None:
         task = self.storage.upload_task("nobody")
         for call in (task.pause, task.resume, task.cancel, task.snapshot, task.wait):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Callable, TypeVar
 
@@ -16,10 +16,11 @@ from .._types import AsyncSnapshot
 from ..errors import ServiceGone
 from ..values import AsyncRefreshToken
 from ..urls import parse_url
+from ..wire import given
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .reference import AsyncReference
-from .task import AsyncDownloadTask, AsyncUploadTask
+from .task import AsyncDownloadTask, AsyncTask, AsyncUploadTask
 from .transport import Child, Socket
 
 T = TypeVar("T")
@@ -130,11 +131,19 @@ class AsyncStorage(AsyncStorageMethods):
 
     async def upload_tasks(self) -> list[AsyncSnapshot]:
         """All uploads of the service that have not ended, and the newest of those that have."""
-        return await self._ask("uploadTask/list", {}, self._tasks.snapshots(AsyncUploadTask))
+        return [task async for page in self.upload_task_pages() for task in page]
 
     async def download_tasks(self) -> list[AsyncSnapshot]:
         """All downloads of the service that have not ended, and the newest of those that have."""
-        return await self._ask("downloadTask/list", {}, self._tasks.snapshots(AsyncDownloadTask))
+        return [task async for page in self.download_task_pages() for task in page]
+
+    def upload_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncSnapshot]]:
+        """The same, at most so many at a time: each task that is there from the first page to the last comes once."""
+        return self._pages("uploadTask/list", AsyncUploadTask, max_results)
+
+    def download_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncSnapshot]]:
+        """The same, at most so many at a time: each task that is there from the first page to the last comes once."""
+        return self._pages("downloadTask/list", AsyncDownloadTask, max_results)
 
     async def call(self, method: str, **params: Any) -> Any:
         """Any method of the service, by its own name and with its own params.
@@ -159,6 +168,17 @@ class AsyncStorage(AsyncStorageMethods):
         if self._opened is None:
             raise ServiceGone(NOT_OPENED)
         return self._opened
+
+    async def _pages(
+        self, method: Method, kind: type[AsyncTask], max_results: int
+    ) -> AsyncIterator[list[AsyncSnapshot]]:
+        token: str | None = None
+        while True:
+            params = given(maxResults=max_results, pageToken=token)
+            snapshots, token = await self._ask(method, params, self._tasks.page(kind))
+            yield snapshots
+            if token is None:
+                return
 
     async def _ask(self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
         return await self._connection.call(method, params, then)
