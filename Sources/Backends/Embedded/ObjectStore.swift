@@ -154,7 +154,7 @@ final class ObjectStore: Sendable {
             let database = try writer.opened()
             try writer.relax(database, !writes.contains { $0.isUrgent })
             try root.check()
-            try database.transaction(mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
+            try root.transaction(in: database, mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
                 for write in writes { try write.apply(database) }
             }
             return nil

@@ -1,3 +1,4 @@
+import Database
 import Glibc
 import Storage
 import Synchronization
@@ -69,6 +70,19 @@ public final class Root: Sendable {
         try checkLock()
     }
 
+    /// Does all of `body` or nothing. Nothing is committed where the root does not belong to this process any more.
+    ///
+    /// That is checked while the database is locked for writing. Another process that takes the root later begins with
+    /// a transaction of its own, which waits for this one, and so sees all that this process will ever commit.
+    func transaction(
+        in database: Database, mayUseReserve: Bool = false, _ body: () throws -> Void
+    ) throws {
+        try database.transaction(mayUseReserve: mayUseReserve) {
+            try body()
+            try check()
+        }
+    }
+
     /// Without its file the lock keeps no other process away.
     private func checkLock() throws(StorageError) {
         let how: String
@@ -109,8 +123,10 @@ public final class Root: Sendable {
         }
     }
 
-    /// Returns the files that are gone for good: not even a power failure brings them back.
+    /// Returns the files that are gone for good: not even a power failure brings them back. None where the root does not
+    /// belong to this process any more.
     func remove(_ files: [Int64]) -> [Int64] {
+        guard (try? check()) != nil else { return [] }
         let removed = files.filter { unlinkat(objectFiles.raw, "\($0)", 0) == 0 || errno == ENOENT }
         do throws(SystemError) { try syncObjects() } catch { return [] }
         return removed
@@ -143,7 +159,11 @@ public final class Root: Sendable {
         }
     }
 
-    func removeSpooled(_ task: String) { unlinkat(directory.raw, "spool/\(task)", 0) }
+    /// Does nothing where the root does not belong to this process any more.
+    func removeSpooled(_ task: String) {
+        guard (try? check()) != nil else { return }
+        unlinkat(directory.raw, "spool/\(task)", 0)
+    }
 
     var spooledTasks: [String] { names(in: "spool") }
 

@@ -65,7 +65,8 @@ struct Sweep {
 
     /// Where there is none, the rows stay as they are, and the next start tries again.
     private func whereThereIsRoom(_ change: () throws -> Void) throws {
-        do { try database.transaction(mayUseReserve: true, change) } catch let error as DatabaseError where error.isFull
-        {}
+        do {
+            try root.transaction(in: database, mayUseReserve: true, change)
+        } catch let error as DatabaseError where error.isFull {}
     }
 }

@@ -77,7 +77,10 @@ public struct TaskTable: TaskArchive {
 
     public func keepEnd(of record: TaskRecord) async throws(StorageError) {
         try await files.run { [root] in
-            Result { () throws(StorageError) in try root.writeTombstone(of: record) }
+            Result { () throws(StorageError) in
+                try root.check()
+                try root.writeTombstone(of: record)
+            }
         }.get()
     }
 

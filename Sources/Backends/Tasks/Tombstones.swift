@@ -116,7 +116,7 @@ extension Root {
         try withTombstones { () throws(SystemError) in try tombstones.load() }
         let ends = tombstones.found
         do {
-            try database.transaction { for (task, end) in ends { try database.end(task, as: end) } }
+            try transaction(in: database) { for (task, end) in ends { try database.end(task, as: end) } }
         } catch let error as DatabaseError where error.isFull { return }
         for task in ends.keys { tombstones.release(task) }
     }

@@ -1,0 +1,57 @@
+import Database
+import Glibc
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// The lock of a root goes in the middle of something: from then on another process may have the root.
+@Suite(.timeLimit(.minutes(5))) struct LostLockTests {
+    private let place: EmbeddedUnderTest
+
+    init() async throws { place = try await EmbeddedUnderTest() }
+
+    private var lock: String { place.root.path + "/lock" }
+
+    private static func isLost(_ error: StorageError) -> Bool {
+        error.message.contains("does not belong to this process any more")
+    }
+
+    @Test func `A change that has begun is not committed`() async throws {
+        try await place.backend.put([1], at: "a")
+        let error = try await failure {
+            try await place.backend.store.write { [lock] database in
+                try database.execute("DELETE FROM objects")
+                unlink(lock)
+            }
+        }
+        #expect(Self.isLost(error))
+        let next = EmbeddedBackend(try Root(place.root.path))
+        #expect(try await next.data("a") == [1])
+    }
+
+    @Test func `A sweep that has begun removes nothing`() async throws {
+        try await place.backend.put(noise(100_000), at: "a")
+        _ = try place.scratch.file("root/objects/50", [1])
+        let error = #expect(throws: StorageError.self) {
+            _ = try ObjectStore.openAndSweep(place.root) { [lock] _ in unlink(lock) }
+        }
+        #expect(error.map(Self.isLost) == true)
+        #expect(Set(try place.names()) == ["1", "50"])
+    }
+
+    @Test func `No file is removed, and no end is written`() async throws {
+        try await place.backend.put(noise(100_000), at: "a")
+        let archive = try #require(place.backend.archive as? TaskTable)
+        let (path, _) = try await archive.spool([1, 2], for: "task")
+        #expect(unlink(lock) == 0)
+        #expect(place.root.remove([1]) == [])
+        archive.unspool("task")
+        place.backend.remove(1)
+        await place.backend.filesAreIdle()
+        #expect(try place.names() == ["1"] && contentsOf(path) == [1, 2])
+        let record = try TaskTableTests.record().ended(.cancelled, at: .now)
+        #expect(Self.isLost(try await failure { try await archive.keepEnd(of: record) }))
+    }
+}
