@@ -57,6 +57,22 @@ import Testing
         #expect(root.objectFileNumbers == [1])
     }
 
+    @Test(arguments: 1...8) func `More files than are looked at in one go are all found`(batchSize: Int) async throws {
+        let place = try await EmbeddedUnderTest()
+        for name in ["a", "b"] { try await place.backend.put(noise(90_000), at: name) }
+        try await place.backend.store.write { database in
+            try database.execute("INSERT INTO files (id, state) VALUES (3, 0), (5, 2), (7, 2), (11, 0)")
+            try database.execute("UPDATE files SET state = 2 WHERE id = 2")
+        }
+        for number in 3...9 { _ = try place.scratch.file("root/objects/\(number)", [1]) }
+        let complaints = Complaints()
+        let database = try Database(path: place.root.database, applicationID: Schema.applicationID)
+        try Sweep(root: place.root, database: database, complain: complaints.take, batchSize: batchSize).run()
+        #expect(place.root.objectFileNumbers == [1, 2])
+        #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 4 of the files") == true)
+        #expect(try await place.contents().files == 2)
+    }
+
     @Test func `In a damaged database no file without a row is removed`() async throws {
         let path = try await rootWithoutLog()
         // As if its last page were one that nobody uses.
@@ -140,6 +156,14 @@ final class Complaints: Sendable {
     private let list = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
     func take(_ complaint: String) { list.withLock { $0.append(complaint) } }
+}
+
+extension Root {
+    var objectFileNumbers: Set<Int64> {
+        var numbers: Set<Int64> = []
+        forEachBatchOfFiles(100) { numbers.formUnion($0) }
+        return numbers
+    }
 }
 
 extension EmbeddedBackend {

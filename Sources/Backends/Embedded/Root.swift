@@ -165,33 +165,55 @@ public final class Root: Sendable {
         unlinkat(directory.raw, "spool/\(task)", 0)
     }
 
-    var spooledTasks: [String] { names(in: "spool") }
-
-    /// Whether the bytes of any object are there.
-    var hasObjects: Bool { !names(in: "objects").isEmpty }
-
-    /// The numbers of all files in `objects`. Other names are none of the engine's.
-    var objectFileNumbers: Set<Int64> {
-        Set(names(in: "objects").compactMap { name in Int64(name).flatMap { "\($0)" == name && $0 > 0 ? $0 : nil } })
+    /// Hands over the tasks that have a file in the spool.
+    func forEachSpooledTask(_ body: (String) throws -> Void) rethrows {
+        try scan("spool") { name in
+            try body(name)
+            return true
+        }
     }
 
-    /// None where there is no such directory.
-    private func names(in child: String) -> [String] {
+    /// Whether the bytes of any object are there.
+    var hasObjects: Bool {
+        var isEmpty = true
+        scan("objects") { _ in
+            isEmpty = false
+            return false
+        }
+        return !isEmpty
+    }
+
+    /// Hands over the numbers of all files in `objects`, in batches of at most `size`. Other names are none of the
+    /// engine's.
+    func forEachBatchOfFiles(_ size: Int, _ body: ([Int64]) throws -> Void) rethrows {
+        var batch: [Int64] = []
+        try scan("objects") { name in
+            guard let number = Int64(name), number > 0, "\(number)" == name else { return true }
+            batch.append(number)
+            if batch.count == size {
+                try body(batch)
+                batch.removeAll(keepingCapacity: true)
+            }
+            return true
+        }
+        if !batch.isEmpty { try body(batch) }
+    }
+
+    /// Hands over the names in a directory one by one, until `body` returns false. None where there is no directory.
+    private func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
         let opened = openat(directory.raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0 else { return [] }
+        guard opened >= 0 else { return }
         guard let entries = fdopendir(opened) else {
             close(opened)
-            return []
+            return
         }
         defer { closedir(entries) }
-        var names: [String] = []
         while let entry = readdir(entries) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if !name.hasPrefix(".") { names.append(name) }
+            if !name.hasPrefix("."), try !body(name) { return }
         }
-        return names
     }
 
     /// Returns when the names of objects' files are on the disk.

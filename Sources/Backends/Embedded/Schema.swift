@@ -56,7 +56,12 @@ enum Schema {
     ]
 
     /// Whether a file is of no use: it says so, and no object needs it, whatever has happened to the row.
-    static let isUnwanted = "state <> 1 AND id NOT IN (SELECT file FROM objects WHERE file IS NOT NULL)"
+    /// The few files that an object needs all the same are found by one pass over the objects.
+    static let isUnwanted = """
+        state <> 1 AND id NOT IN (
+            SELECT needed.id FROM objects CROSS JOIN files AS needed ON needed.id = objects.file
+            WHERE needed.state <> 1)
+        """
 
     /// What a file in `objects` is to the database.
     enum FileState: Int64 {

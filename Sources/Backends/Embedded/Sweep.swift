@@ -2,10 +2,13 @@ import Database
 import Storage
 
 /// Removes at the start what nobody needs: what a crash has left of uploads and deletions, and files without a row.
+///
+/// A root may have millions of files, so they are looked at in batches.
 struct Sweep {
     let root: Root
     let database: Database
     let complain: @Sendable (String) -> Void
+    var batchSize = 1 << 16
 
     func run() throws {
         try addMissingRows()
@@ -17,47 +20,67 @@ struct Sweep {
     /// the database has lost; what matters is that their numbers are never given to other files. Where the database
     /// is damaged it may be the row that is lost, so the files stay.
     private func addMissingRows() throws {
-        var numbers = root.objectFileNumbers
-        guard !numbers.isEmpty else { return }
-        try database.rows("SELECT id FROM files") { numbers.remove(try $0.integer("id")) }
-        // No root has had so many files; after such a number there would soon be no other.
-        numbers = numbers.filter { $0 < 1 << 62 }
-        guard !numbers.isEmpty else { return }
+        var count = 0
+        try forEachBatchWithoutRows { count += $0.count }
+        guard count > 0 else { return }
         guard try database.isSound() else {
-            return complain("\(lost(numbers.count)): it is damaged. The files stay where they are.")
+            return complain("\(lost(count)): it is damaged. The files stay where they are.")
         }
-        complain("\(lost(numbers.count)): its newest changes are lost. What no object needs of the files is removed.")
-        try whereThereIsRoom {
-            for number in numbers {
-                try database.run(
-                    "INSERT OR IGNORE INTO files (id, state) VALUES (?, ?)", .integer(number),
-                    Schema.FileState.garbage.value)
+        complain("\(lost(count)): its newest changes are lost. What no object needs of the files is removed.")
+        try forEachBatchWithoutRows { numbers in
+            try whereThereIsRoom {
+                for number in numbers {
+                    try database.run(
+                        "INSERT OR IGNORE INTO files (id, state) VALUES (?, ?)", .integer(number),
+                        Schema.FileState.garbage.value)
+                }
             }
         }
+    }
+
+    private func forEachBatchWithoutRows(_ body: ([Int64]) throws -> Void) throws {
+        try root.forEachBatchOfFiles(batchSize) { numbers in
+            // No root has had so many files; after such a number there would soon be no other.
+            let numbers = try numbers.sorted().filter { try $0 < 1 << 62 && !hasRow($0) }
+            if !numbers.isEmpty { try body(numbers) }
+        }
+    }
+
+    private func hasRow(_ file: Int64) throws -> Bool {
+        try database.first("SELECT id FROM files WHERE id = ?", .integer(file)) { _ in true } ?? false
     }
 
     private func lost(_ count: Int) -> String {
         "The database \(root.database) does not know \(count) of the files in \(root.objects)"
     }
 
-    /// What an upload had written is still wanted while its task has not ended.
     private func removeUnwantedFiles() throws {
-        var unwanted: [Int64] = []
-        try database.rows(
-            """
-            SELECT id FROM files WHERE \(Schema.isUnwanted)
-            AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
-            """
-        ) { unwanted.append(try $0.integer("id")) }
-        guard !unwanted.isEmpty else { return }
-        let removed = root.remove(unwanted)
-        try whereThereIsRoom {
-            for file in removed { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+        var last = Int64.min
+        while case let unwanted = try unwantedFiles(after: last), let end = unwanted.last {
+            let removed = root.remove(unwanted)
+            try whereThereIsRoom {
+                for file in removed { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+            }
+            last = end
         }
     }
 
+    /// What an upload had written is still wanted while its task has not ended. With `+id` the index of unwanted files is
+    /// searched, not all files.
+    private func unwantedFiles(after last: Int64) throws -> [Int64] {
+        var unwanted: [Int64] = []
+        try database.rows(
+            """
+            SELECT id FROM files WHERE +id > ? AND \(Schema.isUnwanted)
+            AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
+            ORDER BY +id LIMIT \(batchSize)
+            """, .integer(last)
+        ) { unwanted.append(try $0.integer("id")) }
+        return unwanted
+    }
+
     private func removeSpooledFiles() throws {
-        for task in root.spooledTasks {
+        try root.forEachSpooledTask { task in
             let sql = "SELECT id FROM tasks WHERE id = ? AND ended IS NULL"
             if try database.first(sql, .text(task), map: { try $0.text("id") }) == nil { root.removeSpooled(task) }
         }
