@@ -16,10 +16,12 @@ extension Backend {
         try await list(ListQuery(ref(path, in: bucket), maxResults: maxResults, pageToken: token), for: caller)
     }
 
-    func delete(_ path: String) async throws { try await delete(ref(path), for: caller) }
+    func delete(_ path: String, in bucket: String = "b") async throws {
+        try await delete(ref(path, in: bucket), for: caller)
+    }
 
-    func data(_ path: String, maxSize: Int64 = .max) async throws -> [UInt8] {
-        try await data(of: ref(path), maxSize: maxSize, for: caller)
+    func data(_ path: String, maxSize: Int64 = .max, in bucket: String = "b") async throws -> [UInt8] {
+        try await data(of: ref(path, in: bucket), maxSize: maxSize, for: caller)
     }
 
     func downloadURL(_ path: String, expiresIn seconds: Int64? = nil) async throws -> String {
@@ -30,14 +32,14 @@ extension Backend {
         try await revokeDownloadURL(of: ref(path), for: caller)
     }
 
-    func download(_ path: String, to file: String) throws -> any DownloadSession {
-        beginDownload(Download(reference: try ref(path), file: file, task: "task", caller: caller))
+    func download(_ path: String, to file: String, in bucket: String = "b") throws -> any DownloadSession {
+        beginDownload(Download(reference: try ref(path, in: bucket), file: file, task: "task", caller: caller))
     }
 
     /// Fetches in one try.
     @discardableResult
-    func fetch(_ path: String, to file: String) async throws -> ObjectMetadata {
-        let session = try download(path, to: file)
+    func fetch(_ path: String, to file: String, in bucket: String = "b") async throws -> ObjectMetadata {
+        let session = try download(path, to: file, in: bucket)
         switch await session.fetch({ _ in }) {
         case .completed(let metadata): return metadata
         case .failed(let error):
