@@ -77,7 +77,7 @@ public struct Upload: Sendable {
     public var record: TaskRecord?
     /// The source is a file that the service has made for it.
     public var isSpooled = false
-    /// It was begun by an earlier process.
+    /// It was begun by an earlier process, or in an earlier session.
     public var isRestored = false
     /// Where that was with it.
     public var bookmark: Bookmark?

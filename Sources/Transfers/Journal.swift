@@ -36,6 +36,8 @@ final class JournalPage {
     /// A write that failed, but not for want of room, may be found by the next process all the same.
     private var mayBeKept: Bool
     private var waiting: Entry?
+    /// Called when what there is of the task is kept.
+    var didKeep: (@Loop () -> Void)?
     private var isWriting = false
     private let idle = Waiters()
 
@@ -105,6 +107,7 @@ final class JournalPage {
             if !isKept { try await spool() }
             record.stage = .unfinished(request, bookmark)
             try await keep()
+            didKeep?()
         } catch {
             journal.complain("Task \(record.id) would not survive a restart now: \(error.message)")
         }

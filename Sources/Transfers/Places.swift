@@ -7,8 +7,6 @@ final class Places {
     private let limit: Int
     private var taken: Set<String> = []
     private var line: [any InLine] = []
-    /// What those with a place and those in line hold in memory.
-    private(set) var bytes = 0
     private let released: @Loop () -> Void
 
     init(limit: Int, released: @escaping @Loop () -> Void) {
@@ -17,7 +15,6 @@ final class Places {
     }
 
     func acquire(_ task: any InLine) {
-        bytes += task.bytesInMemory
         line.append(task)
         admit()
     }
@@ -29,7 +26,6 @@ final class Places {
             guard let index = line.firstIndex(where: { $0 === task }) else { return }
             line.remove(at: index)
         }
-        bytes -= task.bytesInMemory
         admit()
     }
 
@@ -46,6 +42,5 @@ final class Places {
 @Loop
 protocol InLine: AnyObject {
     var id: String { get }
-    var bytesInMemory: Int { get }
     func admit()
 }

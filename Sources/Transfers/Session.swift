@@ -39,7 +39,8 @@ extension Session<DownloadCourse> {
 /// What a task is made from.
 struct TransferPlan<Course: TaskCourse> {
     let record: TaskRecord
-    let bytesInMemory: Int
+    /// Nil where it holds nothing in memory.
+    let held: HeldBytes<Course>?
     let machine: TaskMachine<Course>
     let line: Line<Course>
     let places: Places
@@ -47,11 +48,11 @@ struct TransferPlan<Course: TaskCourse> {
     let page: JournalPage?
 
     init(
-        _ record: TaskRecord, bytesInMemory: Int = 0, _ machine: TaskMachine<Course>, _ line: Line<Course>,
-        _ places: Places, _ page: JournalPage? = nil
+        _ record: TaskRecord, holding held: HeldBytes<Course>? = nil, _ machine: TaskMachine<Course>,
+        _ line: Line<Course>, _ places: Places, _ page: JournalPage? = nil
     ) {
         self.record = record
-        self.bytesInMemory = bytesInMemory
+        self.held = held
         self.machine = machine
         self.line = line
         self.places = places
@@ -59,10 +60,18 @@ struct TransferPlan<Course: TaskCourse> {
     }
 }
 
+/// Bytes that a task holds in memory.
+struct HeldBytes<Course: TaskCourse> {
+    let count: Int
+    /// Begins a session that reads them from a file.
+    let reopen: (_ path: String, FileIdentity) -> Session<Course>
+}
+
 /// Where a task's session is.
 enum Line<Course: TaskCourse> {
     case open(Session<Course>)
-    /// The task is from an earlier process: whoever resumes it does it with tokens of its own.
+    /// None is needed until the task goes on. Whoever resumes one from an earlier process does it with tokens of its
+    /// own.
     case known((_ tokens: (any TokenSource)?) -> Session<Course>)
     /// The task has ended, and its bytes are not held any more: what is kept of it must be small.
     case over

@@ -13,14 +13,16 @@ public final class TaskList<Course: TaskCourse> {
     /// Not known any more, but still in the journal.
     private var dropped: [String] = []
 
-    private let ended: @Loop () -> Void
+    /// What its tasks hold of the bytes that clients have sent.
+    private(set) var bytesInMemory = 0
+    private let released: @Loop () -> Void
 
-    /// `ended` is told of each task that has.
-    init(_ time: TimeKeeping, finishedKept: Int, _ ends: EndRecorder?, ended: @escaping @Loop () -> Void) {
+    /// `released` is called when a task has ended, or holds no bytes any more.
+    init(_ time: TimeKeeping, finishedKept: Int, _ ends: EndRecorder?, released: @escaping @Loop () -> Void) {
         self.time = time
         self.finishedKept = finishedKept
         self.ends = ends
-        self.ended = ended
+        self.released = released
     }
 
     /// How many have not ended.
@@ -47,7 +49,12 @@ public final class TaskList<Course: TaskCourse> {
     @discardableResult
     func make(_ plan: TransferPlan<Course>) -> TransferTask<Course> {
         lastNumber = max(lastNumber, plan.record.number)
-        let task = TransferTask(plan, time: time) { [weak self] in self?.finish($0) }
+        let task = TransferTask(plan, time: time) { [weak self] in
+            self?.release($0)
+        } ended: { [weak self] in
+            self?.finish($0)
+        }
+        bytesInMemory += plan.held?.count ?? 0
         tasks[task.id] = task
         if task.state.isFinished { finish(task) }
         return task
@@ -77,9 +84,14 @@ public final class TaskList<Course: TaskCourse> {
         for task in tasks.values where !task.state.isFinished { task.letGo() }
     }
 
+    private func release(_ bytes: Int) {
+        bytesInMemory -= bytes
+        released()
+    }
+
     private func finish(_ task: TransferTask<Course>) {
         finished.append(task.id)
-        defer { ended() }
+        defer { released() }
         guard finished.count > finishedKept else { return }
         let oldest = finished.removeFirst()
         tasks[oldest] = nil

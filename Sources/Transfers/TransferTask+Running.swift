@@ -65,6 +65,7 @@ extension TransferTask {
     private func end(_ status: Status) {
         alarm?.cancel()
         line = .over
+        letGoOfBytes()
         guard case .ended(let outcome) = machine.state, let page, !page.isDone(after: outcome) else {
             return tellEnd(status)
         }

@@ -16,8 +16,8 @@ public final class TransferTask<Course: TaskCourse> {
     let reference: Reference
     /// What is being uploaded; nil for a download, and once its success is told.
     private var metadata: TaskSnapshot.Metadata?
-    /// What it holds while it moves bytes or waits to.
-    let bytesInMemory: Int
+    /// Until it has ended, or is paused and they are on the disk.
+    private var held: HeldBytes<Course>?
     var machine: Machine
     var line: Line<Course>
     let places: Places
@@ -30,6 +30,7 @@ public final class TransferTask<Course: TaskCourse> {
     /// A client of this process asked for it: it may replace what was stored since it began.
     private(set) var replacesNewer = true
     let time: TimeKeeping
+    private let released: @Loop (_ bytes: Int) -> Void
     let ended: @Loop (TransferTask) -> Void
     var events: [Machine.Event] = []
     var isHandling = false
@@ -39,13 +40,14 @@ public final class TransferTask<Course: TaskCourse> {
     var alarm: Task<Void, Never>?
 
     init(
-        _ plan: TransferPlan<Course>, time: TimeKeeping, ended: @escaping @Loop (TransferTask) -> Void
+        _ plan: TransferPlan<Course>, time: TimeKeeping, released: @escaping @Loop (_ bytes: Int) -> Void,
+        ended: @escaping @Loop (TransferTask) -> Void
     ) {
         id = plan.record.id
         number = plan.record.number
         reference = plan.record.reference
         metadata = Course.kind == .upload ? .uploading(plan.record.metadata, md5Hash: plan.record.md5Hash) : nil
-        bytesInMemory = plan.bytesInMemory
+        held = plan.held
         machine = plan.machine
         line = plan.line
         places = plan.places
@@ -53,7 +55,9 @@ public final class TransferTask<Course: TaskCourse> {
         noted = Noted(plan.machine)
         isTold = plan.machine.taskState.isFinished
         self.time = time
+        self.released = released
         self.ended = ended
+        page?.didKeep = { [weak self] in self?.goOnFromDisk() }
         if isTold { keepLess() }
     }
 
@@ -185,6 +189,19 @@ extension TransferTask {
 
     private func pickUp(_ tokens: (any TokenSource)?) {
         if case .known(let open) = line { line = .open(open(tokens)) }
+    }
+
+    /// A paused task needs no bytes in memory once they are on the disk: it goes on as one from an earlier process does.
+    private func goOnFromDisk() {
+        guard case .paused = machine.state, let held, let (path, identity) = page?.source else { return }
+        line = .known { _ in held.reopen(path, identity) }
+        letGoOfBytes()
+    }
+
+    func letGoOfBytes() {
+        guard let bytes = held?.count else { return }
+        held = nil
+        released(bytes)
     }
 
     var session: Session<Course>? {

@@ -70,8 +70,7 @@ extension Transfers {
         let session = failure.map { Session(failing: $0) } ?? Session(backend.beginUpload(upload))
         return uploads.make(
             TransferPlan(
-                record, bytesInMemory: upload.source.bytes?.count ?? 0, machine, .open(session), places(of: course),
-                page))
+                record, holding: heldBytes(of: upload), machine, .open(session), places(of: course), page))
     }
 
     /// Bytes that one request takes are kept only when they have to wait. Others go on from the disk.
@@ -85,6 +84,18 @@ extension Transfers {
         if let (path, identity) = page.source { upload.source = .file(path: path, identity) }
         upload.isSpooled = page.isSpooled
         return nil
+    }
+
+    private func heldBytes(of upload: Upload) -> HeldBytes<UploadCourse>? {
+        guard let count = upload.source.bytes?.count else { return nil }
+        var later = upload
+        later.source = .file(path: "", .unknown)
+        (later.isSpooled, later.isRestored) = (true, true)
+        return HeldBytes(count: count) { [backend, later] path, identity in
+            var upload = later
+            upload.source = .file(path: path, identity)
+            return Session(backend.beginUpload(upload))
+        }
     }
 
     private func course(of upload: Upload, chunkSize: Int64?) -> UploadCourse {

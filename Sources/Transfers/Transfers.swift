@@ -42,7 +42,7 @@ public final class Transfers {
     }
 
     private func newList<Course>() -> TaskList<Course> {
-        TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.rest.wakeAll() }
+        TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
     }
 
     /// Makes a task, which has its place from here on, however long that takes. Throws where there is none.
@@ -105,7 +105,7 @@ public final class Transfers {
         rest.wakeAll()
     }
 
-    var bytesInMemory: Int { small.bytes + large.bytes + bytesSetAside }
+    var bytesInMemory: Int { uploads.bytesInMemory + bytesSetAside }
 }
 
 // MARK: - Into memory

@@ -21,16 +21,46 @@ import Transfers
         }
     }
 
-    @Test func `Paused ones are spooled and kept, and go on from memory`() async throws {
+    @Test func `Paused ones are spooled and kept, and go on from the disk`() async throws {
         let stage = Stage(ScriptedBackend(), archive)
-        let (task, session) = try await stage.upload(1)
+        let (task, _) = try await stage.upload(1)
         #expect(try await task.pause())
         #expect(archive.spooled == [task.id: [1]] && archive.kept[task.id] != nil)
         #expect(task.resume())
+        let session = await stage.backend.nextSession()
+        guard case .file("/spool/\(task.id)", .ofSize(1)) = session.upload.source else {
+            return #expect(Bool(false), "\(session.upload.source)")
+        }
         #expect(await session.nextStep() == .sendWhole)
         session.complete()
         _ = try await task.result()
         #expect(archive.spooled.isEmpty)
+    }
+
+    /// Uploads that hold all that may be held, and one more.
+    private func crowd(_ stage: Stage) async throws -> (held: [UploadTask], waiting: Task<UploadTask, any Error>) {
+        var held: [UploadTask] = []
+        for _ in 0..<2 { held.append(try await stage.upload(Transfers.memoryLimit / 2 + 1).0) }
+        return (held, Task { try await stage.upload(1).0 })
+    }
+
+    @Test func `Paused ones that are spooled hold no memory`() async throws {
+        let stage = Stage(ScriptedBackend(oneRequestLimit: .max), archive)
+        let (held, waiting) = try await crowd(stage)
+        await turns(3)
+        #expect(stage.transfers.uploads.all.count == 2)
+        for task in held { #expect(try await task.pause()) }
+        #expect(try await waiting.value.state == .queued)
+    }
+
+    @Test func `Paused ones that nobody keeps count as held until they end`() async throws {
+        let stage = Stage(ScriptedBackend(oneRequestLimit: .max))
+        let (held, waiting) = try await crowd(stage)
+        for task in held { #expect(try await task.pause()) }
+        await turns(3)
+        #expect(stage.transfers.uploads.all.count == 2)
+        for task in held { #expect(try await task.cancel()) }
+        #expect(try await waiting.value.state == .queued)
     }
 
     @Test func `So are those that rest`() async throws {
