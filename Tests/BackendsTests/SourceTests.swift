@@ -84,6 +84,20 @@ import Testing
         #expect(try await place.settledContents(.none) == .none)
     }
 
+    @Test func `A later file of the same inode, size and times is another file`() throws {
+        let scratch = try Scratch()
+        let path = try scratch.file("source", noise(2000))
+        var identity = try SourceFile.inspect(path, in: nil)
+        try SourceFile(path, identity, in: nil).checkUnchanged()
+        // Where the file system counts generations.
+        guard let generation = identity.generation else { return }
+        identity.generation = generation ^ 1
+        let error = #expect(throws: StorageError.self) {
+            try SourceFile(path, identity, in: nil).checkUnchanged()
+        }
+        #expect(error?.message.contains("another file took its place") == true)
+    }
+
     @Test func `What cannot be uploaded says why`() async throws {
         let place = try await EmbeddedUnderTest()
         let scratch = place.scratch

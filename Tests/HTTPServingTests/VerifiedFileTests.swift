@@ -65,6 +65,30 @@ import Testing
         #expect(await found.next() == .unreadable(errno: EIO))
     }
 
+    @Test func `What changes after it was read does not arrive as a whole`() throws {
+        let bytes = pattern(1 << 20)
+        let file = try ScratchFile(bytes)
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        defer { for end in ends { close(end) } }
+        var response = Outgoing(head: [], file.body(as: bytes))
+        // The socket has no room for all of it.
+        var outcome = response.send(to: ends[0])
+        #expect(outcome == .blocked)
+        let last: [UInt8] = [~bytes[bytes.count - 1]]
+        #expect(pwrite(file.descriptor, last, 1, off_t(bytes.count - 1)) == 1)
+        var (received, buffer) = (0, [UInt8](repeating: 0, count: 1 << 20))
+        while outcome == .blocked {
+            received += max(0, recv(ends[1], &buffer, buffer.count, Int32(MSG_DONTWAIT)))
+            outcome = response.send(to: ends[0])
+        }
+        #expect(outcome == .broken)
+        while case let count = recv(ends[1], &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
+            received += count
+        }
+        #expect(received > 0 && received < bytes.count)
+    }
+
     @Test func `What changes while a slow peer reads does not arrive as a whole`() async throws {
         let bytes = pattern(24 << 20)
         let file = try ScratchFile(bytes)
