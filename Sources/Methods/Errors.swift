@@ -9,6 +9,10 @@ extension StorageError: RPCErrorConvertible {
         var members: [JSON.Member] = [.init(key: "name", value: .string("\(code)"))]
         let texts = [("bucket", bucket), ("object", object), ("file", file), ("param", param)]
         members += texts.compactMap { name, text in text.map { .init(key: name, value: .string($0)) } }
+        if let version {
+            members.append(.init(key: "generation", value: .string(String(version.generation))))
+            members.append(.init(key: "metageneration", value: .string(String(version.metageneration))))
+        }
         if let httpStatus { members.append(.init(key: "httpStatus", value: JSON(Int64(httpStatus)))) }
         if let serverResponse { members.append(.init(key: "serverResponse", value: .string(serverResponse))) }
         members.append(.init(key: "retryable", value: .bool(retryable)))

@@ -47,6 +47,24 @@ extension Params {
     /// As the system has it.
     private static let maxPathBytes = 4095
 
+    mutating func preconditions() throws(RPCError) -> Preconditions {
+        Preconditions(
+            generation: try version("ifGenerationMatch"), metageneration: try version("ifMetagenerationMatch"))
+    }
+
+    /// Decimal digits, as metadata has them, or an integer.
+    private mutating func version(_ name: String) throws(RPCError) -> Int64? {
+        guard let value = take(name) else { return nil }
+        let number =
+            value.string.map { text in
+                text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+            } ?? value.number?.int64
+        guard let number, number >= 0 else {
+            throw mistyped(name, "an integer from 0 on, or a string of its digits", value)
+        }
+        return number
+    }
+
     mutating func statuses(_ name: String) throws(RPCError) -> [Status] {
         guard let value = take(name) else { return [] }
         if let all = value.bool { return all ? Status.allCases : [] }

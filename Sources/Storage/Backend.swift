@@ -18,11 +18,11 @@ public protocol Backend: Sendable {
     /// Throws `objectNotFound`, or why the engine could not tell.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, for caller: Caller
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata
 
-    /// Throws `objectNotFound` where nothing is there.
-    func delete(_ reference: Reference, for caller: Caller) async throws(StorageError)
+    /// Throws `objectNotFound` where nothing is there, unless the preconditions want something else to be there.
+    func delete(_ reference: Reference, if conditions: Preconditions, for caller: Caller) async throws(StorageError)
     /// Names that are no references are left out.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
@@ -71,6 +71,7 @@ public struct Upload: Sendable {
     public var metadata: SettableMetadata
     /// The base64 MD5 that the bytes must have.
     public var expectedMD5: String?
+    public var preconditions: Preconditions
     public var caller: Caller
     /// Of the task that it belongs to, where that is kept. An engine that is its own archive keeps it, as ended,
     /// in the same moment as the object.
@@ -84,12 +85,13 @@ public struct Upload: Sendable {
 
     public init(
         reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
-        caller: Caller = Caller(patience: .seconds(600))
+        if preconditions: Preconditions = Preconditions(), caller: Caller = Caller(patience: .seconds(600))
     ) {
         self.reference = reference
         self.source = source
         self.metadata = metadata
         self.expectedMD5 = expectedMD5
+        self.preconditions = preconditions
         self.caller = caller
     }
 }

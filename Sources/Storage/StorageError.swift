@@ -18,6 +18,7 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         case bucketMismatch = -13051
         case internalError = -13052
         case pathError = -13053
+        case preconditionFailed = -13412
     }
 
     public var code: Code
@@ -29,6 +30,8 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var file: String?
     /// The argument that was at fault.
     public var param: String?
+    /// What is there instead of what the preconditions ask for.
+    public var version: ObjectVersion?
     public var httpStatus: Int?
     public var serverResponse: String?
     /// The same call may succeed later without any change to it.

@@ -10,15 +10,19 @@ extension Transfers {
     }
 
     public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
+        tokens: (any TokenSource)? = nil
     ) async throws(StorageError) -> ObjectMetadata {
         try change.check()
         return try await backend.updateMetadata(
-            of: reference.checkedAsObject("has no metadata"), change, for: caller(tokens))
+            of: reference.checkedAsObject("has no metadata"), change, if: conditions, for: caller(tokens))
     }
 
-    public func delete(_ reference: Reference, tokens: (any TokenSource)? = nil) async throws(StorageError) {
-        try await backend.delete(reference.checkedAsObject("cannot be deleted"), for: caller(tokens))
+    public func delete(
+        _ reference: Reference, if conditions: Preconditions = Preconditions(), tokens: (any TokenSource)? = nil
+    ) async throws(StorageError) {
+        try await backend.delete(
+            reference.checkedAsObject("cannot be deleted"), if: conditions, for: caller(tokens))
     }
 
     public func downloadURL(

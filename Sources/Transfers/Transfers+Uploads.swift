@@ -4,20 +4,23 @@ import Storage
 extension Transfers {
     /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
     public func upload(
-        _ data: [UInt8], to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+        _ data: [UInt8], to reference: Reference, _ change: MetadataChange,
+        if conditions: Preconditions = Preconditions(), tokens: (any TokenSource)? = nil
     ) async throws -> UploadTask {
         try change.check()
         let settings = settings
         try await ready()
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
         return try await settingAside(data.count) {
-            try await create(.data(data), reference, change, settings, tokens, contentTypeFrom: [reference.name])
+            try await create(
+                .data(data), reference, change, conditions, settings, tokens, contentTypeFrom: [reference.name])
         }
     }
 
     /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
     public func upload(
-        file path: String, to reference: Reference, _ change: MetadataChange, tokens: (any TokenSource)? = nil
+        file path: String, to reference: Reference, _ change: MetadataChange,
+        if conditions: Preconditions = Preconditions(), tokens: (any TokenSource)? = nil
     ) async throws -> UploadTask {
         try change.check()
         let settings = settings
@@ -30,22 +33,26 @@ extension Transfers {
         }
         try Task.checkCancellation()
         return try await create(
-            source, reference, change, settings, tokens, contentTypeFrom: [path, reference.name], failing: failure)
+            source, reference, change, conditions, settings, tokens, contentTypeFrom: [path, reference.name],
+            failing: failure)
     }
 
     private func create(
-        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
-        _ tokens: (any TokenSource)?, contentTypeFrom names: [String], failing error: StorageError? = nil
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
+        _ settings: Settings, _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
+        failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
         return try await withPlace { () async throws(StorageError) in
-            try await self.make(source, reference, change, settings, tokens, contentTypeFrom: names, failing: error)
+            try await self.make(
+                source, reference, change, conditions, settings, tokens, contentTypeFrom: names, failing: error)
         }
     }
 
     private func make(
-        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ settings: Settings,
-        _ tokens: (any TokenSource)?, contentTypeFrom names: [String], failing error: StorageError?
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
+        _ settings: Settings, _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
+        failing error: StorageError?
     ) async throws(StorageError) -> UploadTask {
         var metadata = SettableMetadata()
         metadata.content[.contentType] =
@@ -53,9 +60,9 @@ extension Transfers {
         try metadata.apply(change.withoutRemovals)
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
-            caller: caller(tokens, settings.maxUploadRetryTime))
+            if: conditions, caller: caller(tokens, settings.maxUploadRetryTime))
         let course = course(of: upload, chunkSize: settings.uploadChunkSizeBytes)
-        let request = TaskRequest(source, settings, hasOwnTokens: await tokens?.isPersonal() ?? false)
+        let request = TaskRequest(source, conditions, settings, hasOwnTokens: await tokens?.isPersonal() ?? false)
         let record = TaskRecord(
             id: .newTask, kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
             progress: course.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
@@ -117,7 +124,8 @@ extension Transfers {
         guard let identity = request.identity else { return nil }
         var upload = Upload(
             reference: record.reference, source: .file(path: request.file, identity), metadata: record.metadata,
-            expectedMD5: record.md5Hash, caller: caller(request))
+            expectedMD5: record.md5Hash,
+            if: request.preconditions ?? Preconditions(), caller: caller(request))
         upload.record = record
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
@@ -136,10 +144,13 @@ extension Transfers {
 }
 
 extension TaskRequest {
-    fileprivate init(_ source: UploadSource, _ settings: Settings, hasOwnTokens: Bool) {
+    fileprivate init(
+        _ source: UploadSource, _ conditions: Preconditions, _ settings: Settings, hasOwnTokens: Bool
+    ) {
         self.init(
             file: "", patience: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
-            userProject: settings.userProject, hasOwnTokens: hasOwnTokens)
+            userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
+            hasOwnTokens: hasOwnTokens)
         if case .file(let path, let identity) = source { (file, self.identity) = (path, identity) }
     }
 }

@@ -15,11 +15,11 @@ import Testing
     @Test func `Names are one segment of the path`() throws {
         let reference = try Reference(bucket: "b", path: "a/b+c %?#ä&'")
         let escaped = "a%2Fb%2Bc%20%25%3F%23%C3%A4%26%27"
-        #expect(firebase.metadata(of: reference).target == "/v0/b/b/o/" + escaped)
-        #expect(gcs.metadata(of: reference).target == "/storage/v1/b/b/o/" + escaped)
+        #expect(firebase.metadata(of: reference, generation: nil).target == "/v0/b/b/o/" + escaped)
+        #expect(gcs.metadata(of: reference, generation: nil).target == "/storage/v1/b/b/o/" + escaped)
         let upload = Upload(reference: reference, source: .data([]), metadata: .init())
-        #expect(firebase.open(upload).target == "/v0/b/b/o?name=" + escaped)
-        #expect(gcs.open(upload).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
+        #expect(firebase.open(upload, if: .init()).target == "/v0/b/b/o?name=" + escaped)
+        #expect(gcs.open(upload, if: .init()).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
     }
 
     @Test func `A start says what comes, and only what may be written`() throws {
@@ -31,30 +31,30 @@ import Testing
         let json =
             #"{"name":"a","cacheControl":"no-store","contentType":"text/plain","#
             + #""md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==","metadata":{"k":"v"}}"#
-        for request in [firebase.open(upload), gcs.open(upload)] {
+        for request in [firebase.open(upload, if: .init()), gcs.open(upload, if: .init())] {
             #expect(request.text == json && request.method == "POST")
         }
-        #expect(firebase.open(upload).headers["X-Goog-Upload-Header-Content-Length"] == "2")
-        #expect(gcs.open(upload).headers["X-Upload-Content-Length"] == "2")
+        #expect(firebase.open(upload, if: .init()).headers["X-Goog-Upload-Header-Content-Length"] == "2")
+        #expect(gcs.open(upload, if: .init()).headers["X-Upload-Content-Length"] == "2")
     }
 
     @Test func `One request says which bytes are meant`() throws {
         let checksum = Checksum(of: [1, 2])
         let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.wireChecksum)""#)
         var upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init())
-        #expect(firebase.sendWhole(upload, [1, 2], checksum, boundary: "x").text.contains(md5))
-        let text = gcs.sendWhole(upload, [1, 2], checksum, boundary: "x").text
+        #expect(firebase.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text.contains(md5))
+        let text = gcs.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text
         #expect(text.contains(crc32c) && !text.contains("md5Hash"))
         upload.expectedMD5 = Data(checksum.md5).base64EncodedString()
-        #expect(gcs.sendWhole(upload, [1, 2], checksum, boundary: "x").text.contains("\(md5),\(crc32c)"))
+        #expect(gcs.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text.contains("\(md5),\(crc32c)"))
     }
 
     @Test func `A content type that cannot be a header is in the metadata alone`() throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "text/ä\r\nX: y"]
         let upload = Upload(reference: try ref("a"), source: .data([]), metadata: metadata)
-        #expect(gcs.open(upload).headers["X-Upload-Content-Type"] == "application/octet-stream")
-        #expect(gcs.open(upload).text.contains("text/ä"))
+        #expect(gcs.open(upload, if: .init()).headers["X-Upload-Content-Type"] == "application/octet-stream")
+        #expect(gcs.open(upload, if: .init()).text.contains("text/ä"))
     }
 
     @Test(
@@ -142,7 +142,7 @@ import Testing
     func `Refusals have the codes of the SDK`(status: Int, code: StorageError.Code, retryable: Bool) throws {
         let reference = try ref("a")
         let response = HTTPResponse(status: status, body: Array(#"{"error":{"message":"Because."}}"#.utf8))
-        let error = StorageError.refusal(response, of: firebase.metadata(of: reference), to: reference)
+        let error = StorageError.refusal(response, of: firebase.metadata(of: reference, generation: nil), to: reference)
         #expect(error.code == code && error.retryable == retryable && error.httpStatus == status)
         #expect(error.serverResponse?.contains("Because") == true && error.object == "a")
         if code == .unknown { #expect(error.message == "The server answered \(status): Because.") }
@@ -158,7 +158,8 @@ import Testing
         var headers: HTTPHeaders = ["Retry-After": value]
         headers["Date"] = date
         let response = HTTPResponse(status: 503, headers: headers)
-        let error = StorageError.refusal(response, of: gcs.metadata(of: try ref("a")), to: try ref("a"))
+        let error = StorageError.refusal(
+            response, of: gcs.metadata(of: try ref("a"), generation: nil), to: try ref("a"))
         #expect(error.retryAfter == expected)
     }
 }

@@ -44,7 +44,7 @@ import Testing
             let place = try await place.init()
             try await fill(place)
             for (index, name) in names.enumerated() {
-                try await place.backend.delete(exact(name), for: caller)
+                try await place.backend.delete(exact(name), if: .init(), for: caller)
                 let error = try await failure { _ = try await place.backend.metadata(of: exact(name)) }
                 #expect(try error.isObjectNotFound(exact(name)))
                 #expect(try await place.contents().objects == Int64(names.count - index - 1))

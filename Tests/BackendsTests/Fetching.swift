@@ -17,7 +17,7 @@ extension Backend {
     }
 
     func delete(_ path: String, in bucket: String = "b") async throws {
-        try await delete(ref(path, in: bucket), for: caller)
+        try await delete(ref(path, in: bucket), if: .init(), for: caller)
     }
 
     func data(_ path: String, maxSize: Int64 = .max, in bucket: String = "b") async throws -> [UInt8] {

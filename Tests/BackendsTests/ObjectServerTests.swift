@@ -109,7 +109,7 @@ import Testing
         #expect(new != old)
         #expect(try await get(old).status == 403)
         #expect(try await get(new).body == bytes)
-        try await place.backend.delete(ref("a"), for: Caller(patience: .zero))
+        try await place.backend.delete(ref("a"), if: .init(), for: Caller(patience: .zero))
         #expect(try await get(new).status == 403)
         let error = try await failure { _ = try await url("a") }
         #expect(error.code == .objectNotFound)

@@ -172,7 +172,7 @@ extension Backend {
     }
 
     func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws -> ObjectMetadata {
-        try await updateMetadata(of: reference, change, for: Caller(patience: .seconds(600)))
+        try await updateMetadata(of: reference, change, if: .init(), for: Caller(patience: .seconds(600)))
     }
 
     @discardableResult

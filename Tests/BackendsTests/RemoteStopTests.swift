@@ -106,7 +106,7 @@ import Testing
             ]
             let caller = Caller(patience: .seconds(60))
             #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
-            #expect(try await place.backend.updateMetadata(of: ref("a"), .init(), for: caller).size == 1)
+            #expect(try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: caller).size == 1)
             place.fixture.faults = [.init(.first(.getMetadata), .answer(429))]
             let error = try await failure {
                 _ = try await place.backend.metadata(of: ref("a"), for: Caller(patience: .zero))
@@ -145,7 +145,7 @@ private final class Renewing: TokenSource {
             let place = try await type.init()
             let held = Signal()
             place.fixture.faults = [
-                .init(.first(.multipart), .answerAfterHandling(200)), .init(.first(.getMetadata), .stall(until: held)),
+                .init(.first(.multipart), .answerAfterHandling(200)), .init(.nth(2, .getMetadata), .stall(until: held)),
             ]
             async let outcome = failure { _ = try await place.backend.run(.data([1], to: ref("a"))) }
             await place.fixture.until { $0.unfired.isEmpty }

@@ -24,10 +24,10 @@ import Testing
     @Test func `Nothing that changes an object is sent twice`() async throws {
         for type in [any RemoteUnderTest.Type]([FirebaseUnderTest.self, GCSUnderTest.self]) {
             try await close(after: .patch, at: type.init()) { place in
-                _ = try await place.backend.updateMetadata(of: ref("a"), .init(), for: never)
+                _ = try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: never)
             }
             try await close(after: .delete, at: type.init()) { place in
-                try await place.backend.delete(ref("a"), for: never)
+                try await place.backend.delete(ref("a"), if: .init(), for: never)
             }
             try await close(after: .multipart, at: type.init()) { place in
                 try await place.backend.put([2], at: "a")

@@ -25,7 +25,9 @@ import Testing
     func `What cannot be understood is an error at once, and nothing is written twice`(body: String) async throws {
         for type in RemoteStopTests.places {
             try await check(type, .getMetadata, body) { _ = try await $0.metadata(of: ref("a"), for: $1) }
-            try await check(type, .patch, body) { _ = try await $0.updateMetadata(of: ref("a"), .init(), for: $1) }
+            try await check(type, .patch, body) {
+                _ = try await $0.updateMetadata(of: ref("a"), .init(), if: .init(), for: $1)
+            }
             guard body != "{}" && !body.contains("size") else { continue }
             try await check(type, .list, body) {
                 _ = try await $0.list(ListQuery(ref(""), maxResults: 1), for: $1)

@@ -33,7 +33,7 @@ import Testing
             _ = try await place.backend.run(upload)
             _ = try await place.backend.data(of: ref("a"), maxSize: .max, for: caller)
             _ = try await place.backend.list(ListQuery(ref(""), maxResults: 5), for: caller)
-            try await place.backend.delete(ref("a"), for: caller)
+            try await place.backend.delete(ref("a"), if: .init(), for: caller)
             #expect(self.told(to: place.fixture) == [told])
         }
     }

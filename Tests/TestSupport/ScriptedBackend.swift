@@ -60,7 +60,7 @@ public final class ScriptedBackend: Backend {
     }
 
     public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, for caller: Caller
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         throw .objectNotFound(reference)
     }
@@ -83,7 +83,9 @@ public final class ScriptedBackend: Backend {
         try await page(query.reference, query.maxResults, query.pageToken, caller)
     }
 
-    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
+    public func delete(
+        _ reference: Reference, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) {
         try await remove(reference, caller)
     }
 

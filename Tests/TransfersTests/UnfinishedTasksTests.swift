@@ -29,6 +29,13 @@ import Transfers
         #expect(await next.backend.nextDownload().download.caller.userProject == "payer")
     }
 
+    @Test func `An upload's preconditions stay the same`() async throws {
+        _ = try await stage.transfers.upload(
+            file: "/f", to: Stage.reference(), .init(), if: Preconditions(generation: 7))
+        let next = try await stage.afterCrash(.resume)
+        #expect(await next.backend.nextSession().upload.preconditions == Preconditions(generation: 7))
+    }
+
     @Test func `Those with tokens of a client's own wait for one who has some`() async throws {
         let own = Tokens(isPersonal: true)
         let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), tokens: own)

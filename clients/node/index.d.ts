@@ -128,6 +128,10 @@ export interface TaskOptions {
 
 export interface UploadOptions extends TaskOptions {
   metadata?: MetadataChange;
+  /** Stores only where the object has this generation; 0 where there must be no object. */
+  ifGenerationMatch?: said.Precondition;
+  /** The same with the metageneration. */
+  ifMetagenerationMatch?: said.Precondition;
 }
 
 /** A place in a bucket: a value. Nothing need be there. */

@@ -66,8 +66,7 @@ def call(verb, method, receiver, prefix):
         else:
             optional.append(f"{python}: {kind} | None = None")
             also.append(f"{param['name']}={value}")
-    given = [f"**given({', '.join(also)})"] if also else []
-    params = "{" + ", ".join(sent + given) + "}" if sent or not also else given[0][2:]
+    params = packed(sent, also)
     doc = docstring("\n\n".join(about(method)), 8)
     if "x-starts" in method:
         task = prefix + upper(method["x-starts"])
@@ -148,15 +147,21 @@ def statement(call, arguments):
     one = f"        {call}({', '.join(arguments)})\n"
     if len(one) <= WIDTH + 1:
         return one
-    return f"        {call}(\n" + "".join(f"            {fold(each)},\n" for each in arguments) + "        )\n"
+    return f"        {call}(\n" + "".join(f"            {each},\n" for each in arguments) + "        )\n"
 
 
-def fold(argument):
-    """One that is too long for a line."""
-    if len(argument) < WIDTH - 12:
-        return argument
-    head, _, inner = argument.partition("(")
-    return f"{head}(\n" + "".join(f"                {each},\n" for each in inner[:-1].split(", ")) + "            )"
+def packed(sent, also):
+    """The params as one argument: those that are always sent, and those that may not be given."""
+    given = f"given({', '.join(also)})"
+    one = "{" + ", ".join(sent + [f"**{given}"] * bool(also)) + "}" if sent or not also else given
+    if len(one) < WIDTH - 12:
+        return one
+    pad = " " * (16 if sent else 12)
+    if len(given) > WIDTH - 20:
+        given = "given(\n" + "".join(f"{pad}    {each},\n" for each in also) + pad + ")"
+    if not sent:
+        return given
+    return "{\n" + "".join(f"{pad}{each},\n" for each in [*sent, f"**{given}"]) + " " * 12 + "}"
 
 
 def signature(lead, name, arguments, kind):

@@ -13,7 +13,7 @@ MIXINS = {"Progress": "ProgressText", "Snapshot": "SnapshotText"}
 TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 NAMED = {
     "Task": "TaskT", "Reference": "ReferenceT", "UploadingMetadata": "Metadata", "MetadataWrite": "MetadataChange",
-    "Handle": "str",
+    "Handle": "str", "Precondition": "str | int",
 }  # fmt: skip
 
 

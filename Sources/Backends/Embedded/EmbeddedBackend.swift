@@ -65,13 +65,21 @@ public final class EmbeddedBackend: Backend {
     }
 
     public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, for caller: Caller
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await store.write { try $0.update(reference, change) }
+        try await store.write {
+            try $0.check(conditions, at: reference)
+            return try $0.update(reference, change)
+        }
     }
 
-    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
-        let garbage = try await store.write(mayUseReserve: true) { try $0.delete(reference) }
+    public func delete(
+        _ reference: Reference, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) {
+        let garbage = try await store.write(mayUseReserve: true) {
+            try $0.check(conditions, at: reference)
+            return try $0.delete(reference)
+        }
         if let garbage { remove(garbage) }
     }
 

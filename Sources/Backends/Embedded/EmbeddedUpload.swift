@@ -36,7 +36,11 @@ final class EmbeddedUpload: UploadSession {
             let attempt = Attempt(waiter, aborted: .aborted)
             current.withLock { $0 = attempt }
             self.replacesNewer.withLock { $0 = replacesNewer }
-            if replacesNewer { begin(step, attempt) } else { beginUnlessSuperseded(step, attempt) }
+            if replacesNewer, upload.preconditions.isEmpty {
+                begin(step, attempt)
+            } else {
+                beginUnlessInVain(step, attempt)
+            }
         }
     }
 
@@ -50,10 +54,13 @@ final class EmbeddedUpload: UploadSession {
     }
 
     /// The commit looks again; this saves the work where it would be in vain.
-    private func beginUnlessSuperseded(_ step: UploadMachine.Step, _ attempt: Attempt) {
+    private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: Attempt) {
         Task {
             do throws(StorageError) {
-                let isInVain = try await backend.store.read { [self] in try isSuperseded($0) }
+                let isInVain = try await backend.store.read { [self] database in
+                    try database.check(upload.preconditions, at: upload.reference)
+                    return try isSuperseded(database)
+                }
                 if isInVain { attempt.answer(superseded) } else if !attempt.isAborted { begin(step, attempt) }
             } catch {
                 attempt.answer(.failed(error))
@@ -236,7 +243,8 @@ extension EmbeddedUpload {
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.record)
         backend.commit(object) { [self] database in
-            try !isSuperseded(database) && attempt.mayCommit()
+            try database.check(upload.preconditions, at: upload.reference)
+            return try !isSuperseded(database) && attempt.mayCommit()
         } then: { [self] outcome in
             switch outcome {
             case .success(let stored?): attempt.answer(.completed(stored))

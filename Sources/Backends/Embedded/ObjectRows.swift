@@ -105,6 +105,20 @@ extension Database {
         return body
     }
 
+    func check(_ conditions: Preconditions, at reference: Reference) throws {
+        if conditions.isEmpty { return }
+        let found = try first(
+            """
+            SELECT generation, metageneration FROM objects
+            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
+            """, .text(reference.bucket), .name(reference)
+        ) {
+            ObjectVersion(
+                generation: try $0.integer("generation"), metageneration: try $0.integer("metageneration"))
+        }
+        try conditions.check(found ?? .none, at: reference)
+    }
+
     /// Whether an object was stored there since the task was created.
     func hasObject(at reference: Reference, newerThan task: String) throws -> Bool {
         let isNewer = try first(

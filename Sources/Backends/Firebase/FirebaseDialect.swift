@@ -5,7 +5,7 @@ import Storage
 struct FirebaseDialect: Dialect {
     let authorization: [Token.Kind] = [.idToken, .accessToken]
     let takesAppCheck = true
-    let deletesGenerations = false
+    let bindsWrites = false
     let takesFinalChecksum = false
     let signIn = "auth/setToken, --id-token-file or STORAGE_RPC_ID_TOKEN"
     /// Sent as the SDKs send theirs.
@@ -19,15 +19,17 @@ struct FirebaseDialect: Dialect {
         }
     }
 
-    func metadata(of reference: Reference) -> RemoteRequest {
+    func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest {
         RemoteRequest(method: "GET", target: object(reference), headers: own)
     }
 
-    func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest {
+    func update(_ reference: Reference, _ change: MetadataChange, if conditions: Preconditions) -> RemoteRequest {
         RemoteRequest(method: "PATCH", target: object(reference), headers: json, body: .bytes(change.wire.bytes))
     }
 
-    func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest {
+    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest { delete(reference, if: Preconditions()) }
+
+    func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest {
         RemoteRequest(method: "DELETE", target: object(reference), headers: own)
     }
 
@@ -70,7 +72,9 @@ extension FirebaseDialect: TokenDialect {
 // MARK: - Uploads
 
 extension FirebaseDialect {
-    func sendWhole(_ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String) -> RemoteRequest {
+    func sendWhole(
+        _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
+    ) -> RemoteRequest {
         let parts = Multipart(upload, upload.wireMetadata(md5: checksum.md5), bytes, boundary: boundary)
         let headers = own.with("X-Goog-Upload-Protocol", "multipart").with("Content-Type", parts.header)
         return RemoteRequest(
@@ -78,7 +82,7 @@ extension FirebaseDialect {
             hasChecksum: true)
     }
 
-    func open(_ upload: Upload) -> RemoteRequest {
+    func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest {
         var headers = json
         headers.add("X-Goog-Upload-Protocol", "resumable")
         headers.add("X-Goog-Upload-Command", "start")

@@ -5,7 +5,7 @@ import Storage
 struct GCSDialect: Dialect {
     let authorization: [Token.Kind] = [.accessToken]
     let takesAppCheck = false
-    let deletesGenerations = true
+    let bindsWrites = true
     let takesFinalChecksum = true
     let signIn = "auth/setToken, --service-account, --access-token-file or GOOGLE_APPLICATION_CREDENTIALS"
 
@@ -13,17 +13,23 @@ struct GCSDialect: Dialect {
         headers["Authorization"] = "Bearer \(token.secret)"
     }
 
-    func metadata(of reference: Reference) -> RemoteRequest {
-        RemoteRequest(method: "GET", target: object(reference))
-    }
-
-    func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest {
-        RemoteRequest(method: "PATCH", target: object(reference), headers: json, body: .bytes(change.wire.bytes))
-    }
-
-    func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest {
+    func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest {
         let query = generation.map { "?generation=\($0)" } ?? ""
-        return RemoteRequest(method: "DELETE", target: object(reference) + query)
+        return RemoteRequest(method: "GET", target: object(reference) + query)
+    }
+
+    func update(_ reference: Reference, _ change: MetadataChange, if conditions: Preconditions) -> RemoteRequest {
+        RemoteRequest(
+            method: "PATCH", target: object(reference) + conditions.query(after: "?"), headers: json,
+            body: .bytes(change.wire.bytes))
+    }
+
+    func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest {
+        RemoteRequest(method: "DELETE", target: object(reference) + conditions.query(after: "?"))
+    }
+
+    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest {
+        RemoteRequest(method: "DELETE", target: object(reference) + "?generation=\(generation)")
     }
 
     func list(_ query: ListQuery) -> RemoteRequest {
@@ -52,18 +58,20 @@ struct GCSDialect: Dialect {
 // MARK: - Uploads
 
 extension GCSDialect {
-    func sendWhole(_ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String) -> RemoteRequest {
+    func sendWhole(
+        _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
+    ) -> RemoteRequest {
         let parts = Multipart(upload, upload.wireMetadata(crc32c: checksum.crc32c), bytes, boundary: boundary)
         return RemoteRequest(
-            method: "POST", target: start(upload, "multipart"), headers: ["Content-Type": parts.header],
+            method: "POST", target: start(upload, "multipart", conditions), headers: ["Content-Type": parts.header],
             body: parts.body, subject: .bucket, hasChecksum: true)
     }
 
-    func open(_ upload: Upload) -> RemoteRequest {
+    func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest {
         let headers = json.with("X-Upload-Content-Type", upload.headerContentType)
             .with("X-Upload-Content-Length", String(upload.source.size))
         return RemoteRequest(
-            method: "POST", target: start(upload, "resumable"), headers: headers,
+            method: "POST", target: start(upload, "resumable", conditions), headers: headers,
             body: .bytes(upload.wireMetadata().bytes), subject: .bucket)
     }
 
@@ -90,10 +98,11 @@ extension GCSDialect {
             method: "PUT", target: session.url, headers: ["Content-Range": range], body: body, subject: .session)
     }
 
-    private func start(_ upload: Upload, _ type: String) -> String {
+    private func start(_ upload: Upload, _ type: String, _ conditions: Preconditions) -> String {
         let reference = upload.reference
         return
             "/upload/storage/v1/b/\(reference.bucket.escaped)/o?uploadType=\(type)&name=\(reference.object.escaped)"
+            + conditions.query(after: "&")
     }
 
     func opened(_ response: HTTPResponse) -> ResumableSession? {
@@ -117,5 +126,14 @@ extension GCSDialect {
         else { return .garbled("Range: \(range)") }
         // One byte is what an emulator says of nothing; a service keeps whole granules.
         return .received(upTo: last == 0 ? 0 : last + 1)
+    }
+}
+
+extension Preconditions {
+    /// As parameters behind those that there are, or behind the path.
+    fileprivate func query(after mark: String) -> String {
+        let parameters = [("ifGenerationMatch", generation), ("ifMetagenerationMatch", metageneration)]
+        let text = parameters.compactMap { name, value in value.map { "\(name)=\($0)" } }.joined(separator: "&")
+        return text.isEmpty ? "" : mark + text
     }
 }

@@ -12,18 +12,21 @@ protocol Dialect: Sendable {
     var signIn: String { get }
 
     // Requests. Targets begin with a slash and are the endpoint's.
-    func metadata(of reference: Reference) -> RemoteRequest
-    func update(_ reference: Reference, _ change: MetadataChange) -> RemoteRequest
-    /// Whether a deletion can be bound to a generation.
-    var deletesGenerations: Bool { get }
-    /// Of that generation, where the service can tell one from another.
-    func delete(_ reference: Reference, generation: Int64?) -> RemoteRequest
+    /// Whether requests can be bound to a generation. Where they cannot, conditions are left out.
+    var bindsWrites: Bool { get }
+    func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest
+    func update(_ reference: Reference, _ change: MetadataChange, if conditions: Preconditions) -> RemoteRequest
+    func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest
+    /// Of that generation alone, whatever else is there.
+    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest
     func list(_ query: ListQuery) -> RemoteRequest
     /// From that byte on, as they are stored; of the object's generation, where the service can tell it from another.
     func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest
     /// With the checksums that the server is to compare before it stores anything.
-    func sendWhole(_ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String) -> RemoteRequest
-    func open(_ upload: Upload) -> RemoteRequest
+    func sendWhole(
+        _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
+    ) -> RemoteRequest
+    func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest
     /// Whether the last bytes may come with the CRC32C of all.
     var takesFinalChecksum: Bool { get }
     func send(

@@ -12,7 +12,7 @@ extension RemoteBackend {
         case .signatures: return try await signedURL(of: reference, seconds ?? SignedURL.longestLifetime, for: caller)
         case .tokens(let dialect):
             if seconds != nil { throw .urlsDoNotExpire }
-            let known = try await tokens(from: self.dialect.metadata(of: reference), reference, caller)
+            let known = try await tokens(from: self.dialect.metadata(of: reference, generation: nil), reference, caller)
             if let token = known.first { return url(of: reference, token) }
             return url(of: reference, try await newToken(dialect, reference, caller))
         }
@@ -20,7 +20,7 @@ extension RemoteBackend {
 
     public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         guard case .tokens(let dialect) = dialect.links else { throw .signaturesStay(reference) }
-        let old = try await tokens(from: self.dialect.metadata(of: reference), reference, caller)
+        let old = try await tokens(from: self.dialect.metadata(of: reference, generation: nil), reference, caller)
         var rest: [String] = []
         for token in old {
             rest = try await tokens(from: dialect.deleteToken(token, of: reference), reference, caller)
@@ -77,7 +77,9 @@ extension RemoteBackend {
                 "expiresIn", "expiresIn must be between 1 and \(SignedURL.longestLifetime) seconds, not \(lifetime).")
         }
         _ = try await metadata(of: reference, for: caller)
-        if endpoint.isPlain { return endpoint.url + dialect.metadata(of: reference).target + "?alt=media" }
+        if endpoint.isPlain {
+            return endpoint.url + dialect.metadata(of: reference, generation: nil).target + "?alt=media"
+        }
         guard let signer = try await signer?() else {
             throw StorageError(
                 .unauthenticated,

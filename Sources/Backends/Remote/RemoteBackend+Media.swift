@@ -18,7 +18,8 @@ extension RemoteBackend {
     ) async throws(StorageError) -> Value {
         var doubt: (generation: Int64, error: StorageError)?
         for _ in 0..<4 {
-            let object = try await metadataOnce(from: dialect.metadata(of: reference), reference, caller)
+            let object = try await metadataOnce(
+                from: dialect.metadata(of: reference, generation: nil), reference, caller)
             if let doubt, doubt.generation == object.generation { throw doubt.error }
             switch try await fetch(object) {
             case .done(let value): return value

@@ -4,22 +4,6 @@ import Storage
 // What is done to objects without touching their bytes.
 
 extension RemoteBackend {
-    /// Not found is what it should be where an earlier try, of which no answer came, may have worked.
-    public func delete(_ reference: Reference, for caller: Caller) async throws(StorageError) {
-        let request = dialect.delete(reference, generation: nil)
-        var mayBeDone = false
-        try await patiently(caller) { () async throws(StorageError) in
-            let response = try await self.ask(
-                request, for: caller, about: reference,
-                onLost: { if $0.mayHaveReachedServer { mayBeDone = true } })
-            if response.isSuccess { return }
-            let refusal = StorageError.refusal(response, of: request, to: reference)
-            if refusal.code == .objectNotFound && mayBeDone { return }
-            if response.status >= 500 { mayBeDone = true }
-            throw refusal
-        }
-    }
-
     /// Pages with nothing but a token for the next one are passed over, as far as anybody would have the patience.
     public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         let reference = query.reference

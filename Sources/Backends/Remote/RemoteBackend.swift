@@ -67,29 +67,7 @@ public final class RemoteBackend: Backend {
     public func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
 
     public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try await metadata(from: dialect.metadata(of: reference), reference, caller)
-    }
-
-    public func updateMetadata(
-        of reference: Reference, _ change: MetadataChange, for caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try change.check()
-        do throws(StorageError) {
-            return try await metadata(from: dialect.update(reference, change), reference, caller)
-        } catch {
-            // Firebase says no more than that to who may not know whether it is there. Who may is told.
-            if error.code == .unauthorized { _ = try await metadata(of: reference, for: caller) }
-            if error.httpStatus == 400 { try await checkMerged(reference, change, caller) }
-            throw error
-        }
-    }
-
-    /// The server merges metadata, and its refusal does not name the limit that is exceeded: this does.
-    private func checkMerged(
-        _ reference: Reference, _ change: MetadataChange, _ caller: Caller
-    ) async throws(StorageError) {
-        guard var stored = try? await metadata(of: reference, for: caller).settable else { return }
-        try stored.apply(change)
+        try await metadata(from: dialect.metadata(of: reference, generation: nil), reference, caller)
     }
 
     public func settle() async { await errands.allDone() }

@@ -1,6 +1,5 @@
 import EventLoop
 import HTTP
-import HTTPServing
 import Storage
 import Synchronization
 
@@ -12,6 +11,8 @@ private struct SessionMark: Codable {
     /// Of all bytes before `end`.
     var crc32c: UInt32
     var end: Int64
+    /// The generation that was there.
+    var before: Int64?
 }
 
 /// One upload to a remote engine. What the server says of where it is counts, never what was sent.
@@ -30,11 +31,19 @@ final class RemoteUpload: UploadSession {
     @Loop private var session: ResumableSession?
     /// A request that carried the end of the upload may have been obeyed, though nobody heard of it.
     @Loop private var mayBeStored = false
-    @Loop private var replacesNewer = true
+    @Loop private(set) var replacesNewer = true
+    /// The generation that was there before anything was sent; nil where nobody knows.
+    @Loop var before: Int64?
+    /// This process has looked for it.
+    @Loop var hasLooked = false
+    /// What requests are bound to: the client's preconditions, and for a repetition what was there.
+    @Loop var binding: Preconditions
+    @Loop var isRepetition = false
 
     init(_ upload: Upload, _ backend: RemoteBackend) {
         self.upload = upload
         self.backend = backend
+        binding = upload.preconditions
         source = RemoteSource(
             upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
         guard upload.isRestored else { return }
@@ -44,6 +53,7 @@ final class RemoteUpload: UploadSession {
             backend.endpoint.covers(mark.url), (0...upload.source.size).contains(mark.end)
         else { return }
         session = ResumableSession(url: mark.url, granularity: mark.granularity)
+        before = mark.before
         source.know(mark.crc32c, upTo: mark.end)
     }
 
@@ -51,7 +61,8 @@ final class RemoteUpload: UploadSession {
         guard let session = await session else { return nil }
         let known = source.known
         let mark = SessionMark(
-            url: session.url, granularity: session.granularity, crc32c: known.crc32c, end: known.end)
+            url: session.url, granularity: session.granularity, crc32c: known.crc32c, end: known.end,
+            before: await before)
         return (try? mark.text).map(Bookmark.init)
     }
 
@@ -122,61 +133,32 @@ final class RemoteUpload: UploadSession {
 @Loop extension RemoteUpload {
     /// What a request with all bytes has come to is asked for before they are sent again.
     private func sendWhole() async throws(StorageError) -> Answer {
-        if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
+        if mayBeStored {
+            if let stored = try await whatBecame() { return .completed(stored) }
+        } else {
+            try await lookBefore()
+        }
         if let answer = try await answerIfSuperseded() { return answer }
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
         try upload.checkMD5(checksum.md5)
-        let request = backend.dialect.sendWhole(upload, bytes, checksum, boundary: SecureRandom().uuid())
+        let request = backend.dialect.sendWhole(
+            upload, bytes, checksum, boundary: SecureRandom().uuid(), if: binding)
         mayBeStored = true
         do throws(StorageError) {
             let response = try await backend.ask(
                 request, for: upload.caller, about: upload.reference, onSent: counter())
-            mayBeStored = response.isSuccess || response.status >= 500
-            guard response.isSuccess else { throw .refusal(response, of: request, to: upload.reference) }
+            mayBeStored = response.isSuccess || response.status >= 500 || response.status == 412
+            guard response.isSuccess else {
+                throw try await refusal(response, of: request, isRepetition: isRepetition)
+            }
             return .completed(try await verified(response))
         } catch {
             guard Task.isCancelled, mayBeStored else { throw error }
             return await outcome(of: request.body.count) { () async throws(StorageError) in
-                try await self.whatIsStored().map { .completed($0) } ?? .aborted
+                try await self.whatBecame().map { .completed($0) } ?? .aborted
             }
         }
-    }
-
-    /// The object at the reference, if it is just what this upload would make it.
-    private func whatIsStored() async throws(StorageError) -> ObjectMetadata? {
-        let response = try await ask(backend.dialect.metadata(of: upload.reference))
-        guard response.isSuccess, let stored = ObjectMetadata(wire: response.body, upload.reference) else { return nil }
-        return try await isOwn(stored) ? stored : nil
-    }
-
-    private func isOwn(_ stored: ObjectMetadata) async throws(StorageError) -> Bool {
-        guard upload.metadata.isHeld(by: stored.settable) else { return false }
-        return try await flaw(in: stored) == nil
-    }
-
-    /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
-    private func answerIfSuperseded() async throws(StorageError) -> Answer? {
-        guard !replacesNewer, let began = upload.record?.began else { return nil }
-        let request = backend.dialect.metadata(of: upload.reference)
-        let response = try await ask(request)
-        if response.status == 404 { return nil }
-        if response.status == 403 {
-            return .superseded(.unknownWhetherNewer(.refusal(response, of: request, to: upload.reference)))
-        }
-        guard response.isSuccess, let stored = ObjectMetadata(wire: response.body, upload.reference) else {
-            throw .refusal(response, of: request, to: upload.reference)
-        }
-        guard stored.timeCreated > began.advanced(by: response.clockLead) else { return nil }
-        return try await isOwn(stored) ? .completed(stored) : .superseded(.newerObject(at: upload.reference))
-    }
-}
-
-extension HTTPResponse {
-    /// By how much the server's clock is ahead of this machine's, rounded down to a second; zero where it does not say.
-    fileprivate var clockLead: Duration {
-        guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
-        return .seconds(date.secondsSince1970) - .microseconds(Timestamp.now.microseconds)
     }
 }
 
@@ -186,7 +168,10 @@ extension HTTPResponse {
     private func open() async throws(StorageError) -> Answer {
         if let answer = try await answerIfSuperseded() { return answer }
         if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
-        let response = try await backend.success(of: backend.dialect.open(upload), upload.reference, upload.caller)
+        try await lookBefore()
+        let request = backend.dialect.open(upload, if: binding)
+        let response = try await ask(request)
+        guard response.isSuccess else { throw try await refusal(response, of: request) }
         guard let session = backend.dialect.opened(response), backend.endpoint.allows(session.url) else {
             throw .garbled("no upload session", response, upload.reference)
         }
@@ -201,20 +186,25 @@ extension HTTPResponse {
         return superseded
     }
 
-    private func query() async throws(StorageError) -> Answer {
+    /// - Parameter refusal: of the last bytes, which may not be stored, whatever the session says.
+    private func query(after refusal: StorageError? = nil) async throws(StorageError) -> Answer {
         guard let session else { return try await lost(StorageError(.unknown, "The upload session is not known.")) }
         let request = backend.dialect.query(session, total: upload.source.size)
         let response = try await ask(request)
         if let news = backend.dialect.news(response, after: nil, of: upload.source.size) {
-            return try await answer(news, response)
+            guard case .stored = news else { return try await answer(news, response) }
+            guard let stored = try await proven(response, afterRefusal: refusal != nil) else {
+                throw refusal ?? .neverStored(upload.reference)
+            }
+            return .completed(stored)
         }
-        let refusal = StorageError.refusal(response, of: request, to: upload.reference)
+        let refusal = try await self.refusal(response, of: request)
         guard [404, 410].contains(response.status) else { throw refusal }
         return try await lost(refusal)
     }
 
     private func lost(_ why: StorageError) async throws(StorageError) -> Answer {
-        if mayBeStored, let stored = try await whatIsStored() { return .completed(stored) }
+        if mayBeStored, let stored = try await whatBecame() { return .completed(stored) }
         return .forgotten(why)
     }
 
@@ -222,6 +212,7 @@ extension HTTPResponse {
         let range = try opened().chunk(wanted, of: upload.source.size)
         if range.upperBound == upload.source.size {
             if let answer = try await answerIfSuperseded() { return answer }
+            try await lookAgain()
             mayBeStored = true
         }
         do throws(StorageError) {
@@ -247,13 +238,15 @@ extension HTTPResponse {
         if let news = backend.dialect.news(response, after: range, of: upload.source.size) {
             return try await answer(news, response)
         }
-        let refusal = StorageError.refusal(response, of: request, to: upload.reference)
+        let refusal = try await self.refusal(response, of: request)
         switch response.status {
         case _ where refusal.code == .nonMatchingChecksum: throw refusal
         case 404, 410: return .forgotten(refusal)
         case 400, 409, 412, 416:
-            let now = try await query()
+            let now = try await query(after: refusal)
+            if case .completed = now { return now }
             if case .received(range.lowerBound) = now { throw refusal }
+            if refusal.code == .preconditionFailed { throw refusal }
             return now
         case 401 where !isRepeated:
             guard try await backend.renewed(tokens, after: response, of: upload.caller) != nil else { throw refusal }

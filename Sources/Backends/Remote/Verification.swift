@@ -9,21 +9,27 @@ import Storage
     /// The metadata of what was stored. Throws `nonMatchingChecksum` after it has deleted what is not what was meant:
     /// only what the very answer to this upload names, for what is there by now may be somebody else's.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
-        let named = ObjectMetadata(wire: response.body, upload.reference)
-        let stored = if let named { named } else { try await whatIsThere() }
+        if let named = ObjectMetadata(wire: response.body, upload.reference) { return try await verified(named) }
+        let stored = try await whatIsThere()
+        guard stored.generation != before else { throw .garbled("no metadata", response, upload.reference) }
+        return try await verified(stored, isNamed: false)
+    }
+
+    /// - Parameter isNamed: the server has said that this upload made it.
+    func verified(_ stored: ObjectMetadata, isNamed: Bool = true) async throws(StorageError) -> ObjectMetadata {
         let flaw: String?
         do throws(StorageError) {
             flaw = try await self.flaw(in: stored)
         } catch {
-            if named != nil { await backend.delete(stored, upload) }
+            if isNamed { await backend.delete(stored, upload) }
             throw error
         }
         guard let flaw else { return stored }
         let outcome =
-            if named == nil {
-                "It may be somebody else's by now"
-            } else {
+            if isNamed {
                 await backend.delete(stored, upload) ? "It was deleted" : "It could not be deleted"
+            } else {
+                "It may be somebody else's by now"
             }
         throw StorageError(
             .nonMatchingChecksum,
@@ -33,7 +39,7 @@ import Storage
 
     /// For an answer that names nothing.
     private func whatIsThere() async throws(StorageError) -> ObjectMetadata {
-        let request = backend.dialect.metadata(of: upload.reference)
+        let request = backend.dialect.metadata(of: upload.reference, generation: nil)
         return try await backend.metadataOnce(from: request, upload.reference, upload.caller)
     }
 
@@ -67,7 +73,7 @@ extension RemoteBackend {
     /// is still that one.
     @Loop @discardableResult
     func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
-        if !dialect.deletesGenerations {
+        if !dialect.bindsWrites {
             let task = Task { @Loop in
                 do {
                     return try await metadata(

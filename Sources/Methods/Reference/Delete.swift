@@ -8,12 +8,16 @@ struct Delete: RPCMethod {
     static let name = "reference/delete"
 
     let reference: Reference
+    let preconditions: Preconditions
 
-    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        preconditions = try params.preconditions()
+    }
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        try await session.transfers.delete(reference, tokens: session.tokens)
+        try await session.transfers.delete(reference, if: preconditions, tokens: session.tokens)
         return .null
     }
 }

@@ -19,7 +19,8 @@ struct PutData: RPCMethod {
         try put.check()
         let session = request.context
         return try await put.start.start(in: request) {
-            try await session.transfers.upload(data, to: put.reference, put.metadata, tokens: session.tokens)
+            try await session.transfers.upload(
+                data, to: put.reference, put.metadata, if: put.preconditions, tokens: session.tokens)
         }
     }
 

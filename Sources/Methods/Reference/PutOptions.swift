@@ -7,6 +7,7 @@ import Transfers
 struct PutOptions: Sendable {
     let reference: Reference
     let metadata: MetadataChange
+    let preconditions: Preconditions
     let start: StartOptions
 
     init(_ params: inout Params) throws(RPCError) {
@@ -14,6 +15,7 @@ struct PutOptions: Sendable {
         metadata =
             try params.optionalObject("metadata").map { object throws(RPCError) in try MetadataChange(object) }
             ?? .init()
+        preconditions = try params.preconditions()
         start = try StartOptions(&params)
     }
 

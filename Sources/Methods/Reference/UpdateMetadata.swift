@@ -9,14 +9,18 @@ struct UpdateMetadata: RPCMethod {
 
     let reference: Reference
     let change: MetadataChange
+    let preconditions: Preconditions
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         change = try MetadataChange(params.object("metadata", in: params.require("metadata")))
+        preconditions = try params.preconditions()
     }
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        return try await session.transfers.updateMetadata(of: reference, change, tokens: session.tokens).json
+        return try await session.transfers.updateMetadata(
+            of: reference, change, if: preconditions, tokens: session.tokens
+        ).json
     }
 }

@@ -65,6 +65,8 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var chunkSize: Int64?
     /// The project of Google Cloud that pays, where somebody named one.
     public var userProject: String?
+    /// Of an upload, where somebody set some.
+    public var preconditions: Preconditions?
     /// It was asked for by a connection with tokens of its own, which nobody else may stand in for.
     public var hasOwnTokens: Bool
     /// The file was made for this task alone, and goes with it.
@@ -72,13 +74,14 @@ public struct TaskRequest: Codable, Equatable, Sendable {
 
     public init(
         file: String, identity: FileIdentity? = nil, patience: Double, chunkSize: Int64? = nil,
-        userProject: String? = nil, hasOwnTokens: Bool
+        userProject: String? = nil, preconditions: Preconditions? = nil, hasOwnTokens: Bool
     ) {
         self.file = file
         self.identity = identity
         self.patience = patience
         self.chunkSize = chunkSize
         self.userProject = userProject
+        self.preconditions = preconditions
         self.hasOwnTokens = hasOwnTokens
     }
 }

@@ -10,6 +10,7 @@ extension FixtureState {
         case .cancel: return try cancelGCS(call)
         case .multipart, .raw:
             let wanted = try number("ifGenerationMatch", call)
+            try checkMetageneration(call, call.name)
             return .json(try uploadAtOnce(call, body, corruptByte, ifGeneration: wanted).gcs(at: call.base))
         case .list: return try listGCS(call)
         case .getMetadata, .media, .patch, .delete: return try gcsObject(call, body)
@@ -48,6 +49,11 @@ extension FixtureState {
             ]))
     }
 
+    private func checkMetageneration(_ call: Call, _ name: String?) throws(Answer) {
+        let found = name.flatMap { shelf[call.bucket, $0]?.metageneration } ?? 0
+        guard try number("ifMetagenerationMatch", call) ?? found == found else { throw call.dialect.refusal(412) }
+    }
+
     private func number(_ key: String, _ call: Call) throws(Answer) -> Int64? {
         guard let text = call.query[key] else { return nil }
         guard let number = Int64(text) else { throw call.dialect.refusal(400, "Invalid value for \(key).") }
@@ -62,6 +68,7 @@ extension FixtureState {
         let metadata = try metadata(body, .gcs)
         let name = try newName(call, metadata)
         let wanted = try number("ifGenerationMatch", call)
+        try checkMetageneration(call, name)
         guard wanted ?? 0 == shelf[call.bucket, name]?.generation ?? 0 || wanted == nil else {
             throw call.dialect.refusal(412)
         }

@@ -82,6 +82,14 @@ extension StorageFixture {
         }
     }
 
+    /// Changes an object's metadata as if it had been patched.
+    public func change(_ bucket: String, _ name: String, _ metadata: JSON) {
+        core.change { state in
+            guard var object = state.shelf[bucket, name], object.apply(metadata) else { return }
+            state.change(&object)
+        }
+    }
+
     public func remove(_ bucket: String, _ name: String) { core.change { $0.shelf[bucket, name] = nil } }
 }
 

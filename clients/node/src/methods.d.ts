@@ -145,6 +145,9 @@ export interface MetadataWrite {
   crc32c?: unknown;
 }
 
+/** A generation or metageneration, as metadata has it, or as an integer; 0 stands for no object. */
+export type Precondition = string | number;
+
 /** How far a task is, in bytes. */
 export interface Progress {
   /**
@@ -216,6 +219,10 @@ export interface StorageErrorData {
   file?: string;
   /** The param at fault. */
   param?: string;
+  /** With -13412: of what is there; "0" where nothing is. */
+  generation?: string;
+  /** The same, of its metadata. */
+  metageneration?: string;
   /** What a remote engine answered. */
   httpStatus?: number;
   /** What a remote engine said. */
@@ -428,6 +435,8 @@ export interface Methods {
       data?: string;
       text?: string;
       metadata?: MetadataWrite;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -438,6 +447,8 @@ export interface Methods {
       reference: ReferenceParam;
       file: string;
       metadata?: MetadataWrite;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
       observe?: Status[] | boolean;
       wait?: boolean;
     };
@@ -453,6 +464,8 @@ export interface Methods {
     params: {
       reference: ReferenceParam;
       metadata: MetadataWrite;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
     };
     result: Metadata;
   };
@@ -478,6 +491,8 @@ export interface Methods {
   "reference/delete": {
     params: {
       reference: ReferenceParam;
+      ifGenerationMatch?: Precondition;
+      ifMetagenerationMatch?: Precondition;
     };
     result: null;
   };
@@ -701,10 +716,12 @@ export class ReferenceMethods {
   getMetadata(options?: RequestOptions): Promise<Metadata>;
   /**
    * Keeps what is absent, removes what is null, sets the rest. What the service keeps itself is ignored, so that
-   * what was read can be sent back edited. metageneration grows by one. In the SDK:
+   * what was read can be sent back edited. metageneration grows by one. `ifGenerationMatch`: Changes only where the
+   * object has this generation: as metadata has it, or an integer; 0 where there must be no object. Otherwise
+   * -13412. `ifMetagenerationMatch`: The same with the metageneration. In the SDK:
    * `StorageReference.updateMetadata(_:)`.
    */
-  updateMetadata(metadata: MetadataChange, options?: RequestOptions): Promise<Metadata>;
+  updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**
    * A URL that anybody may fetch the object from. Whoever has it needs no token and no service: it holds a secret,
    * and is good until it is revoked or the object is gone. What a remote engine serves is addressed there, what the
@@ -720,9 +737,11 @@ export class ReferenceMethods {
   revokeDownloadURL(options?: RequestOptions): Promise<string>;
   /**
    * Removes an object. It is gone for whoever looks from then on; downloads that are under way may end with it. What
-   * lies below it stays. In the SDK: `StorageReference.delete()`.
+   * lies below it stays. `ifGenerationMatch`: Deletes only where the object has this generation: as metadata has it,
+   * or an integer; 0 where there must be no object. Otherwise -13412. `ifMetagenerationMatch`: The same with the
+   * metageneration. In the SDK: `StorageReference.delete()`.
    */
-  delete(options?: RequestOptions): Promise<void>;
+  delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
    * One page of what is directly below a reference. In the order of the bytes of the names. The root is allowed; a
    * reference with nothing below it has an empty page. A page may have fewer results than it could, and still not be

@@ -90,8 +90,8 @@ export class ReferenceMethods {
     return this._ask("reference/getMetadata", {}, options);
   }
 
-  updateMetadata(metadata, options) {
-    return this._ask("reference/updateMetadata", { metadata }, options);
+  updateMetadata(metadata, { ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
+    return this._ask("reference/updateMetadata", { metadata, ifGenerationMatch, ifMetagenerationMatch }, options);
   }
 
   downloadURL({ expiresIn, ...options } = {}) {
@@ -102,8 +102,8 @@ export class ReferenceMethods {
     return this._ask("reference/revokeDownloadURL", {}, options, ({ url }) => url);
   }
 
-  delete(options) {
-    return this._ask("reference/delete", {}, options, () => undefined);
+  delete({ ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
+    return this._ask("reference/delete", { ifGenerationMatch, ifMetagenerationMatch }, options, () => undefined);
   }
 
   list({ maxResults, pageToken, exact, ...options } = {}) {

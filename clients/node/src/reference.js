@@ -57,13 +57,15 @@ export class Reference extends ReferenceMethods {
 
   // Tasks
 
-  putData(data, { metadata, ...options } = {}) {
+  putData(data, { metadata, ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
     const source = typeof data === "string" ? { text: data } : { data: bytes(data).toString("base64") };
-    return this.#begin(UploadTask, "reference/putData", { ...source, metadata }, options);
+    const params = { ...source, metadata, ifGenerationMatch, ifMetagenerationMatch };
+    return this.#begin(UploadTask, "reference/putData", params, options);
   }
 
-  putFile(file, { metadata, ...options } = {}) {
-    return this.#begin(UploadTask, "reference/putFile", { file: path(file), metadata }, options);
+  putFile(file, { metadata, ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
+    const params = { file: path(file), metadata, ifGenerationMatch, ifMetagenerationMatch };
+    return this.#begin(UploadTask, "reference/putFile", params, options);
   }
 
   writeToFile(file, options = {}) {

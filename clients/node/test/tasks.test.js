@@ -51,6 +51,18 @@ check("bytes of any kind, files and URLs of files are put", async (room) => {
   assert.throws(() => place.putData(5), TypeError);
 });
 
+check("nothing is replaced unasked", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("once");
+  const { generation } = await place.putData("a", { ifGenerationMatch: 0 }).wait();
+  const isRefused = { code: -13412, reason: "preconditionFailed" };
+  await assert.rejects(place.putData("b", { ifGenerationMatch: 0 }).wait(), isRefused);
+  await place.putData("c", { ifGenerationMatch: generation, ifMetagenerationMatch: "1" }).wait();
+  await assert.rejects(place.updateMetadata({}, { ifGenerationMatch: generation }), isRefused);
+  await assert.rejects(place.delete({ ifMetagenerationMatch: 2 }), isRefused);
+  await place.delete({ ifMetagenerationMatch: 1 });
+});
+
 check("a download arrives in a file", async (room) => {
   const storage = await room.spawn();
   const place = storage.reference("notes/today.txt");

@@ -19,6 +19,7 @@ __all__ = [
     "BucketMismatch",
     "InternalError",
     "PathError",
+    "PreconditionFailed",
 ]
 
 RPC_NAMES = {
@@ -167,3 +168,14 @@ class PathError(StorageError):
     """
 
     code = -13053
+
+
+class PreconditionFailed(StorageError):
+    """What is there is not what ifGenerationMatch or ifMetagenerationMatch asks for, or somebody else has written
+    while a remote engine was asked again: data.generation and data.metageneration tell what is there, "0" where
+    nothing is.
+
+    Look at what is there, then decide anew.
+    """
+
+    code = -13412

@@ -217,6 +217,8 @@ class ReferenceMethods(Referring[Method]):
         data: bytes | bytearray | memoryview | str,
         *,
         metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
         on_progress: Callback | None = None,
         observe: Mapping[Status, Callback] | None = None,
         timeout: float | None = None,
@@ -229,11 +231,23 @@ class ReferenceMethods(Referring[Method]):
         `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
         file's extension, else from the reference's, else application/octet-stream.
 
+        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
         return self._start_upload_task(
             "reference/putData",
-            {**source(data), **given(metadata=metadata_to_wire(metadata))},
+            {
+                **source(data),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                ),
+            },
             on_progress,
             observe,
             timeout,
@@ -244,6 +258,8 @@ class ReferenceMethods(Referring[Method]):
         file: str | os.PathLike[str],
         *,
         metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
         on_progress: Callback | None = None,
         observe: Mapping[Status, Callback] | None = None,
         timeout: float | None = None,
@@ -259,11 +275,23 @@ class ReferenceMethods(Referring[Method]):
         `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
         file's extension, else from the reference's, else application/octet-stream.
 
+        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
         return self._start_upload_task(
             "reference/putFile",
-            {"file": os.path.abspath(file), **given(metadata=metadata_to_wire(metadata))},
+            {
+                "file": os.path.abspath(file),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                ),
+            },
             on_progress,
             observe,
             timeout,
@@ -278,17 +306,32 @@ class ReferenceMethods(Referring[Method]):
         """
         return self._ask("reference/getMetadata", {}, metadata_from_wire, timeout)
 
-    def update_metadata(self, metadata: MetadataChange, *, timeout: float | None = None) -> Metadata:
+    def update_metadata(
+        self,
+        metadata: MetadataChange,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Metadata:
         """Keeps what is absent, removes what is null, sets the rest.
 
         What the service keeps itself is ignored, so that what was read can be sent back edited. metageneration grows
         by one.
 
+        `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
         return self._ask(
             "reference/updateMetadata",
-            {"metadata": metadata_to_wire(metadata)},
+            {
+                "metadata": metadata_to_wire(metadata),
+                **given(ifGenerationMatch=if_generation_match, ifMetagenerationMatch=if_metageneration_match),
+            },
             metadata_from_wire,
             timeout,
         )
@@ -318,15 +361,31 @@ class ReferenceMethods(Referring[Method]):
         """
         return self._ask("reference/revokeDownloadURL", {}, lambda result: str(result["url"]), timeout)
 
-    def delete(self, *, timeout: float | None = None) -> None:
+    def delete(
+        self,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
         """Removes an object.
 
         It is gone for whoever looks from then on; downloads that are under way may end with it. What lies below it
         stays.
 
+        `if_generation_match`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.delete()`.
         """
-        self._ask("reference/delete", {}, lambda result: None, timeout)
+        self._ask(
+            "reference/delete",
+            given(ifGenerationMatch=if_generation_match, ifMetagenerationMatch=if_metageneration_match),
+            lambda result: None,
+            timeout,
+        )
 
     def list(
         self,
@@ -560,6 +619,8 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         data: bytes | bytearray | memoryview | str,
         *,
         metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
         on_progress: AsyncCallback | None = None,
         observe: Mapping[Status, AsyncCallback] | None = None,
     ) -> AsyncUploadTask:
@@ -571,11 +632,23 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
         file's extension, else from the reference's, else application/octet-stream.
 
+        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
         return self._start_upload_task(
             "reference/putData",
-            {**source(data), **given(metadata=metadata_to_wire(metadata))},
+            {
+                **source(data),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                ),
+            },
             on_progress,
             observe,
         )
@@ -585,6 +658,8 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         file: str | os.PathLike[str],
         *,
         metadata: MetadataChange | None = None,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
         on_progress: AsyncCallback | None = None,
         observe: Mapping[Status, AsyncCallback] | None = None,
     ) -> AsyncUploadTask:
@@ -599,11 +674,23 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
         file's extension, else from the reference's, else application/octet-stream.
 
+        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
         return self._start_upload_task(
             "reference/putFile",
-            {"file": os.path.abspath(file), **given(metadata=metadata_to_wire(metadata))},
+            {
+                "file": os.path.abspath(file),
+                **given(
+                    metadata=metadata_to_wire(metadata),
+                    ifGenerationMatch=if_generation_match,
+                    ifMetagenerationMatch=if_metageneration_match,
+                ),
+            },
             on_progress,
             observe,
         )
@@ -617,15 +704,32 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         """
         return await self._ask("reference/getMetadata", {}, metadata_from_wire)
 
-    async def update_metadata(self, metadata: MetadataChange) -> Metadata:
+    async def update_metadata(
+        self,
+        metadata: MetadataChange,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+    ) -> Metadata:
         """Keeps what is absent, removes what is null, sets the rest.
 
         What the service keeps itself is ignored, so that what was read can be sent back edited. metageneration grows
         by one.
 
+        `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
-        return await self._ask("reference/updateMetadata", {"metadata": metadata_to_wire(metadata)}, metadata_from_wire)
+        return await self._ask(
+            "reference/updateMetadata",
+            {
+                "metadata": metadata_to_wire(metadata),
+                **given(ifGenerationMatch=if_generation_match, ifMetagenerationMatch=if_metageneration_match),
+            },
+            metadata_from_wire,
+        )
 
     async def download_url(self, expires_in: int | None = None) -> str:
         """A URL that anybody may fetch the object from.
@@ -647,15 +751,28 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         """
         return await self._ask("reference/revokeDownloadURL", {}, lambda result: str(result["url"]))
 
-    async def delete(self) -> None:
+    async def delete(
+        self,
+        if_generation_match: str | int | None = None,
+        if_metageneration_match: str | int | None = None,
+    ) -> None:
         """Removes an object.
 
         It is gone for whoever looks from then on; downloads that are under way may end with it. What lies below it
         stays.
 
+        `if_generation_match`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
+        where there must be no object. Otherwise -13412.
+
+        `if_metageneration_match`: The same with the metageneration.
+
         In the SDK: `StorageReference.delete()`.
         """
-        await self._ask("reference/delete", {}, lambda result: None)
+        await self._ask(
+            "reference/delete",
+            given(ifGenerationMatch=if_generation_match, ifMetagenerationMatch=if_metageneration_match),
+            lambda result: None,
+        )
 
     async def list(
         self,

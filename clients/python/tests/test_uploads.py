@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 
-from storage_rpc import InvalidArgument, NonMatchingChecksum, ObjectNotFound, RPCError, Unknown
+from storage_rpc import InvalidArgument, NonMatchingChecksum, ObjectNotFound, PreconditionFailed, RPCError, Unknown
 
 from .support import MIB, PATIENCE, Heard, StorageTestCase
 
@@ -60,6 +60,19 @@ class UploadTests(StorageTestCase):
             reference.put_data(b"abd", metadata={"md5_hash": md5(b"abc")}).wait()
         self.assertEqual((caught.exception.code, caught.exception.name), (-13031, "nonMatchingChecksum"))
         self.assertEqual(reference.get_metadata().md5_hash, md5(b"abc"))
+
+    def test_nothing_is_replaced_unasked(self) -> None:
+        reference = self.storage.reference("once")
+        stored = reference.put_data(b"a", if_generation_match=0).wait()
+        with self.assertRaises(PreconditionFailed) as caught:
+            reference.put_data(b"b", if_generation_match=0).wait()
+        self.assertEqual((caught.exception.code, caught.exception.data["generation"]), (-13412, stored.generation))
+        reference.put_data(b"c", if_generation_match=stored.generation, if_metageneration_match=1).wait()
+        with self.assertRaises(PreconditionFailed):
+            reference.update_metadata({"content_type": "text/plain"}, if_generation_match=stored.generation)
+        with self.assertRaises(PreconditionFailed):
+            reference.delete(if_metageneration_match=2)
+        reference.delete(if_metageneration_match=1)
 
     def test_a_missing_file_fails_the_task(self) -> None:
         path = self.directory / "no such file"

@@ -1,0 +1,160 @@
+import HTTP
+import Storage
+
+// Changes of an object that are carried out once, however often they have to be asked for: what was there before is
+// looked at first, and after a lost answer again. Where the protocol can bind a retry to what was there, it is bound.
+
+/// One change of an object.
+private struct ObjectChange<Value: Sendable>: Sendable {
+    let reference: Reference
+    let caller: Caller
+    /// The client's.
+    let conditions: Preconditions
+    let request: @Sendable (Preconditions) -> RemoteRequest
+    /// Makes the outcome of an answer that is a success.
+    let accept: @Sendable (HTTPResponse) throws(StorageError) -> Value
+    /// What became of a request whose answer was lost.
+    let effect: @Sendable (_ before: ObjectVersion, _ now: ObjectMetadata?) throws(StorageError) -> ChangeEffect<Value>
+    /// The outcome where the object is gone after a lost answer; nil where that is a failure.
+    let whenGone: Value?
+}
+
+private enum ChangeEffect<Value: Sendable>: Sendable {
+    case done(Value)
+    /// It was not carried out; that version is there.
+    case pending(ObjectVersion)
+}
+
+extension RemoteBackend {
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try change.check()
+        do throws(StorageError) {
+            return try await once(
+                ObjectChange(
+                    reference: reference, caller: caller, conditions: conditions,
+                    request: { [dialect] in dialect.update(reference, change, if: $0) },
+                    accept: { response throws(StorageError) in
+                        guard let metadata = ObjectMetadata(wire: response.body, reference) else {
+                            throw .garbled("no metadata", response, reference)
+                        }
+                        return metadata
+                    },
+                    effect: { before, now throws(StorageError) in try change.effect(on: reference, before, now) },
+                    whenGone: nil))
+        } catch {
+            if error.httpStatus == 400 { try await checkMerged(reference, change, caller) }
+            throw error
+        }
+    }
+
+    /// The server merges metadata, and its refusal does not name the limit that is exceeded: this does.
+    private func checkMerged(
+        _ reference: Reference, _ change: MetadataChange, _ caller: Caller
+    ) async throws(StorageError) {
+        guard var stored = try? await metadata(of: reference, for: caller).settable else { return }
+        try stored.apply(change)
+    }
+
+    public func delete(
+        _ reference: Reference, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) {
+        try await once(
+            ObjectChange(
+                reference: reference, caller: caller, conditions: conditions,
+                request: { [dialect] in dialect.delete(reference, if: $0) }, accept: { _ in },
+                effect: { before, now in
+                    // Whatever else is there by now was not what was to be deleted.
+                    guard let now, now.generation == before.generation else { return .done(()) }
+                    return .pending(now.version)
+                }, whenGone: ()))
+    }
+
+    private func once<Value>(_ change: ObjectChange<Value>) async throws(StorageError) -> Value {
+        var (before, mayBeDone, isHidden): (ObjectVersion?, Bool, Bool) = (nil, false, false)
+        return try await patiently(change.caller) { () async throws(StorageError) in
+            var binding: Preconditions?
+            if !isHidden, before == nil || mayBeDone {
+                let effect: ChangeEffect<Value>
+                switch (try await self.look(at: change.reference, for: change.caller), before) {
+                case (.hidden(let refusal), _):
+                    if !self.dialect.bindsWrites, !change.conditions.isEmpty { throw refusal }
+                    isHidden = true
+                    return try await self.attempt(change, nil, &mayBeDone)
+                case (.nothing, nil):
+                    try change.conditions.check(.none, at: change.reference)
+                    throw .objectNotFound(change.reference)
+                case (.object(let now, _), nil):
+                    before = now.version
+                    effect = .pending(now.version)
+                case (.nothing, let before?): effect = try change.effect(before, nil)
+                case (.object(let now, _), let before?):
+                    effect = try change.effect(before, now)
+                    if case .pending(let version) = effect { binding = Preconditions(version) }
+                }
+                switch effect {
+                case .done(let value): return value
+                case .pending(let version): try change.conditions.check(version, at: change.reference)
+                }
+            }
+            return try await self.attempt(change, binding, &mayBeDone)
+        }
+    }
+
+    /// - Parameter binding: what a repetition is bound to.
+    private func attempt<Value>(
+        _ change: ObjectChange<Value>, _ binding: Preconditions?, _ mayBeDone: inout Bool
+    ) async throws(StorageError) -> Value {
+        let request = change.request(binding ?? change.conditions)
+        var isLost = false
+        let response: HTTPResponse
+        do throws(StorageError) {
+            response = try await ask(
+                request, for: change.caller, about: change.reference,
+                onLost: { isLost = $0.mayHaveReachedServer })
+        } catch {
+            mayBeDone = mayBeDone || isLost
+            throw error
+        }
+        if response.isSuccess { return try change.accept(response) }
+        var refusal = StorageError.refusal(response, of: request, to: change.reference)
+        if refusal.code == .objectNotFound {
+            if mayBeDone, let value = change.whenGone { return value }
+            try change.conditions.check(.none, at: change.reference)
+        }
+        mayBeDone = mayBeDone || response.status >= 500 || response.status == 408
+        if response.status == 412 {
+            // Somebody was quicker: the next try looks again.
+            if binding != nil {
+                refusal.retryable = true
+            } else if !change.conditions.isEmpty {
+                throw try await preconditionFailed(change.reference, for: change.caller)
+            }
+        }
+        throw refusal
+    }
+}
+
+extension MetadataChange {
+    /// What became of this change where its answer was lost: one change more than before that shows it is this one.
+    fileprivate func effect(
+        on reference: Reference, _ before: ObjectVersion, _ now: ObjectMetadata?
+    ) throws(StorageError) -> ChangeEffect<ObjectMetadata> {
+        guard let now else { throw .objectNotFound(reference) }
+        guard now.generation == before.generation else { throw .overtaken(reference, by: now.version) }
+        if now.metageneration == before.metageneration { return .pending(now.version) }
+        if isHeld(by: now.settable) { return .done(now) }
+        guard now.metageneration == before.metageneration + 1 else { throw .overtaken(reference, by: now.version) }
+        return .pending(now.version)
+    }
+
+    private func isHeld(by settable: SettableMetadata) -> Bool {
+        guard content.allSatisfy({ settable.content[$0.key] ?? "" == $0.value ?? "" }) else { return false }
+        switch custom {
+        case .keep: return true
+        case .removeAll: return settable.custom.isEmpty
+        case .merge(let entries): return entries.allSatisfy { settable.custom[$0.key] == $0.value }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import HTTP
+import HTTPServing
+import Storage
+
+/// What a look at a reference shows.
+enum Sight: Sendable {
+    case nothing
+    /// The server's clock is ahead of this machine's by so much, rounded down to a second.
+    case object(ObjectMetadata, clockLead: Duration)
+    /// The caller may not look.
+    case hidden(StorageError)
+}
+
+extension RemoteBackend {
+    /// - Parameter generation: looks for that one alone, where the service can tell it from another.
+    func look(
+        at reference: Reference, generation: Int64? = nil, for caller: Caller
+    ) async throws(StorageError) -> Sight {
+        let request = dialect.metadata(of: reference, generation: generation)
+        let response = try await ask(request, for: caller, about: reference)
+        if response.isSuccess {
+            guard let object = ObjectMetadata(wire: response.body, reference) else {
+                throw .garbled("no metadata", response, reference)
+            }
+            return .object(object, clockLead: response.clockLead)
+        }
+        let refusal = StorageError.refusal(response, of: request, to: reference)
+        switch refusal.code {
+        case .objectNotFound: return .nothing
+        case .unauthenticated, .unauthorized: return .hidden(refusal)
+        default: throw refusal
+        }
+    }
+
+    /// The error for a write that the server has refused because of its preconditions.
+    func preconditionFailed(_ reference: Reference, for caller: Caller) async throws(StorageError) -> StorageError {
+        switch try await look(at: reference, for: caller) {
+        case .nothing: .preconditionFailed(reference, ObjectVersion.none)
+        case .object(let object, _): .preconditionFailed(reference, object.version)
+        case .hidden: .preconditionFailed(reference, nil)
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// By how much the server's clock is ahead of this machine's, rounded down to a second; zero where it does not say.
+    fileprivate var clockLead: Duration {
+        guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
+        return .seconds(date.secondsSince1970) - .microseconds(Timestamp.now.microseconds)
+    }
+}
+
+extension StorageError {
+    /// Somebody else wrote between a write whose answer was lost and its repetition.
+    static func overtaken(_ reference: Reference, by version: ObjectVersion) -> StorageError {
+        .preconditionFailed(
+            reference, version, "was changed by somebody else while this was tried again, and stays as it is")
+    }
+}

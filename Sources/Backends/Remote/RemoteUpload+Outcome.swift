@@ -1,0 +1,134 @@
+import EventLoop
+import HTTP
+import Storage
+
+// What became of an upload whose answer was lost: told by what was there before anything was sent, and what is now.
+
+@Loop extension RemoteUpload {
+    private func look(generation: Int64? = nil) async throws(StorageError) -> Sight {
+        try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
+    }
+
+    /// Remembers what is there before anything is sent, where the preconditions do not tell a server that compares them.
+    func lookBefore() async throws(StorageError) {
+        guard !hasLooked else { return }
+        if backend.dialect.bindsWrites, let generation = upload.preconditions.generation {
+            before = generation
+        } else {
+            before = try await checkPreconditions()?.generation
+        }
+        hasLooked = true
+    }
+
+    /// What is there; nil where the caller may not look, and the server compares.
+    @discardableResult
+    private func checkPreconditions() async throws(StorageError) -> ObjectVersion? {
+        let version: ObjectVersion
+        switch try await look() {
+        case .nothing: version = .none
+        case .object(let object, _): version = object.version
+        case .hidden(let refusal):
+            if !backend.dialect.bindsWrites, !upload.preconditions.isEmpty { throw refusal }
+            return nil
+        }
+        try upload.preconditions.check(version, at: upload.reference)
+        return version
+    }
+
+    /// Before the bytes that complete a session, where the server compares nothing.
+    func lookAgain() async throws(StorageError) {
+        guard !backend.dialect.bindsWrites, !upload.preconditions.isEmpty else { return }
+        try await checkPreconditions()
+    }
+
+    /// The object, if it is this upload's. Otherwise the upload is bound to what is there. Throws where somebody else
+    /// has written since this process looked first.
+    func whatBecame() async throws(StorageError) -> ObjectMetadata? {
+        let now: ObjectVersion
+        switch try await look() {
+        case .hidden: return nil
+        case .nothing: now = .none
+        case .object(let object, let clockLead):
+            if object.generation != before, !isOlder(object, clockLead), try await isOwn(object) { return object }
+            now = object.version
+        }
+        if hasLooked, let before, now.generation != before { throw .overtaken(upload.reference, by: now) }
+        try upload.preconditions.check(now, at: upload.reference)
+        binding.generation = now.generation
+        (before, hasLooked, isRepetition) = (now.generation, true, true)
+        return nil
+    }
+
+    /// Whether it was there before the task was created, in an earlier process.
+    private func isOlder(_ object: ObjectMetadata, _ clockLead: Duration) -> Bool {
+        guard upload.isRestored, let began = upload.record?.began else { return false }
+        return object.timeCreated < began.advanced(by: clockLead)
+    }
+
+    /// Whether it is just what this upload would make.
+    private func isOwn(_ object: ObjectMetadata) async throws(StorageError) -> Bool {
+        guard upload.metadata.isKept(in: object.settable) else { return false }
+        return try await flaw(in: object) == nil
+    }
+
+    /// The answer to any step where an object was stored since the task was created, and it may not be replaced.
+    func answerIfSuperseded() async throws(StorageError) -> Answer? {
+        guard !replacesNewer, let began = upload.record?.began else { return nil }
+        switch try await look() {
+        case .nothing: return nil
+        case .hidden(let refusal):
+            guard refusal.code == .unauthorized else { throw refusal }
+            return .superseded(.unknownWhetherNewer(refusal))
+        case .object(let object, let clockLead):
+            guard object.timeCreated > began.advanced(by: clockLead) else { return nil }
+            return try await isOwn(object) ? .completed(object) : .superseded(.newerObject(at: upload.reference))
+        }
+    }
+
+    /// What a session says that it has stored, if that is there, or if something newer has replaced it. A session may
+    /// say so of bytes that were refused in the end: after that only the object itself proves it.
+    func proven(_ response: HTTPResponse, afterRefusal isRefused: Bool) async throws(StorageError) -> ObjectMetadata? {
+        guard let named = ObjectMetadata(wire: response.body, upload.reference) else {
+            return try await verified(response)
+        }
+        switch try await look(generation: named.generation) {
+        case .hidden: return isRefused ? nil : try await verified(response)
+        case .object(let found, _) where found.generation == named.generation: return try await verified(found)
+        case .object(let other, _): return !isRefused && other.generation > named.generation ? named : nil
+        case .nothing:
+            guard !isRefused, case .object(let now, _) = try await look(), now.generation > named.generation else {
+                return nil
+            }
+            return named
+        }
+    }
+
+    /// What the server's refusal means to an upload that is bound.
+    ///
+    /// - Parameter isRepetition: it may be this upload's own earlier try that was quicker: the next one looks.
+    func refusal(
+        _ response: HTTPResponse, of request: RemoteRequest, isRepetition: Bool = false
+    ) async throws(StorageError) -> StorageError {
+        var refusal = StorageError.refusal(response, of: request, to: upload.reference)
+        guard response.status == 412, refusal.code == .unknown, !binding.isEmpty else { return refusal }
+        guard isRepetition else { return try await backend.preconditionFailed(upload.reference, for: upload.caller) }
+        refusal.retryable = true
+        return refusal
+    }
+}
+
+extension SettableMetadata {
+    /// Whether an object with the other metadata may have been made with these: servers add some of their own.
+    fileprivate func isKept(in other: SettableMetadata) -> Bool {
+        custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
+            && content.allSatisfy { other.content[$0.key]?.hasSameBytes(as: $0.value) == true }
+    }
+}
+
+extension StorageError {
+    static func neverStored(_ reference: Reference) -> StorageError {
+        StorageError(
+            .unknown, "The server says that it has stored the upload of \(reference.url), but it is not there."
+        ).about(reference)
+    }
+}

@@ -1,0 +1,59 @@
+/// Which state of an object is meant: its bytes by their generation, its metadata by their metageneration.
+public struct ObjectVersion: Codable, Equatable, Sendable {
+    public var generation: Int64
+    public var metageneration: Int64
+
+    /// There is no object.
+    public static let none = ObjectVersion(generation: 0, metageneration: 0)
+
+    public init(generation: Int64, metageneration: Int64) {
+        self.generation = generation
+        self.metageneration = metageneration
+    }
+}
+
+extension ObjectMetadata {
+    public var version: ObjectVersion { ObjectVersion(generation: generation, metageneration: metageneration) }
+}
+
+/// What has to be at a reference for a write to be carried out. Zero stands for no object, nil for anything.
+public struct Preconditions: Codable, Equatable, Sendable {
+    public var generation: Int64?
+    public var metageneration: Int64?
+
+    public init(generation: Int64? = nil, metageneration: Int64? = nil) {
+        self.generation = generation
+        self.metageneration = metageneration
+    }
+
+    /// This version and no other.
+    public init(_ version: ObjectVersion) {
+        self.init(generation: version.generation, metageneration: version.metageneration)
+    }
+
+    public var isEmpty: Bool { generation == nil && metageneration == nil }
+
+    /// Throws `preconditionFailed` unless they hold for the version that is there.
+    public func check(_ version: ObjectVersion, at reference: Reference) throws(StorageError) {
+        guard generation ?? version.generation == version.generation,
+            metageneration ?? version.metageneration == version.metageneration
+        else { throw .preconditionFailed(reference, version) }
+    }
+}
+
+extension StorageError {
+    /// - Parameter version: what is there; nil where nobody may look.
+    public static func preconditionFailed(
+        _ reference: Reference, _ version: ObjectVersion?, _ why: String = "is not what the preconditions ask for"
+    ) -> StorageError {
+        let present =
+            switch version {
+            case nil: ""
+            case ObjectVersion.none?: ": there is no object"
+            case let version?: ": generation \(version.generation), metageneration \(version.metageneration)"
+            }
+        var error = StorageError(.preconditionFailed, "What is at \(reference.url) \(why)\(present).").about(reference)
+        error.version = version
+        return error
+    }
+}

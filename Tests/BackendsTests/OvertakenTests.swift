@@ -1,0 +1,126 @@
+import HTTP
+import JSONText
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Servers that carry out a request and answer with an error, and somebody else who writes before it is tried again.
+@Suite(.timeLimit(.minutes(10))) struct OvertakenTests {
+    static let others: [UInt8] = [7, 7]
+    let caller = Caller(patience: .seconds(60))
+
+    private func places() throws -> [any RemoteUnderTest] {
+        try RemoteStopTests.places.map { try $0.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock()) }
+    }
+
+    typealias Deed = @Sendable (StorageFixture) -> Void
+
+    private let overwrite: Deed = { fixture in
+        do { try fixture.put(Self.others, "b", "a", by: .gcs) } catch { Issue.record(error) }
+    }
+
+    @Test func `A deletion that is tried again leaves what somebody else has put there`() async throws {
+        for place in try places() {
+            try place.fixture.put([1], "b", "a", by: .gcs)
+            place.fixture.faults = [
+                .init(.first(.delete), .answerAfterHandling(503)), next(.getMetadata, 2, overwrite, place),
+            ]
+            try await place.backend.delete(ref("a"), if: .init(), for: caller)
+            #expect(place.fixture.bytes("b", "a") == Self.others && place.fixture.log.requests(.delete).count == 1)
+        }
+    }
+
+    private func next(
+        _ kind: StorageFixture.Kind, _ number: Int, _ deed: @escaping Deed, _ place: any RemoteUnderTest
+    ) -> StorageFixture.Fault {
+        let fixture = place.fixture
+        return .init(.nth(number, kind), .meanwhile { [weak fixture] in if let fixture { deed(fixture) } })
+    }
+
+    @Test func `An update that is tried again does not revert what somebody else has changed`() async throws {
+        var change = MetadataChange()
+        change.content = [.cacheControl: "ours"]
+        for place in try places() {
+            try place.fixture.put([1], "b", "a", metadata: ["cacheControl": "old"])
+            place.fixture.faults = [
+                .init(.first(.patch), .answerAfterHandling(503)),
+                next(.getMetadata, 2, { $0.change("b", "a", ["cacheControl": "theirs"]) }, place),
+            ]
+            let error = try await failure {
+                _ = try await place.backend.updateMetadata(of: ref("a"), change, if: .init(), for: caller)
+            }
+            #expect(error.message.contains("somebody else") && !error.retryable)
+            #expect(place.fixture.metadata("b", "a")?["cacheControl"] == "theirs")
+            #expect(place.fixture.log.requests(.patch).count == 1)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `An update counts once, and is tried again where it was not carried out`(isCarriedOut: Bool) async throws {
+        var change = MetadataChange()
+        change.content = [.cacheControl: "ours"]
+        for place in try places() {
+            try place.fixture.put([1], "b", "a")
+            place.fixture.faults = [.init(.first(.patch), isCarriedOut ? .answerAfterHandling(503) : .answer(503))]
+            let stored = try await place.backend.updateMetadata(of: ref("a"), change, if: .init(), for: caller)
+            #expect(stored.metageneration == 2 && stored.settable.content[.cacheControl] == "ours")
+            #expect(place.fixture.log.requests(.patch).count == (isCarriedOut ? 1 : 2))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `An upload that is tried again does not replace what somebody else has stored`(isThere: Bool) async throws {
+        for place in try places() {
+            if isThere { try place.fixture.put([1], "b", "a") }
+            place.fixture.faults = [
+                .init(.first(.multipart), .answerAfterHandling(503)), next(.getMetadata, 2, overwrite, place),
+            ]
+            let error = try await failure { try await retried(place) }
+            #expect(error.message.contains("somebody else") && !error.retryable)
+            #expect(place.fixture.bytes("b", "a") == Self.others)
+            #expect(place.fixture.log.requests(.multipart).count == 1)
+        }
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `An upload is told from an identical one that was there`(isThere: Bool, isCarriedOut: Bool) async throws {
+        for place in try places() {
+            if isThere { try place.fixture.put([1, 2], "b", "a", by: type(of: place).dialect) }
+            let before = place.fixture.metadata("b", "a")?["generation"]
+            place.fixture.faults = [.init(.first(.multipart), isCarriedOut ? .answerAfterHandling(503) : .answer(503))]
+            try await retried(place)
+            #expect(place.fixture.metadata("b", "a")?["generation"] != before)
+            #expect(place.fixture.log.requests(.multipart).count == (isCarriedOut ? 1 : 2))
+        }
+    }
+
+    private func retried(_ place: any RemoteUnderTest) async throws {
+        _ = try await place.backend.run(.data([1, 2], to: ref("a")), patience: .seconds(600))
+    }
+
+    @Test func `A retry is bound to what was there`() async throws {
+        let place = try GCSUnderTest(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+        try place.fixture.put([1], "b", "a")
+        let generation = try #require(place.fixture.metadata("b", "a", as: .gcs)?["generation"]?.string)
+        place.fixture.faults = [.init(.first(.multipart), .answer(503))]
+        try await retried(place)
+        let targets = place.fixture.log.requests(.multipart).map(\.target)
+        #expect(!targets[0].contains("ifGenerationMatch") && targets[1].contains("ifGenerationMatch=\(generation)"))
+    }
+
+    @Test(arguments: [StorageFixture.Manner.service, .testbench], [400, 412])
+    func `Bytes that were refused in the end are no success`(manner: StorageFixture.Manner, status: Int) async throws {
+        let place = try GCSUnderTest(StorageFixture(manner), limits: HTTPLimits(), clock: HurriedClock())
+        let phantom = #"{"name":"a","generation":"1795364457466","metageneration":"1","size":"2"}"#
+        place.fixture.faults = [
+            .init(.first(.finalize), .answer(status)), .init(.first(.query), .answer(200, body: phantom)),
+            .init(.nth(2, .finalize), .answer(200, body: phantom)),
+        ]
+        let error = try await failure {
+            _ = try await place.backend.run(.data([1, 2], to: ref("a")), chunks: .fixed(1), patience: .seconds(600))
+        }
+        #expect(error.code == .unknown && error.httpStatus == status && place.fixture.objects.isEmpty)
+    }
+}
