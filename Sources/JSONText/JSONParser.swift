@@ -2,94 +2,141 @@ extension JSON {
     /// Reads `bytes` as exactly one JSON text by RFC 8259 in UTF-8, without a byte order mark.
     ///
     /// `maxDepth` counts arrays and objects inside each other. The parser itself needs no stack for them, but whoever
-    /// compares, writes or drops the value does: 512 levels are safe on a 512 KiB stack.
-    public init(parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512) throws(JSONSyntaxError) {
-        var parser = JSONParser(bytes: bytes, maxDepth: maxDepth)
+    /// compares, writes or drops the value does: 512 levels are safe on a 512 KiB stack. `maxValues` counts values of
+    /// all kinds, at any depth: each costs up to 130 bytes of memory, whatever it costs to send.
+    public init(
+        parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512, maxValues: Int = .max
+    ) throws(JSONSyntaxError) {
+        var parser = JSONParser<JSON>(JSONScanner(bytes: bytes), maxDepth: maxDepth, maxValues: maxValues)
         self = try parser.document()
     }
 }
 
+/// What a parser makes of a text: the values, or nothing where the text is only checked.
+protocol JSONOutput {
+    associatedtype Key
+    associatedtype Container: JSONContainer where Container.Output == Self, Container.Key == Key
+
+    static func constant(_ json: JSON) -> Self
+    static func number(_ range: Range<Int>, in scanner: borrowing JSONScanner) -> Self
+    static func string(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Self
+    static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Key
+}
+
+/// An array or an object whose end has not come yet.
+protocol JSONContainer {
+    associatedtype Output
+    associatedtype Key
+
+    init()
+    init(key: Key, isInSmallText: Bool)
+    var isObject: Bool { get }
+    mutating func add(_ value: consuming Output)
+    /// The name of the member whose value comes next.
+    mutating func expect(_ key: Key)
+    consuming func closed() -> Output
+}
+
 /// One pass over the bytes, filling the innermost container; those around it wait in `outer`.
-struct JSONParser {
-    var scanner: JSONScanner
+struct JSONParser<Output: JSONOutput> {
+    private(set) var scanner: JSONScanner
     private let maxDepth: Int
-    private var innermost = Container()
-    private var outer: [Container] = []
+    private let maxValues: Int
+    private var innermost = Output.Container()
+    private var outer: [Output.Container] = []
     /// How many containers are open.
     private var depth = 0
+    private(set) var values = 0
 
-    init(bytes: UnsafeRawBufferPointer, maxDepth: Int) {
-        scanner = JSONScanner(bytes: bytes)
+    init(_ scanner: JSONScanner, maxDepth: Int, maxValues: Int) {
+        self.scanner = scanner
         self.maxDepth = maxDepth
+        self.maxValues = maxValues
     }
 
-    mutating func document() throws(JSONSyntaxError) -> JSON {
+    mutating func document() throws(JSONSyntaxError) -> Output {
+        let whole = try value()
+        scanner.skipSpace()
+        guard scanner.isAtEnd else { throw scanner.failure("expected the end of the text") }
+        return whole
+    }
+
+    /// The value that begins here, whatever follows it.
+    mutating func value() throws(JSONSyntaxError) -> Output {
         while true {
-            guard let value = try valueOrOpening(), let whole = try place(value) else { continue }
-            scanner.skipSpace()
-            guard scanner.isAtEnd else { throw scanner.failure("expected the end of the text") }
-            return whole
+            if let value = try valueOrOpening(), let whole = try place(value) { return whole }
         }
     }
 
     /// A value without content of its own to wait for; nil when a container was opened instead.
-    private mutating func valueOrOpening() throws(JSONSyntaxError) -> JSON? {
+    private mutating func valueOrOpening() throws(JSONSyntaxError) -> Output? {
         scanner.skipSpace()
+        values += 1
+        guard values <= maxValues else { throw beyond(.values, "more than \(maxValues) values") }
         switch scanner.current {
-        case UInt8(ascii: "\""): return .string(try scanner.string())
+        case UInt8(ascii: "\""): return .string(try scanner.string(), in: scanner)
         case UInt8(ascii: "{"): return try openObject()
         case UInt8(ascii: "["): return try openArray()
-        case UInt8(ascii: "t"): return try scanner.word("true", meaning: true)
-        case UInt8(ascii: "f"): return try scanner.word("false", meaning: false)
-        case UInt8(ascii: "n"): return try scanner.word("null", meaning: nil)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try scanner.number())
+        case UInt8(ascii: "t"): return try constant("true", true)
+        case UInt8(ascii: "f"): return try constant("false", false)
+        case UInt8(ascii: "n"): return try constant("null", nil)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try scanner.number(), in: scanner)
         default: throw scanner.failure("expected a value")
         }
     }
 
-    private mutating func openObject() throws(JSONSyntaxError) -> JSON? {
+    private mutating func constant(_ word: StaticString, _ value: JSON) throws(JSONSyntaxError) -> Output {
+        try scanner.word(word)
+        return .constant(value)
+    }
+
+    private mutating func openObject() throws(JSONSyntaxError) -> Output? {
         try enter()
-        if scanner.skip(UInt8(ascii: "}")) { return .object([]) }
-        open(Container(key: try key()))
+        if scanner.skip(UInt8(ascii: "}")) { return .constant(.object([])) }
+        open(Output.Container(key: try key(), isInSmallText: scanner.bytes.count < 64 << 10))
         return nil
     }
 
-    private mutating func openArray() throws(JSONSyntaxError) -> JSON? {
+    private mutating func openArray() throws(JSONSyntaxError) -> Output? {
         try enter()
-        if scanner.skip(UInt8(ascii: "]")) { return .array([]) }
-        open(Container())
+        if scanner.skip(UInt8(ascii: "]")) { return .constant(.array([])) }
+        open(Output.Container())
         return nil
     }
 
     private mutating func enter() throws(JSONSyntaxError) {
-        guard depth < maxDepth else { throw scanner.failure("nested more than \(maxDepth) levels deep") }
+        guard depth < maxDepth else { throw beyond(.depth, "nested more than \(maxDepth) levels deep") }
         scanner.advance()
         scanner.skipSpace()
     }
 
-    private mutating func key() throws(JSONSyntaxError) -> String {
+    private func beyond(_ limit: JSONSyntaxError.Limit, _ reason: String) -> JSONSyntaxError {
+        JSONSyntaxError(offset: scanner.position, reason: reason, limit: limit)
+    }
+
+    private mutating func key() throws(JSONSyntaxError) -> Output.Key {
         guard scanner.current == UInt8(ascii: "\"") else { throw scanner.failure("expected a member name") }
-        let key = try scanner.string()
+        let key = Output.key(try scanner.string(), in: scanner)
         scanner.skipSpace()
         guard scanner.skip(UInt8(ascii: ":")) else { throw scanner.failure("expected a colon") }
         return key
     }
 
-    private mutating func open(_ container: consuming Container) {
+    private mutating func open(_ container: consuming Output.Container) {
         swap(&innermost, &container)
         if depth > 0 { outer.append(container) }
         depth += 1
     }
 
-    private mutating func close() -> JSON {
+    private mutating func close() -> Output {
         depth -= 1
-        var container = outer.popLast() ?? Container()
+        var container = outer.popLast() ?? Output.Container()
         swap(&innermost, &container)
-        return container.json()
+        return container.closed()
     }
 
     /// Puts `value` where it belongs and closes what ends with it: the whole text's value, or nil if more must follow.
-    private mutating func place(_ value: consuming JSON) throws(JSONSyntaxError) -> JSON? {
+    private mutating func place(_ value: consuming Output) throws(JSONSyntaxError) -> Output? {
         var value = value
         while depth > 0 {
             innermost.add(consume value)
@@ -98,7 +145,9 @@ struct JSONParser {
                 try expectNext()
                 return nil
             }
-            guard scanner.skip(innermost.closer) else { throw scanner.failure("expected a comma or the end") }
+            guard scanner.skip(innermost.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                throw scanner.failure("expected a comma or the end")
+            }
             value = close()
         }
         return value
@@ -107,37 +156,6 @@ struct JSONParser {
     private mutating func expectNext() throws(JSONSyntaxError) {
         guard innermost.isObject else { return }
         scanner.skipSpace()
-        innermost.key = try key()
-    }
-}
-
-/// An array or an object whose end has not come yet.
-private struct Container {
-    let isObject: Bool
-    /// The name of the member whose value comes next.
-    var key = ""
-    private var elements: [JSON] = []
-    private var members: [JSON.Member] = []
-
-    init() {
-        isObject = false
-    }
-
-    init(key: String) {
-        isObject = true
-        self.key = key
-        members.reserveCapacity(4)
-    }
-
-    var closer: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
-
-    consuming func json() -> JSON { isObject ? .object(members) : .array(elements) }
-
-    mutating func add(_ value: consuming JSON) {
-        if isObject {
-            members.append(JSON.Member(key: exchange(&key, with: ""), value: value))
-        } else {
-            elements.append(value)
-        }
+        innermost.expect(try key())
     }
 }

@@ -1,11 +1,13 @@
 /// A place in the bytes of a JSON text, and the tokens that can begin there.
+///
+/// A token is checked when it is passed and read afterwards, by whoever has use for it: nothing is allocated before.
 struct JSONScanner {
     let bytes: UnsafeRawBufferPointer
-    private(set) var position = 0
-    private var unescaped: [UInt8] = []
+    private(set) var position: Int
 
-    init(bytes: UnsafeRawBufferPointer) {
+    init(bytes: UnsafeRawBufferPointer, position: Int = 0) {
         self.bytes = bytes
+        self.position = position
     }
 
     var isAtEnd: Bool { position >= bytes.count }
@@ -43,15 +45,15 @@ struct JSONScanner {
 // MARK: Words and numbers
 
 extension JSONScanner {
-    mutating func word(_ word: StaticString, meaning value: JSON) throws(JSONSyntaxError) -> JSON {
+    mutating func word(_ word: StaticString) throws(JSONSyntaxError) {
         let start = position
         for offset in 0..<word.utf8CodeUnitCount {
             guard skip(word.utf8Start[offset]) else { throw failure("expected \(word)", at: start) }
         }
-        return value
     }
 
-    mutating func number() throws(JSONSyntaxError) -> JSONNumber {
+    /// Where the number stands that begins here.
+    mutating func number() throws(JSONSyntaxError) -> Range<Int> {
         let start = position
         _ = skip(UInt8(ascii: "-"))
         if !skip(UInt8(ascii: "0")) { try digits() }
@@ -60,7 +62,7 @@ extension JSONScanner {
             if !skip(UInt8(ascii: "+")) { _ = skip(UInt8(ascii: "-")) }
             try digits()
         }
-        return JSONNumber(literal: ascii(start..<position))
+        return start..<position
     }
 
     private mutating func digits() throws(JSONSyntaxError) {
@@ -72,61 +74,56 @@ extension JSONScanner {
 
 // MARK: Strings
 
+/// Where the content of a string stands, without its quotes, and what it takes to read it.
+struct JSONStringToken {
+    let range: Range<Int>
+    let isASCII: Bool
+    let hasEscapes: Bool
+}
+
 extension JSONScanner {
     /// The string whose opening quote is here.
-    mutating func string() throws(JSONSyntaxError) -> String {
+    mutating func string() throws(JSONSyntaxError) -> JSONStringToken {
         position += 1
         let start = position
-        let run = ByteScan.plainRun(in: bytes, from: start)
-        position = run.end
-        guard skip(UInt8(ascii: "\"")) else { return try stringWithEscapes(from: start) }
-        return run.isASCII ? ascii(start..<run.end) : try text(start..<run.end)
-    }
-
-    private mutating func stringWithEscapes(from start: Int) throws(JSONSyntaxError) -> String {
-        unescaped.removeAll(keepingCapacity: true)
-        unescaped.append(contentsOf: bytes[start..<position])
+        var isASCII = plainRun()
+        var hasEscapes = false
         while !skip(UInt8(ascii: "\"")) {
             guard !isAtEnd else { throw failure("expected a closing quote") }
             guard skip(UInt8(ascii: "\\")) else { throw failure("control character in a string") }
             try escape()
-            let run = position
-            position = ByteScan.plainRun(in: bytes, from: run).end
-            unescaped.append(contentsOf: bytes[run..<position])
+            hasEscapes = true
+            isASCII = plainRun() && isASCII
         }
-        do {
-            return String(copying: try UTF8Span(validating: unescaped.span))
-        } catch {
-            _ = try text(start..<position)
-            throw failure("invalid UTF-8", at: start)
-        }
+        let content = start..<position - 1
+        if !isASCII { try checkUTF8(content) }
+        return JSONStringToken(range: content, isASCII: isASCII, hasEscapes: hasEscapes)
+    }
+
+    /// Passes what needs no unescaping; true where that is ASCII alone.
+    private mutating func plainRun() -> Bool {
+        let run = ByteScan.plainRun(in: bytes, from: position)
+        position = run.end
+        return run.isASCII
     }
 
     /// What stands after a backslash.
     private mutating func escape() throws(JSONSyntaxError) {
         switch current {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): unescaped.append(current)
-        case UInt8(ascii: "b"): unescaped.append(0x08)
-        case UInt8(ascii: "t"): unescaped.append(0x09)
-        case UInt8(ascii: "n"): unescaped.append(0x0A)
-        case UInt8(ascii: "f"): unescaped.append(0x0C)
-        case UInt8(ascii: "r"): unescaped.append(0x0D)
-        case UInt8(ascii: "u"): return try unicodeEscape()
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): position += 1
+        case UInt8(ascii: "b"), UInt8(ascii: "t"), UInt8(ascii: "n"), UInt8(ascii: "f"), UInt8(ascii: "r"): position += 1
+        case UInt8(ascii: "u"): try unicodeEscape()
         default: throw failure("unknown escape")
         }
-        position += 1
     }
 
     private mutating func unicodeEscape() throws(JSONSyntaxError) {
         let start = position
-        var code = try hexUnit()
-        if 0xD800..<0xDC00 ~= code, skip(UInt8(ascii: "\\")) {
-            let low = try hexUnit()
-            guard 0xDC00..<0xE000 ~= low else { throw failure("lone surrogate", at: start) }
-            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+        let unit = try hexUnit()
+        guard 0xD800..<0xE000 ~= unit else { return }
+        guard unit < 0xDC00, skip(UInt8(ascii: "\\")), 0xDC00..<0xE000 ~= (try hexUnit()) else {
+            throw failure("lone surrogate", at: start)
         }
-        guard let scalar = Unicode.Scalar(code) else { throw failure("lone surrogate", at: start) }
-        unescaped.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     }
 
     /// The value of `uXXXX`.
@@ -143,20 +140,69 @@ extension JSONScanner {
         return unit
     }
 
-    /// The text of `range`, which is known to be ASCII.
-    private func ascii(_ range: Range<Int>) -> String {
-        String(copying: UTF8Span(unchecked: slice(range).span, isKnownASCII: true))
+    private func checkUTF8(_ range: Range<Int>) throws(JSONSyntaxError) {
+        do {
+            _ = try UTF8Span(validating: slice(range).span)
+        } catch {
+            throw failure("invalid UTF-8", at: range.lowerBound + error.byteOffsets.lowerBound)
+        }
     }
 
     private func slice(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
         UnsafeRawBufferPointer(rebasing: bytes[range]).assumingMemoryBound(to: UInt8.self)
     }
+}
 
-    private func text(_ range: Range<Int>) throws(JSONSyntaxError) -> String {
-        do {
-            return String(copying: try UTF8Span(validating: slice(range).span))
-        } catch {
-            throw failure("invalid UTF-8", at: range.lowerBound + error.byteOffsets.lowerBound)
-        }
+// MARK: What tokens say
+
+extension JSONScanner {
+    /// The text of `range`, which is known to be ASCII.
+    func ascii(_ range: Range<Int>) -> String {
+        String(copying: UTF8Span(unchecked: slice(range).span, isKnownASCII: true))
     }
+
+    func text(of token: JSONStringToken) -> String {
+        guard token.hasEscapes else {
+            return String(copying: UTF8Span(unchecked: slice(token.range).span, isKnownASCII: token.isASCII))
+        }
+        return String(unsafeUninitializedCapacity: token.range.count) { unescape(slice(token.range), into: $0) }
+    }
+}
+
+/// Writes the content of a string that was checked, and returns how many bytes that takes: never more than it has.
+private func unescape(_ content: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    var (read, written) = (0, 0)
+    while read < content.count {
+        let run = read..<ByteScan.plainRun(in: UnsafeRawBufferPointer(content), from: read).end
+        written = text[written...].initialize(fromContentsOf: content[run])
+        guard run.upperBound < content.count else { break }
+        let (scalar, length) = escaped(in: content, at: run.upperBound + 1)
+        for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+            text[written] = byte
+            written += 1
+        }
+        read = run.upperBound + 1 + length
+    }
+    return written
+}
+
+/// The scalar that the bytes after a backslash stand for, and how many they are.
+private func escaped(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> (scalar: Unicode.Scalar, length: Int) {
+    switch content[index] {
+    case UInt8(ascii: "b"): return ("\u{08}", 1)
+    case UInt8(ascii: "t"): return ("\t", 1)
+    case UInt8(ascii: "n"): return ("\n", 1)
+    case UInt8(ascii: "f"): return ("\u{0C}", 1)
+    case UInt8(ascii: "r"): return ("\r", 1)
+    case UInt8(ascii: "u"):
+        let unit = hexUnit(in: content, at: index + 1)
+        if let scalar = Unicode.Scalar(unit) { return (scalar, 5) }
+        let low = hexUnit(in: content, at: index + 7)
+        return (Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF) ?? "\u{FFFD}", 11)
+    case let byte: return (Unicode.Scalar(byte), 1)
+    }
+}
+
+private func hexUnit(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt32 {
+    content[index..<index + 4].reduce(0) { $0 << 4 | UInt32($1 & 0x0F) + ($1 >= UInt8(ascii: "A") ? 9 : 0) }
 }

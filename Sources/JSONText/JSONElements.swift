@@ -1,0 +1,67 @@
+/// The elements of an array, each read when it is asked for; the text as a whole is checked before.
+public struct JSONElements: Sendable {
+    private let text: ArraySlice<UInt8>
+    private let maxDepth: Int
+    private var position: Int
+    /// How many have not been read yet.
+    public private(set) var count: Int
+
+    /// Checks all of `text` without keeping any of it. Nil where it is no array.
+    public init?(_ text: ArraySlice<UInt8>, maxDepth: Int = 512, maxValues: Int = .max) throws(JSONSyntaxError) {
+        let outline = text.withUnsafeBytes { bytes in
+            Result { () throws(JSONSyntaxError) in
+                var parser = JSONParser<Outline>(JSONScanner(bytes: bytes), maxDepth: maxDepth, maxValues: maxValues)
+                return try parser.document()
+            }
+        }
+        guard let count = try outline.get().elements else { return nil }
+        (self.text, self.maxDepth, self.count) = (text, maxDepth, count)
+        position = text.withUnsafeBytes { $0.firstIndex(of: UInt8(ascii: "[")) ?? 0 }
+    }
+
+    /// The next element and how many bytes it takes; nil after the last.
+    public mutating func next() -> (element: JSON, bytes: Int)? {
+        guard count > 0 else { return nil }
+        let start = position + 1
+        return text.withUnsafeBytes { bytes in
+            var parser = JSONParser<JSON>(
+                JSONScanner(bytes: bytes, position: start), maxDepth: maxDepth, maxValues: .max)
+            guard let element = try? parser.value() else { return nil }
+            // A comma comes next, or the end.
+            position = parser.scanner.endOfSpace
+            count -= 1
+            return (element, position - start)
+        }
+    }
+}
+
+extension JSONScanner {
+    fileprivate var endOfSpace: Int {
+        var scanner = self
+        scanner.skipSpace()
+        return scanner.position
+    }
+}
+
+/// What is known of a value whose content is not kept.
+private struct Outline: JSONOutput {
+    /// Nil where it is no array.
+    var elements: Int?
+
+    static func constant(_ json: JSON) -> Outline { Outline(elements: json.array?.count) }
+    static func number(_ range: Range<Int>, in scanner: borrowing JSONScanner) -> Outline { Outline() }
+    static func string(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Outline { Outline() }
+    static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) {}
+
+    struct Container: JSONContainer {
+        let isObject: Bool
+        private var count = 0
+
+        init() { isObject = false }
+        init(key: Void, isInSmallText: Bool) { isObject = true }
+
+        mutating func add(_ value: consuming Outline) { count += 1 }
+        mutating func expect(_ key: Void) {}
+        consuming func closed() -> Outline { Outline(elements: isObject ? nil : count) }
+    }
+}
