@@ -154,3 +154,9 @@ void csystem_share_heaps(void) {
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 #endif
 }
+
+void csystem_give_back_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}

@@ -19,6 +19,9 @@ public actor Loop {
     /// Throws where the system has no thread for the loop: nothing will ever run on it.
     public nonisolated static func start() throws(ThreadUnavailable) { try shared.started.get() }
 
+    /// Which iteration this is: the jobs that are here, what was left for the end of it, then the descriptors.
+    @Loop public static var iteration: Int { Turns.shared.count }
+
     /// Runs once, after the jobs of this turn and before the loop waits again: the place to write a batch of answers.
     @Loop public static func atEndOfTurn(_ work: @escaping @Loop () -> Void) {
         Turns.shared.endOfTurn.append(work)

@@ -6,6 +6,8 @@ final class Turns {
     static let shared = Turns()
 
     var endOfTurn: [@Loop () -> Void] = []
+    /// Those that are over.
+    private(set) var count = 0
     private var watches: [UInt64: Watch] = [:]
     private var lastTag: UInt64 = 0
     private var ready = [csystem_ready](repeating: csystem_ready(), count: 64)
@@ -22,6 +24,7 @@ final class Turns {
         finish()
         let count = Loop.shared.executor.poll(into: &ready)
         for news in ready.prefix(count) { tell(news) }
+        self.count += 1
     }
 
     private func finish() {

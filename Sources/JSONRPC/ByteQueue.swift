@@ -29,16 +29,18 @@ struct ByteQueue: Sendable {
 
     private mutating func grow(for added: Int, limit: Int) {
         let needed = count + added
-        let slack = added + HeaderBlock.maxBytes
-        let isExpected = needed - slack <= limit
-        // In large steps, for each copies everything; but no further than the message can reach.
-        let roomy = isExpected ? min(storage.capacity * 4 - slack, limit) + slack : needed * 2
+        let most = max(limit, limit &+ added &+ HeaderBlock.maxBytes)
+        // Each step copies everything, so a large message gets its room at once: what it does not fill costs nothing.
+        let step = needed > ByteQueue.largeBytes ? max(needed * 4, ByteQueue.roomBytes) : needed * 2
         var grown: [UInt8] = []
-        grown.reserveCapacity(max(needed, roomy))
+        grown.reserveCapacity(needed <= most ? min(step, most) : needed * 2)
         grown.append(contentsOf: storage[head...])
         storage = grown
         head = 0
     }
+
+    private static let largeBytes = 256 << 10
+    private static let roomBytes = 64 << 20
 
     /// Takes `count` bytes, or all where there are fewer; says where in the storage they are until the next change.
     @discardableResult
@@ -47,6 +49,28 @@ struct ByteQueue: Sendable {
         head = taken.upperBound
         searched = 0
         return taken
+    }
+
+    /// The bytes of a range that was just taken. Moves no more than those before or those after its end.
+    mutating func detach(_ range: Range<Int>) -> ArraySlice<UInt8> {
+        guard count < range.count else { return ArraySlice(Array(storage[range])) }
+        let rest = Array(storage[head...])
+        head = 0
+        return exchange(&storage, with: rest)[range]
+    }
+
+    /// Takes the blank lines that come first, but none that is longer than `limit`, nor what was searched before.
+    mutating func takeBlankLines(limit: Int) {
+        guard searched == 0, first?.isBlank == true else { return }
+        let end = storage.withUnsafeBytes { bytes in
+            var (offset, end) = (head, head)
+            while offset < bytes.count, bytes[offset].isBlank, offset - end <= limit {
+                offset += 1
+                if bytes[offset - 1] == 0x0A { end = offset }
+            }
+            return end
+        }
+        take(end - head)
     }
 
     /// How many bytes stand before the next LF; nil where none has come yet.
@@ -63,7 +87,7 @@ struct ByteQueue: Sendable {
     /// Moves what is left to the front once that is cheaper than what was taken, and gives back memory worth giving.
     mutating func compact() {
         guard head > 0, count <= head else { return }
-        if storage.capacity > 1 << 20, count <= storage.capacity / 4 {
+        if storage.capacity > ByteQueue.largeBytes, count <= storage.capacity / 4 {
             storage = Array(storage[head...])
         } else {
             storage.removeSubrange(..<head)

@@ -42,15 +42,28 @@ public final class Connection<Context: MethodContext>: Peer {
     /// What happens between the end of the input and the end of the connection. It may wait.
     public typealias Linger = @Loop (Connection<Context>) async -> Void
 
-    let table: MethodTable<Context>
     let limits: ConnectionLimits
+    private let table: MethodTable<Context>
+    /// What methods run in; nil before and after the connection's life.
+    private(set) var context: Context?
+    private(set) var decoder: MessageDecoder?
+    let threads: DecodingThreads
+    /// What it holds of what clients have sent, and of what they have not read yet.
+    let incoming: QuotaShare
+    let outgoing: QuotaShare
     var framing: Framing
+    var intake = Intake.idle
+    var budget = IterationBudget()
+    /// Something has arrived that may not be begun yet, for the gate is closed or the peer does not read.
+    var isHeldUp = false
+    /// More is to be done in the next iteration.
+    var isResuming = false
+    /// The peer has hung up, while something that it said before was decoded.
+    private(set) var peerIsGone = false
     var outbox: Outbox
     var gate: Gate
     let questions: Questions
     var stream: ByteStream?
-    /// What methods that answer at once are run with; nil before and after the connection's life.
-    var prompt: Request<Context>?
     var underWay: [Int: UnderWay] = [:]
     /// How many of them have said that they will only wait for others.
     var seatsTaken = 0
@@ -60,8 +73,10 @@ public final class Connection<Context: MethodContext>: Peer {
     /// And all that it sent has been begun.
     var inputIsOver = false
     var isEnding = false
-    /// There was news for a peer that had left too much unread: it is closed at the end of the turn.
-    public internal(set) var isOverrun = false
+    /// The peer has left too much unread, in these words: it is closed at the end of the turn.
+    public internal(set) var overrun: String?
+    /// Bytes of answers in batches that are not complete.
+    var batched = 0
     var isTurnNoted = false
     let answered = Waiters()
     let taken = Waiters()
@@ -73,29 +88,19 @@ public final class Connection<Context: MethodContext>: Peer {
     let unforeseen: @Loop (String) -> Void
     private let ended: @Loop (Connection<Context>) -> Void
 
-    /// A request that has not been answered, or a notification that is still being handled.
-    struct UnderWay {
-        var id: RequestID?
-        var bytes: Int
-        /// It works, or waits for its peer; else it only waits for others.
-        var holdsPlace = true
-        var hasSeat = false
-        /// How many of those who work on it wait for its peer.
-        var lendings = 0
-        var task: Task<Void, Never>?
-
-        var isAtGate: Bool { holdsPlace && lendings == 0 }
-    }
-
     /// `unforeseen` is told of each error that is a mistake of the service: the method, and what it has thrown.
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), tap: Tap? = nil,
+        threads: DecodingThreads = .shared, memory: ConnectionMemory = ConnectionMemory(),
         unforeseen: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
-        self.table = table
         self.limits = limits
+        self.table = table
+        self.threads = threads
+        incoming = QuotaShare(of: memory.incoming)
+        outgoing = QuotaShare(of: memory.outgoing)
         framing = Framing(maxMessageBytes: limits.messageBytes)
         gate = Gate(limits)
         self.linger = linger
@@ -109,7 +114,13 @@ public final class Connection<Context: MethodContext>: Peer {
 
     /// Begins to read. The context is what methods will run in.
     public func serve(_ context: Context) {
-        prompt = Request(context: context)
+        self.context = context
+        let prompt = Request(context: context)
+        decoder = MessageDecoder(limits) { [table] method, params throws(RPCError) in
+            try table.call(method, params, prompt)
+        }
+        incoming.revoke = { [weak self] in self?.abandonText() }
+        outgoing.revoke = { [weak self] in self?.disconnectIdleReader() }
         adjust()
     }
 
@@ -124,6 +135,7 @@ public final class Connection<Context: MethodContext>: Peer {
     public func finish() async {
         hasEnd = true
         inputIsOver = true
+        leaveOutRest()
         questions.giveUp()
         cancelAll()
         await answerAll()
@@ -138,10 +150,13 @@ public final class Connection<Context: MethodContext>: Peer {
         stream.close()
         self.stream = nil
         isEnding = true
+        intake = .idle
+        incoming.leave()
+        outgoing.leave()
         questions.giveUp()
         cancelAll()
         ended(self)
-        prompt = nil
+        (context, decoder) = (nil, nil)
         taken.wakeAll()
         closed.wakeAll()
     }
@@ -152,8 +167,15 @@ public final class Connection<Context: MethodContext>: Peer {
         case .writable:
             flush()
             receive()
-        case .hungUp: close()
+        case .hungUp: hangUp()
         }
+    }
+
+    /// What a peer said before it hung up still begins.
+    private func hangUp() {
+        guard intake.isDecoding, stream?.isOneDescriptor == true else { return close() }
+        peerIsGone = true
+        stream?.stopWatching()
     }
 
     /// Once the input is over: lets the linger finish, answers what is left, writes everything, closes.

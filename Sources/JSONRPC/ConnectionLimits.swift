@@ -4,8 +4,11 @@ public struct ConnectionLimits: Equatable, Sendable {
     public var messageBytes = 64 << 20
     /// Arrays and objects inside each other.
     public var nesting = 512
-    /// Messages in one batch: they are begun together, past the gate.
+    /// Messages in one batch.
     public var batchMessages = 4096
+    /// JSON values in one message, or in all of a batch. Those of the longest message cost no more memory than a quarter
+    /// of its bytes, and a full batch may have 64 for each of its messages.
+    public var messageValues = 1 << 18
     /// Requests that are being answered. Beyond it nothing more is read: the pipe fills and the peer feels it.
     public var requests = 1024
     /// The same in bytes of messages.

@@ -2,14 +2,14 @@ import JSONText
 import EventLoop
 
 extension Connection {
-    typealias Outcome = Result<JSON, RPCError>
+    typealias Outcome = Result<Reply, RPCError>
 
     public func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {
         guard stream != nil else { return }
         let message: JSON = ["jsonrpc": "2.0", "method": .string(method), "params": params]
         switch kind {
         case .fact where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
-            isOverrun = true
+            overrun = "had left \(limits.unreadBytes) bytes unread (--max-unread-bytes)"
             noteTurn()
         case .fact:
             put { message.write(to: &$0) }
@@ -34,36 +34,54 @@ extension Connection {
 
     /// A request has run to its end.
     func finish(
-        _ number: Int, _ outcome: Outcome, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
+        _ number: Int, _ outcome: Outcome, _ afterwards: @escaping PreparedCall.Afterwards, in batch: Batch?
     ) {
         guard let request = underWay.removeValue(forKey: number) else { return }
         gate.leave()
         if request.isAtGate { gate.stopWorking() }
-        if request.holdsPlace { gate.unload(bytes: request.bytes) }
+        if request.holdsPlace { unload(request) }
         if request.hasSeat { seatsTaken -= 1 }
         settle(request.id, outcome, afterwards, in: batch)
+        outgoing.free(request.promised)
         answered.wakeAll()
         noteTurn()
     }
 
     /// Exactly one reply for what has an id; then what had to wait for it. A batch replies when all of it is done.
     func settle(
-        _ id: RequestID?, _ outcome: Outcome?, _ afterwards: @escaping MethodTable<Context>.Afterwards, in batch: Batch?
+        _ id: RequestID?, _ outcome: Outcome?, _ afterwards: @escaping PreparedCall.Afterwards, in batch: Batch?
     ) {
         guard let batch else {
             if let id, let outcome { reply(id, outcome) }
             return afterwards()
         }
-        if let id, let outcome { batch.add { Self.write(id, outcome, to: &$0) } }
+        if let id, let outcome {
+            let size = batch.size
+            batch.add { Self.write(id, outcome, to: &$0) }
+            budget.spend(bytes: batch.size - size)
+            batched += batch.size - size
+        }
         batch.afterwards.append(afterwards)
-        guard batch.isComplete() else { return }
-        if let replies = batch.replies { put { $0 += replies } }
+        if batch.isComplete(with: 1) { complete(batch) }
+    }
+
+    func complete(_ batch: Batch) {
+        batched -= batch.size
+        if let replies = batch.takeReplies() { put(replies) }
         // What they hold may hold the batch.
         for step in exchange(&batch.afterwards, with: []) { step() }
     }
 
     func reply(_ id: RequestID, _ outcome: Outcome) {
-        put { Self.write(id, outcome, to: &$0) }
+        let unsent = outbox.unsent
+        if Self.isLarge(id, outcome) {
+            var message = SegmentedBytes()
+            Self.write(id, outcome, to: &message)
+            put(message)
+        } else {
+            put { Self.write(id, outcome, to: &$0) }
+        }
+        budget.spend(bytes: outbox.unsent - unsent)
     }
 
     private func put(_ payload: (inout [UInt8]) -> Void) {
@@ -79,12 +97,42 @@ extension Connection {
         noteTurn()
     }
 
+    private func put(_ message: SegmentedBytes) {
+        guard stream != nil else { return }
+        if let tap { message.joined.withUnsafeBytes { tap(.service, $0) } }
+        outbox.put(style.wrapped(message))
+        noteTurn()
+    }
+
     /// Peers are answered in kind; one that has not said a word yet hears lines.
     private var style: Framing.Style { framing.style ?? .lines }
+
+    /// Whether part of the reply is better left where it is.
+    private nonisolated static func isLarge(_ id: RequestID, _ outcome: Outcome) -> Bool {
+        if case .success(.encoded) = outcome { true } else { id.bytes.count >= SegmentedBytes.pieceBytes }
+    }
+
+    private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to message: inout SegmentedBytes) {
+        guard isLarge(id, outcome) else { return message.append { write(id, outcome, to: &$0) } }
+        message.append { $0.append("{\"jsonrpc\":\"2.0\",\"id\":") }
+        message.append(id.bytes)
+        if case .success(.encoded(let result)) = outcome {
+            message.append { $0.append(",\"result\":") }
+            for segment in result.segments { message.append(segment) }
+        } else {
+            message.append { write(outcome, to: &$0) }
+        }
+        message.append { $0.append(UInt8(ascii: "}")) }
+    }
 
     private nonisolated static func write(_ id: RequestID, _ outcome: Outcome, to buffer: inout [UInt8]) {
         buffer.append("{\"jsonrpc\":\"2.0\",\"id\":")
         buffer.append(contentsOf: id.bytes)
+        write(outcome, to: &buffer)
+        buffer.append(UInt8(ascii: "}"))
+    }
+
+    private nonisolated static func write(_ outcome: Outcome, to buffer: inout [UInt8]) {
         switch outcome {
         case .success(let result):
             buffer.append(",\"result\":")
@@ -93,7 +141,6 @@ extension Connection {
             buffer.append(",\"error\":")
             error.json.write(to: &buffer)
         }
-        buffer.append(UInt8(ascii: "}"))
     }
 
     /// All that happened in one turn of the loop goes out in one write, and what was held up is let in.
@@ -102,33 +149,64 @@ extension Connection {
         isTurnNoted = true
         Loop.atEndOfTurn { [self] in
             isTurnNoted = false
-            if isOverrun { return close() }
-            receive()
+            if overrun != nil { return close() }
+            if isHeldUp { receive() }
             flush()
         }
     }
 
+    /// Bytes of answers and news that one peer is offered in one iteration.
+    private static var bytesAtOnce: Int { 256 << 10 }
+
     func flush() {
         guard let stream else { return }
         do {
-            try outbox.flush { bytes throws(ByteStream.Broken) in try stream.write(bytes) }
+            try outbox.flush(atMost: Self.bytesAtOnce) { bytes throws(ByteStream.Broken) in try stream.write(bytes) }
         } catch {
             return close()
         }
+        if outbox.unsent > 0, !outbox.isBlocked { resumeInNextIteration() }
         if isEnding, outbox.unsent == 0 { return close() }
-        if outbox.unsent < limits.crowded { taken.wakeAll() }
+        outgoing.progress = outbox.taken >> 16
+        outgoing.use(outbox.unsent + batched)
+        if unread < limits.crowded { taken.wakeAll() }
         adjust()
     }
 
+    /// What the peer has not read, but for the batch that is being begun: that one has to go on.
+    var unread: Int { outbox.unsent + (batched == 0 ? 0 : batched - (intake.batch?.size ?? 0)) }
+
+    /// The peer has left so much unread that nothing more is done for it.
+    var isCrowded: Bool { unread >= limits.crowded || outgoing.isFull(with: unread) }
+
     func checkRoom(in batch: Batch) throws(RPCError) {
-        guard batch.size >= limits.crowded else { return }
-        throw .invalidRequest("The batch has answers of \(batch.size) bytes already.")
+        guard batched >= limits.crowded else { return }
+        throw .invalidRequest("The batch has answers of \(batch.size) bytes already (--max-unread-bytes).")
     }
 
-    /// A batch goes out when it is complete, so nobody in it can wait for room.
-    func awaitRoom(in batch: Batch?) async throws {
-        if let batch { try checkRoom(in: batch) }
-        while stream != nil, batch == nil, outbox.unsent >= limits.crowded { try await taken.wait() }
+    /// Returns when there is room for an answer of so many bytes, which is kept for it. A batch goes out when it is
+    /// complete, so nobody in it can wait for room.
+    func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws {
+        if let batch {
+            try checkRoom(in: batch)
+            guard outgoing.isFull(with: .max) else { return }
+            throw RPCError.invalidRequest(
+                "Too much is left unread for large answers in a batch (--max-total-unread-bytes).")
+        }
+        while stream != nil, unread >= limits.crowded || !mayPromise(bytes) { try await taken.wait() }
+        guard try await outgoing.reserve(bytes, unless: { underWay[number] == nil }) else { return }
+        underWay[number]?.promised += bytes
+    }
+
+    private func mayPromise(_ bytes: Int) -> Bool {
+        outgoing.reserved == 0 || unread + outgoing.reserved + bytes <= limits.crowded
+    }
+
+    /// Others wait for the memory of what this peer does not read.
+    func disconnectIdleReader() {
+        guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return }
+        overrun = "read nothing of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
+        close()
     }
 }
 
@@ -136,25 +214,32 @@ extension Connection {
 @Loop
 final class Batch {
     private var remaining: Int
-    private var bytes: [UInt8] = []
+    /// Those that have not been begun.
+    var unbegun: Int
+    private var bytes = SegmentedBytes()
     var afterwards: [@Loop @Sendable () -> Void] = []
 
-    init(count: Int) { remaining = count }
+    init(count: Int) { (remaining, unbegun) = (count, count) }
 
     /// What the replies so far are, in bytes.
     var size: Int { bytes.count }
 
     /// Nil where there is nothing to answer.
-    var replies: [UInt8]? { bytes.isEmpty ? nil : bytes + [UInt8(ascii: "]")] }
+    func takeReplies() -> SegmentedBytes? {
+        guard size > 0 else { return nil }
+        bytes.append { $0.append(UInt8(ascii: "]")) }
+        return exchange(&bytes, with: SegmentedBytes())
+    }
 
-    func add(_ write: (inout [UInt8]) -> Void) {
-        bytes.append(UInt8(ascii: bytes.isEmpty ? "[" : ","))
+    func add(_ write: (inout SegmentedBytes) -> Void) {
+        let opening = UInt8(ascii: size == 0 ? "[" : ",")
+        bytes.append { $0.append(opening) }
         write(&bytes)
     }
 
-    /// Counts one member down; true for the last.
-    func isComplete() -> Bool {
-        remaining -= 1
+    /// Counts members down; true with the last.
+    func isComplete(with done: Int) -> Bool {
+        remaining -= done
         return remaining == 0
     }
 }

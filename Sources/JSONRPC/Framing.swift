@@ -27,6 +27,8 @@ public struct Framing: Sendable {
     private let maxMessageBytes: Int
     private var state = State.undecided
     private var queue = ByteQueue()
+    /// Where the message stands that was cut last.
+    private var last = 0..<0
     private var isFinished = false
 
     /// `maxMessageBytes` counts a message's own bytes, neither its headers nor its line end.
@@ -66,8 +68,20 @@ public struct Framing: Sendable {
 
     /// The next message, read by `read` while its bytes are valid; nil until more bytes come.
     public mutating func next<T>(_ read: (UnsafeRawBufferPointer) -> T) -> Frame<T>? {
+        switch next() {
+        case .message: .message(withMessage(read))
+        case .tooLong(let bytes, let limit): .tooLong(bytes: bytes, limit: limit)
+        case .unreadable(let reason): .unreadable(reason: reason)
+        case nil: nil
+        }
+    }
+
+    /// The length of the next message, which can be read until there is another change; nil until more bytes come.
+    mutating func next() -> Frame<Int>? {
         switch nextRange() {
-        case .message(let range): return .message(queue.withBytes(range, read))
+        case .message(let range):
+            last = range
+            return .message(range.count)
         case .tooLong(let bytes, let limit): return .tooLong(bytes: bytes, limit: limit)
         case .unreadable(let reason): return .unreadable(reason: reason)
         case nil:
@@ -75,6 +89,28 @@ public struct Framing: Sendable {
             return nil
         }
     }
+
+    func withMessage<T>(_ read: (UnsafeRawBufferPointer) -> T) -> T { queue.withBytes(last, read) }
+
+    /// How much is held of a message that has not come whole, and how long it can be.
+    var unfinished: (held: Int, expected: Int)? {
+        switch state {
+        case .line, .body: queue.count > 0 ? (queue.count, expectedBytes) : nil
+        case .undecided, .discardingLine, .headers, .discarding, .over: nil
+        }
+    }
+
+    /// Holds no more of it, and leaves it out.
+    mutating func skipUnfinished() {
+        switch state {
+        case .line: state = .discardingLine
+        case .body(let length): state = .discarding(length: length)
+        case .undecided, .discardingLine, .headers, .discarding, .over: break
+        }
+    }
+
+    /// The bytes of the message that `next` has just told of, to be kept.
+    mutating func detachMessage() -> ArraySlice<UInt8> { queue.detach(last) }
 
     private mutating func nextRange() -> Frame<Range<Int>>? {
         while true {
@@ -111,6 +147,7 @@ public struct Framing: Sendable {
 extension Framing {
     /// A first line that starts with a longer token than this is no header.
     private static let maxNameBytes = 256
+    private static let maxBlankBytes = 4096
 
     private mutating func decide() -> Step {
         skipBlanks()
@@ -136,6 +173,7 @@ extension Framing {
 
 extension Framing {
     private mutating func line() -> Step {
+        queue.takeBlankLines(limit: maxMessageBytes)
         guard let length = queue.distanceToLineFeed() else { return unfinishedLine() }
         defer { queue.take(1) }
         return cutLine(length)
@@ -155,8 +193,12 @@ extension Framing {
         let taken = queue.take(length)
         if isTooLong { return .cut(.tooLong(bytes: nil, limit: maxMessageBytes)) }
         let message = taken.lowerBound..<(taken.upperBound - (hasReturn ? 1 : 0))
-        let isBlank = queue.withBytes(message) { $0.allSatisfy(\.isBlank) }
-        return isBlank ? .again : .cut(.message(message))
+        return isBlank(message) ? .again : .cut(.message(message))
+    }
+
+    /// A long line is not looked through here.
+    private func isBlank(_ line: Range<Int>) -> Bool {
+        line.count <= Framing.maxBlankBytes && queue.withBytes(line) { $0.allSatisfy(\.isBlank) }
     }
 
     /// Whether a line of `length` bytes is too long without the CR that may end it.

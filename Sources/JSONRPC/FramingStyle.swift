@@ -6,6 +6,15 @@ extension Framing {
 }
 
 extension Framing.Style {
+    /// The same for a message in segments.
+    func wrapped(_ message: SegmentedBytes) -> SegmentedBytes {
+        var output = SegmentedBytes()
+        if self == .headers { output.append { $0 += "Content-Length: \(message.count)\r\n\r\n".utf8 } }
+        output.append(message)
+        if self == .lines { output.append { $0.append(0x0A) } }
+        return output
+    }
+
     /// Appends what `payload` writes to `output` as one message. For lines it must not write a line feed.
     public func wrap(into output: inout [UInt8], payload: (inout [UInt8]) -> Void) {
         switch self {

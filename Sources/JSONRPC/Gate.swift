@@ -6,7 +6,7 @@ struct Gate: Equatable {
     /// Those that are neither done nor wait for others.
     private var working = 0
     private var underWay = 0
-    private var bytes = 0
+    private(set) var bytes = 0
 
     init(_ limits: ConnectionLimits = .init()) {
         (mostRequests, mostBytes) = (limits.requests, limits.requestBytes)

@@ -3,16 +3,10 @@ import EventLoop
 
 /// Every method of a service by name; decoding the params yields a call that is ready to run.
 public struct MethodTable<Context: MethodContext>: Sendable {
-    typealias Afterwards = @Loop @Sendable () -> Void
-    typealias Answer = (result: JSON, afterwards: Afterwards)
-
-    enum Call: Sendable {
-        case prompt(@Loop @Sendable (Request<Context>) throws -> JSON)
-        case waiting(@Loop @Sendable (Request<Context>) async throws -> Answer)
-    }
+    private typealias Decoder = @Sendable (inout Params, Request<Context>) throws(RPCError) -> PreparedCall
 
     private let places: [String: Int]
-    private let decoders: [@Sendable (inout Params) throws(RPCError) -> Call]
+    private let decoders: [Decoder]
 
     public let names: [String]
 
@@ -23,33 +17,42 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         self.names = names
     }
 
-    func call(_ method: String, _ params: Params) throws(RPCError) -> Call {
+    /// The call in the context of `prompt`, which is the request itself for a method that answers at once.
+    func call(_ method: String, _ params: Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         guard let place = places[method] else { throw .methodNotFound(method) }
         var params = params
-        let call = try decoders[place](&params)
+        let call = try decoders[place](&params, prompt)
         try params.finish()
         return call
     }
 
-    private static func decoder<M: RPCMethod>(
-        for method: M.Type
-    ) -> @Sendable (inout Params) throws(RPCError) -> Call where M.Context == Context {
+    private static func decoder<M: RPCMethod>(for method: M.Type) -> Decoder where M.Context == Context {
         if let method = method as? any PromptMethod<Context>.Type { return promptDecoder(for: method) }
-        return { (params: inout Params) throws(RPCError) -> Call in
+        return { (params: inout Params, prompt: Request<Context>) throws(RPCError) -> PreparedCall in
             let call = try M(&params)
-            return .waiting { request in
-                let result = try await call.run(in: request)
-                return (result.json, { call.didReply(result, in: request.context) })
+            let context = prompt.context
+            return .waiting { controls in
+                let result = try await call.run(in: Request(context: context, controls))
+                return (Reply(result), { call.didReply(result, in: context) })
             }
         }
     }
 
-    private static func promptDecoder<M: PromptMethod>(
-        for method: M.Type
-    ) -> @Sendable (inout Params) throws(RPCError) -> Call where M.Context == Context {
-        { (params: inout Params) throws(RPCError) -> Call in
+    private static func promptDecoder<M: PromptMethod>(for method: M.Type) -> Decoder where M.Context == Context {
+        { (params: inout Params, prompt: Request<Context>) throws(RPCError) -> PreparedCall in
             let call = try M(&params)
-            return .prompt { try call.run(in: $0).json }
+            return .prompt { Reply(try call.run(in: prompt)) }
         }
     }
+}
+
+/// A method with its params and its context, ready to run.
+///
+/// What it runs in is no part of its type: generic types would be looked up for each message.
+enum PreparedCall: Sendable {
+    typealias Afterwards = @Loop @Sendable () -> Void
+    typealias Answer = (result: Reply, afterwards: Afterwards)
+
+    case prompt(@Loop @Sendable () throws -> Reply)
+    case waiting(@Loop @Sendable (RequestControls) async throws -> Answer)
 }

@@ -4,8 +4,11 @@
 /// while older bytes wait, each key has at most one sample waiting. It goes out before the next reply
 /// or fact, so neither ever overtakes the other.
 struct Outbox: Sendable {
-    private var bytes: [UInt8] = []
+    private var bytes = SegmentedBytes()
+    /// Of the first segment.
     private var sent = 0
+    /// Bytes that the peer has taken so far.
+    private(set) var taken = 0
     /// The newest of each key, in the order in which the keys came.
     private var samples: [[UInt8]] = []
     private var places: [String: Int] = [:]
@@ -22,7 +25,13 @@ struct Outbox: Sendable {
     /// A reply or a fact.
     mutating func put(_ write: (inout [UInt8]) -> Void) {
         releaseSamples()
-        write(&bytes)
+        bytes.append(write)
+    }
+
+    /// One that is large.
+    mutating func put(_ message: SegmentedBytes) {
+        releaseSamples()
+        bytes.append(message)
     }
 
     mutating func put(_ message: [UInt8], sample key: String) {
@@ -35,16 +44,26 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Offers all that waits to `write`, which says how many bytes it took: 0 when the peer has no room now.
-    mutating func flush(_ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
+    /// Offers what waits, but not much more than `limit` bytes, to `write`, which says how many it took: 0 when the
+    /// peer has no room now.
+    mutating func flush(atMost limit: Int = 1 << 60, _ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         isBlocked = false
-        while true {
+        let most = taken &+ limit
+        while taken < most {
             if unsent == 0 { releaseSamples() }
             guard unsent > 0 else { break }
-            let count = try bytes.withUnsafeBytes { try write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
-            if count == 0 { isBlocked = true; break }
-            sent += count
-            tidy()
+            let first = bytes.segments[0].count
+            if sent < first {
+                let count = try bytes.segments[0].withUnsafeBytes {
+                    try write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
+                }
+                if count == 0 { isBlocked = true; break }
+                taken += count
+                sent += count
+            }
+            guard sent == first else { continue }
+            sent = 0
+            bytes.removeFirst()
         }
     }
 
@@ -56,20 +75,9 @@ struct Outbox: Sendable {
     }
 
     private mutating func release(_ sample: [UInt8]) {
-        bytes += sample
+        bytes.append(sample)
         guard let tap else { return }
         let message = sample.drop { $0 != UInt8(ascii: "{") }.prefix { $0 != UInt8(ascii: "\n") }
         message.withUnsafeBytes { tap(.service, $0) }
-    }
-
-    /// Moves the rest to the front when that is cheaper than what was sent, and gives back what a burst took.
-    private mutating func tidy() {
-        if sent == bytes.count {
-            bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
-            sent = 0
-        } else if sent > bytes.count / 2, sent > 64 << 10 {
-            bytes.removeFirst(sent)
-            sent = 0
-        }
     }
 }

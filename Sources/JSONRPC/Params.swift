@@ -45,11 +45,20 @@ public struct Params: Sendable {
 // MARK: - Typed
 
 extension Params {
+    /// Longer ones are data: nobody names anything by so many bytes.
+    private static let maxStringBytes = 1 << 20
+
     public mutating func string(_ name: String) throws(RPCError) -> String {
-        try string(name, in: require(name))
+        try shortString(name, in: require(name))
     }
 
     public mutating func optionalString(_ name: String) throws(RPCError) -> String? {
+        guard let value = take(name) else { return nil }
+        return try shortString(name, in: value)
+    }
+
+    /// A string of any length.
+    public mutating func optionalData(_ name: String) throws(RPCError) -> String? {
         guard let value = take(name) else { return nil }
         return try string(name, in: value)
     }
@@ -93,6 +102,15 @@ extension Params {
 
     public func mistyped(_ name: String, _ expected: String, _ value: JSON) -> RPCError {
         .invalidParam(path + name, "must be \(expected), not \(value.kind)")
+    }
+
+    private func shortString(_ name: String, in value: JSON) throws(RPCError) -> String {
+        let text = try string(name, in: value)
+        guard text.utf8.count <= Self.maxStringBytes else {
+            let why = "must have at most \(Self.maxStringBytes) bytes, not \(text.utf8.count)"
+            throw .invalidParam(path + name, why)
+        }
+        return text
     }
 
     private func string(_ name: String, in value: JSON) throws(RPCError) -> String {

@@ -45,13 +45,19 @@ final class Questions {
         }
     }
 
-    /// True where `message` has no method and the id of a request that waits: well formed or not, that one is settled.
-    func take(_ message: JSON) -> Bool {
-        guard message["method"] == nil, let number = message["id"]?.number?.int64.flatMap({ Int(exactly: $0) }),
-            waiting[number] != nil
-        else { return false }
-        settle(number, Self.answer(in: message))
+    /// True where a request with this number waits: well formed or not, that is its answer.
+    func take(_ answer: Answer, to number: Int) -> Bool {
+        guard waiting[number] != nil else { return false }
+        settle(number, answer)
         return true
+    }
+
+    /// Nil for a message that has a method, or no id such as requests of the service have.
+    nonisolated static func answer(in message: JSON) -> (number: Int, Answer)? {
+        guard message["method"] == nil, let number = message["id"]?.number?.int64.flatMap({ Int(exactly: $0) }) else {
+            return nil
+        }
+        return (number, outcome(in: message))
     }
 
     private func settle(_ number: Int, _ answer: Answer) {
@@ -66,7 +72,7 @@ final class Questions {
     }
 
     /// Of `result` and `error` the other one may be there as null.
-    private static func answer(in message: JSON) -> Answer {
+    private nonisolated static func outcome(in message: JSON) -> Answer {
         guard message["jsonrpc"]?.string == "2.0" else { return .failure(Unanswered.malformed) }
         switch (message["result"], message["error"]) {
         case (let result?, nil), (let result?, .null?): return .success(result)

@@ -23,13 +23,14 @@ public struct RPCError: Error, Equatable, Sendable {
     }
     public static func invalidRequest(_ why: String) -> Self { .init(code: -32600, message: why) }
     public static func methodNotFound(_ name: String) -> Self {
-        .init(code: -32601, message: "There is no method \"\(name)\".")
+        .init(code: -32601, message: "There is no method \"\(name.shortened)\".")
     }
     public static func internalError(_ why: String) -> Self { .init(code: internalErrorCode, message: why) }
 
     /// `param` is the path of the param at fault, such as `metadata.contentType`.
     public static func invalidParam(_ param: String, _ why: String) -> Self {
-        .init(code: invalidParamsCode, message: "Param \"\(param)\" \(why).", data: ["param": .string(param)])
+        let param = param.shortened
+        return .init(code: invalidParamsCode, message: "Param \"\(param)\" \(why).", data: ["param": .string(param)])
     }
 
     /// Much of it may be what the peer has sent: it is repeated without secrets, and not at any length.
@@ -66,4 +67,11 @@ extension JSON {
 /// An error that knows how it looks on the wire; all others become `internalError`.
 public protocol RPCErrorConvertible: Error {
     var rpcError: RPCError { get }
+}
+
+extension String {
+    /// As much of it as somebody may want to read.
+    fileprivate var shortened: String {
+        utf8.count <= 1024 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…"
+    }
 }

@@ -32,6 +32,12 @@ public protocol PromptMethod<Context>: RPCMethod {
 /// A result that knows how it looks on the wire.
 public protocol JSONConvertible: Sendable {
     var json: JSON { get }
+    /// Where it is encoded already.
+    var encoded: EncodedJSON? { get }
+}
+
+extension JSONConvertible {
+    public var encoded: EncodedJSON? { nil }
 }
 
 extension JSON: JSONConvertible {
@@ -50,33 +56,31 @@ extension ParameterlessMethod {
 /// One request that is being answered.
 @Loop
 public final class Request<Context: MethodContext> {
-    public let context: Context
-    private let takeSeat: (@Loop () -> Bool)?
-    private var leaveGate: (@Loop () -> Void)?
-    private let awaitRoom: (@Loop () async throws -> Void)?
+    public nonisolated let context: Context
+    private let controls: RequestControls?
 
-    init(
-        context: Context, takeSeat: (@Loop () -> Bool)? = nil, leaveGate: (@Loop () -> Void)? = nil,
-        awaitRoom: (@Loop () async throws -> Void)? = nil
-    ) {
+    nonisolated init(context: Context, _ controls: RequestControls? = nil) {
         self.context = context
-        self.takeSeat = takeSeat
-        self.leaveGate = leaveGate
-        self.awaitRoom = awaitRoom
+        self.controls = controls
     }
 
     /// Returns at once where the peer has taken most of what it was told, else when it has: for who answers with a lot.
-    /// Throws in a batch whose answers are a lot already.
-    public func roomToAnswer() async throws { try await awaitRoom?() }
+    /// `expecting` is how many bytes may come, where those of several requests could be too much together. Throws in a
+    /// batch whose answers are a lot already.
+    public func roomToAnswer(expecting bytes: Int = 0) async throws { try await controls?.awaitRoom(bytes) }
 
     /// To be asked before stepping aside: false where too many of this connection have done that already.
-    public func mayStepAside() -> Bool { takeSeat?() ?? true }
+    public func mayStepAside() -> Bool { controls?.takeSeat() ?? true }
 
     /// Says that from here on the request only waits for others, so that it does not hold up those behind it.
-    public func stepAside() {
-        leaveGate?()
-        leaveGate = nil
-    }
+    public func stepAside() { controls?.leaveGate() }
+}
+
+/// What a request that waits can tell its connection.
+struct RequestControls: Sendable {
+    let takeSeat: @Loop @Sendable () -> Bool
+    let leaveGate: @Loop @Sendable () -> Void
+    let awaitRoom: @Loop @Sendable (_ bytes: Int) async throws -> Void
 }
 
 /// What the methods of one connection run in.

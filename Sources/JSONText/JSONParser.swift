@@ -3,7 +3,7 @@ extension JSON {
     ///
     /// `maxDepth` counts arrays and objects inside each other. The parser itself needs no stack for them, but whoever
     /// compares, writes or drops the value does: 512 levels are safe on a 512 KiB stack. `maxValues` counts values of
-    /// all kinds, at any depth: each costs up to 130 bytes of memory, whatever it costs to send.
+    /// all kinds, at any depth: besides the texts of names and strings each takes up to 100 bytes of memory.
     public init(
         parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512, maxValues: Int = .max
     ) throws(JSONSyntaxError) {

@@ -111,7 +111,8 @@ extension JSONScanner {
     private mutating func escape() throws(JSONSyntaxError) {
         switch current {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): position += 1
-        case UInt8(ascii: "b"), UInt8(ascii: "t"), UInt8(ascii: "n"), UInt8(ascii: "f"), UInt8(ascii: "r"): position += 1
+        case UInt8(ascii: "b"), UInt8(ascii: "t"), UInt8(ascii: "n"), UInt8(ascii: "f"), UInt8(ascii: "r"):
+            position += 1
         case UInt8(ascii: "u"): try unicodeEscape()
         default: throw failure("unknown escape")
         }
@@ -131,10 +132,8 @@ extension JSONScanner {
         guard skip(UInt8(ascii: "u")) else { throw failure("lone surrogate") }
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = Character(Unicode.Scalar(current)).hexDigitValue else {
-                throw failure("expected a hexadecimal digit")
-            }
-            unit = unit << 4 | UInt32(digit)
+            guard let digit = current.hexDigit else { throw failure("expected a hexadecimal digit") }
+            unit = unit << 4 | digit
             position += 1
         }
         return unit
@@ -174,12 +173,17 @@ private func unescape(_ content: UnsafeBufferPointer<UInt8>, into text: UnsafeMu
     var (read, written) = (0, 0)
     while read < content.count {
         let run = read..<ByteScan.plainRun(in: UnsafeRawBufferPointer(content), from: read).end
-        written = text[written...].initialize(fromContentsOf: content[run])
+        if !run.isEmpty { written = text[written...].initialize(fromContentsOf: content[run]) }
         guard run.upperBound < content.count else { break }
         let (scalar, length) = escaped(in: content, at: run.upperBound + 1)
-        for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
-            text[written] = byte
+        if scalar.isASCII {
+            text[written] = UInt8(truncatingIfNeeded: scalar.value)
             written += 1
+        } else {
+            for byte in String(scalar).utf8 {
+                text[written] = byte
+                written += 1
+            }
         }
         read = run.upperBound + 1 + length
     }
@@ -204,5 +208,16 @@ private func escaped(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> (
 }
 
 private func hexUnit(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt32 {
-    content[index..<index + 4].reduce(0) { $0 << 4 | UInt32($1 & 0x0F) + ($1 >= UInt8(ascii: "A") ? 9 : 0) }
+    (index..<index + 4).reduce(0) { $0 << 4 | (content[$1].hexDigit ?? 0) }
+}
+
+extension UInt8 {
+    fileprivate var hexDigit: UInt32? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(self - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(self - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
 }

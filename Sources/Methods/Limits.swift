@@ -9,6 +9,10 @@ public struct Limits: Equatable, Sendable {
     public var transfers = TransferLimits()
     /// At the same time.
     public var connections = 1024
+    /// In bytes, of all connections: messages that are being received, and again those that are being answered.
+    public var totalMessageBytes = 128 << 20
+    /// What all clients leave unread, in bytes.
+    public var totalUnreadBytes = 256 << 20
 
     public init() {}
 }
@@ -29,11 +33,14 @@ public struct Bound: Sendable {
         Bound("maxMessageBytes", \.connection.messageBytes, 1024...(1 << 40)),
         Bound("maxNesting", \.connection.nesting, 16...512),
         Bound("maxBatchMessages", \.connection.batchMessages),
+        Bound("maxMessageValues", \.connection.messageValues, 16...10_000_000),
         Bound("maxRequests", \.connection.requests),
         Bound("maxRequestBytes", \.connection.requestBytes, 1024...(1 << 40)),
         Bound("maxWaitingRequests", \.connection.waitingRequests),
         Bound("maxUnreadBytes", \.connection.unreadBytes, 1024...(1 << 40)),
         Bound("maxConnections", \.connections),
+        Bound("maxTotalMessageBytes", \.totalMessageBytes, 1024...(1 << 40)),
+        Bound("maxTotalUnreadBytes", \.totalUnreadBytes, 1024...(1 << 40)),
         Bound("maxTasks", \.transfers.tasks),
         Bound("maxFinishedTasks", \.transfers.finishedTasks),
         Bound("maxObservers", \.transfers.observers),

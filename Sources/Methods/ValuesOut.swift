@@ -63,13 +63,36 @@ extension SettableMetadata {
 }
 
 extension Listing {
-    var json: JSON {
+    /// What can be encoded at once.
+    private static let few = 50
+
+    private var json: JSON {
         var members: [JSON.Member] = [
             .init(key: "prefixes", value: .array(prefixes.map(\.json))),
             .init(key: "items", value: .array(items.map(\.json))),
         ]
         if let pageToken { members.append(.init(key: "pageToken", value: .string(pageToken))) }
         return .object(members)
+    }
+
+    func encoded() async -> EncodedJSON {
+        if prefixes.count + items.count <= Self.few { return EncodedJSON(json) }
+        return await EncodedJSON.encode { text in
+            text.add(verbatim: "{\"prefixes\":")
+            text.add(prefixes, \.json)
+            text.add(verbatim: ",\"items\":")
+            text.add(items, \.json)
+            if let pageToken {
+                text.add(verbatim: ",\"pageToken\":")
+                text.add(.string(pageToken))
+            }
+            text.add(verbatim: "}")
+        }
+    }
+
+    /// About how many bytes that is.
+    var encodedBytes: Int {
+        (prefixes + items).reduce(0) { $0 + 3 * $1.fullPath.utf8.count + 2 * $1.bucket.utf8.count + 64 }
     }
 }
 

@@ -170,7 +170,8 @@ extension TraceLine.Event {
     static func message(from speaker: Speaker, reading bytes: UnsafeRawBufferPointer) -> Self {
         let length = Int64(bytes.count)
         do throws(JSONSyntaxError) {
-            let message = try JSON(parsing: bytes, maxDepth: deepest)
+            let most = speaker == .client ? ConnectionLimits().messageValues : .max
+            let message = try JSON(parsing: bytes, maxDepth: deepest, maxValues: most)
             let shown = Redaction.redacted(message, from: speaker == .client)
             return .message(from: speaker, bytes: length, shown.text.utf8.count > longest ? essence(of: shown) : shown)
         } catch {

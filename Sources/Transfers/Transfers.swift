@@ -116,7 +116,7 @@ extension Transfers {
     /// than `use` can take.
     public func data<Answer>(
         of reference: Reference, maxSize: Int64, usable: Int64 = .max, tokens: (any TokenSource)? = nil,
-        mayBegin: @Loop () async throws -> Void = {}, _ use: ([UInt8]) -> Answer
+        mayBegin: @Loop () async throws -> Void = {}, _ use: @Loop ([UInt8]) async -> Answer
     ) async throws -> Answer {
         let reference = try reference.checkedAsObject("has no bytes")
         guard maxSize >= 0 else {
@@ -130,11 +130,13 @@ extension Transfers {
             try await mayBegin()
         } while bytesInMemory > Self.memoryLimit
         return try await settingAside(Int(clamping: expected)) {
+            let bytes: [UInt8]
             do throws(StorageError) {
-                return use(try await backend.data(of: reference, maxSize: most, for: caller))
+                bytes = try await backend.data(of: reference, maxSize: most, for: caller)
             } catch {
                 throw most < maxSize ? error.blamingTheAnswer : error
             }
+            return await use(bytes)
         }
     }
 }

@@ -25,6 +25,8 @@ final class Server {
             engine: options.engine.rawValue, defaultBucket: options.bucket, limits: options.limits,
             processID: getpid()),
         transfers: transfers, tokens: engine.tokens, end: { [weak self] status in self?.end(status) })
+    private lazy var memory = ConnectionMemory(
+        messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes)
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
     private let listener: UnixListener?
     private let deadline: Deadline?
@@ -111,14 +113,11 @@ final class Server {
         recorder?.began(number, kind)
         let connection = Connection<Session>(
             input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
-            tap: recorder?.tap(number),
+            tap: recorder?.tap(number), memory: memory,
             unforeseen: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
-            if connection.isOverrun {
-                let most = self.options.limits.connection.unreadBytes
-                log.write(.warning, "a client had left \(most) bytes unread (--max-unread-bytes) and was disconnected")
-            }
+            if let overrun = connection.overrun { log.write(.warning, "a client \(overrun) and was disconnected") }
             session?.leave()
             session = nil
             self.connections[ObjectIdentifier(connection)] = nil

@@ -38,6 +38,40 @@ import Testing
         connection.close()
     }
 
+    @Test(arguments: [false, true])
+    func `A message has as many values as allowed, and no more`(isBatch: Bool) async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.messageValues = 20 })
+        func message(_ values: Int) -> String {
+            // The message, its three members, its params and their array; the batch.
+            let elements = [String](repeating: "0", count: values - 6 - (isBatch ? 1 : 0)).joined(separator: ",")
+            return isBatch ? "[\(echo("1", "[\(elements)]"))]" : echo("1", "[\(elements)]")
+        }
+        await wire.sendLine(message(20))
+        #expect(await wire.line()?.contains("result") == true)
+        await wire.sendLine(message(21))
+        let refusal = try #require(await wire.line())
+        #expect(try complaint(refusal) == "null -32600")
+        #expect(refusal.contains("more than 20 values") && refusal.contains("(--max-message-values)"))
+        await wire.sendLine(echo("2"))
+        #expect(await wire.line() == reply("2"))
+        connection.close()
+    }
+
+    @Test func `The messages of a batch begin as far as the gate lets them`() async throws {
+        let wire = Wire()
+        let (connection, _) = try desk.connect(wire, limits: .with { $0.requests = 2 })
+        await wire.sendLine("[\((1...5).map { wait("\($0)") }.joined(separator: ","))]")
+        for id in 1...5 {
+            #expect(await desk.started.next() == "\(id)")
+            #expect(connection.underWay.count <= 2)
+            desk.opened.wakeAll()
+        }
+        #expect(desk.mostRunning <= 2)
+        #expect(try parse(try #require(await wire.line())).array?.count == 5)
+        connection.close()
+    }
+
     @Test func `A batch takes no more members when its answers are long already`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 2000 })
@@ -108,13 +142,13 @@ import Testing
             desk.tell(1)
             await turns(1)
         }
-        #expect(ended.waiting.isEmpty && !connection.isOverrun, "the bound may be reached")
+        #expect(ended.waiting.isEmpty && connection.overrun == nil, "the bound may be reached")
         desk.show(2)
         await turns(1)
         #expect(ended.waiting.isEmpty, "progress costs nothing")
         desk.tell(3)
         await ended.next()
-        #expect(connection.isOverrun && connection.stream == nil)
+        #expect(connection.overrun != nil && connection.stream == nil)
         await other.sendLine(echo("1"))
         #expect(await other.line() == reply("1"))
         while await wire.line() != nil {}
@@ -135,7 +169,7 @@ import Testing
             #expect(await wire.lines(told).count == told)
             while connection.outbox.isBlocked { await turns(1) }
         }
-        #expect(!connection.isOverrun && connection.outbox.unsent == 0)
+        #expect(connection.overrun == nil && connection.outbox.unsent == 0)
         connection.close()
     }
 
@@ -148,7 +182,7 @@ import Testing
         #expect(connection.outbox.unsent < 150_000, "its requests are not read meanwhile")
         #expect(await wire.lines(10_000) == (1...10_000).map { reply("\($0)") })
         _ = await sent
-        #expect(!connection.isOverrun)
+        #expect(connection.overrun == nil)
         connection.close()
     }
 }

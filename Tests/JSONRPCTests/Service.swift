@@ -13,6 +13,8 @@ import Testing
     let started = Mail<String>()
     let cancelled = Mail<String>()
     var isShut = false
+    /// What `look` answers with.
+    var sight: () -> Int = { 0 }
     /// What was answered, as long as somebody holds it.
     var lent: [() -> Loan?] = []
 
@@ -26,14 +28,15 @@ import Testing
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
         _ wire: Wire, limits: ConnectionLimits = .init(), linger: Connection<Desk>.Linger? = nil,
-        clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil,
+        clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil, threads: DecodingThreads = .shared,
+        memory: ConnectionMemory = ConnectionMemory(),
         unforeseen: @escaping @Loop (String) -> Void = { _ in }
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
         let socket = try #require(wire.takeServer())
         let ended = Mail<Void>()
         let connection = Connection(
             input: socket, output: socket, table: Self.methods, limits: limits,
-            linger: linger, clock: clock, tap: tap, unforeseen: unforeseen
+            linger: linger, clock: clock, tap: tap, threads: threads, memory: memory, unforeseen: unforeseen
         ) { _ in ended.deliver(()) }
         peer = connection
         connection.serve(self)
@@ -42,7 +45,7 @@ import Testing
 
     nonisolated static let methods = MethodTable<Desk>([
         Echo.self, Wait.self, Fail.self, Announce.self, Inquire.self, Share.self, Bulk.self,
-        Borrow.self, Doomed.self,
+        Borrow.self, Doomed.self, Look.self,
     ])
 }
 
@@ -110,6 +113,12 @@ struct Doomed: ParameterlessMethod {
         do { try await Waiters().wait() } catch {}
         throw RPCError(code: 7, message: "It was doomed.")
     }
+}
+
+/// Tells what the desk sees when it begins.
+struct Look: ParameterlessMethod, PromptMethod {
+    static let name = "look"
+    func run(in request: Request<Desk>) throws -> JSON { JSON(Int64(request.context.sight())) }
 }
 
 /// Tells news right after its reply.

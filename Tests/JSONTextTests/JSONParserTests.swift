@@ -107,3 +107,52 @@ struct JSONNumberTests {
         #expect(JSON(Int64.max).text == "9223372036854775807")
     }
 }
+
+struct JSONCountTests {
+    private func parse(_ text: String, maxValues: Int) throws(JSONSyntaxError) -> JSON {
+        let outcome = Array(text.utf8).withUnsafeBytes { bytes in
+            Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxValues: maxValues) }
+        }
+        return try outcome.get()
+    }
+
+    private func elements(_ text: String, maxValues: Int = .max) throws(JSONSyntaxError) -> JSONElements? {
+        try JSONElements(ArraySlice(text.utf8), maxValues: maxValues)
+    }
+
+    @Test(arguments: [
+        ("0", 1), ("[]", 1), ("{}", 1), ("[[],{}]", 3), (#"{"a":{"b":"c"},"d":[1,null,true]}"#, 7), ("[[0],[0]]", 5),
+        (#"[{"":0},{"":0}]"#, 5), (#""[1,2,3]""#, 1),
+    ])
+    func valuesAreCountedAtEveryDepth(text: String, count: Int) throws {
+        #expect(throws: Never.self) { try parse(text, maxValues: count) }
+        #expect(throws: JSONSyntaxError.self) { try parse(text, maxValues: count - 1) }
+        #expect(throws: JSONSyntaxError.self) { try elements(text, maxValues: count - 1) }
+        do throws(JSONSyntaxError) {
+            _ = try parse(text, maxValues: count - 1)
+        } catch {
+            #expect(error.limit == .values && error.reason == "more than \(count - 1) values")
+        }
+    }
+
+    @Test(arguments: ["[]", " [ 1 ] ", #"[1,"a]",[2,[3]],{"b":[4]},null]"#, "\n[[],\t[] , {} ]\r\n"])
+    func elementsAreReadOneByOne(text: String) throws {
+        var found: [JSON] = []
+        var elements = try #require(try elements(text))
+        let all = try #require(try TestSupport.parse(text).array)
+        #expect(elements.count == all.count)
+        while let next = elements.next() { found.append(next.element) }
+        #expect(found == all && elements.count == 0)
+    }
+
+    @Test func whatIsNoArrayHasNoElements() throws {
+        for text in ["1", #"{"a":[]}"#, #""[]""#] { #expect(try elements(text) == nil) }
+    }
+
+    @Test(arguments: ["[1,", "[1,2}", #"[1,"\u00"]"#, "[1] 2", "[1,\"\u{1}\"]", "[[[[", "[tru]"])
+    func aTextIsCheckedWholeBeforeItsElementsAreRead(text: String) throws {
+        var expected: JSONSyntaxError?
+        do throws(JSONSyntaxError) { _ = try TestSupport.parse(text) } catch { expected = error }
+        #expect(throws: try #require(expected)) { try elements(text) }
+    }
+}

@@ -60,3 +60,5 @@ ssize_t csystem_getrandom(void *bytes, size_t count);
 
 /// Many threads that seldom allocate share two heaps, and large blocks go back to the system as soon as they are free.
 void csystem_share_heaps(void);
+/// Gives the system back what is free between small blocks, too.
+void csystem_give_back_memory(void);

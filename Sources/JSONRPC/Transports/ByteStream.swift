@@ -39,6 +39,9 @@ final class ByteStream {
 
     var watchesInput: Bool { inputWatch != nil }
 
+    /// Whoever hangs up is gone in both directions.
+    var isOneDescriptor: Bool { output === input }
+
     struct Broken: Error { var code: Int32 }
 
     func want(input: Bool, room: Bool) {
@@ -68,12 +71,12 @@ final class ByteStream {
         if reads, !readiness.isDisjoint(with: [.readable, .hungUp]) {
             hear(.readable)
         } else if readiness.contains(.hungUp) {
-            descriptor === output ? hear(.hungUp) : stopWatchingInput()
+            descriptor === output ? hear(.hungUp) : stopWatching()
         }
     }
 
     /// The poller tells of a hang-up for ever, asked or not; what is left to read is there without it.
-    private func stopWatchingInput() {
+    func stopWatching() {
         inputWatch?.cancel()
         inputWatch = nil
     }

@@ -16,11 +16,26 @@ struct GetData: RPCMethod {
         maxSize = try params.integer("maxSize")
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) async throws -> EncodedJSON {
         let session = request.context
         return try await session.transfers.data(
             of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes,
-            tokens: session.tokens, mayBegin: request.roomToAnswer
-        ) { ["data": .string(Data($0).base64EncodedString())] }
+            tokens: session.tokens, mayBegin: { try await request.roomToAnswer() }
+        ) { bytes in await Self.encoded(bytes) }
     }
+
+    /// As base64, in pieces that are let go one by one when they are sent.
+    private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
+        await EncodedJSON.encode { text in
+            text.add(verbatim: "{\"data\":\"")
+            for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
+                let piece = Data(bytes[start..<min(start + pieceBytes, bytes.count)])
+                text.add(verbatim: [UInt8](piece.base64EncodedData()))
+            }
+            text.add(verbatim: "\"}")
+        }
+    }
+
+    /// So many as need no padding.
+    private static let pieceBytes = 3 << 16
 }

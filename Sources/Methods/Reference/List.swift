@@ -19,11 +19,14 @@ struct List: RPCMethod {
         isExact = try params.optionalBool("exact") ?? false
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    /// About what a page of long names takes.
+    private static let pageBytes = 4 << 20
+
+    func run(in request: Request<Session>) async throws -> EncodedJSON {
         let session = request.context
-        try await request.roomToAnswer()
+        try await request.roomToAnswer(expecting: Self.pageBytes)
         return try await session.transfers.list(
             reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, tokens: session.tokens
-        ).json
+        ).encoded()
     }
 }

@@ -15,9 +15,23 @@ struct ListAll: RPCMethod {
         isExact = try params.optionalBool("exact") ?? false
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    /// About what the most results take.
+    private static let answerBytes = 16 << 20
+
+    func run(in request: Request<Session>) async throws -> EncodedJSON {
         let session = request.context
-        try await request.roomToAnswer()
-        return try await session.transfers.listAll(reference, isExact: isExact, tokens: session.tokens).json
+        try await request.roomToAnswer(expecting: Self.answerBytes)
+        let listing = try await session.transfers.listAll(reference, isExact: isExact, tokens: session.tokens)
+        let most = session.service.configuration.limits.connection.unreadBytes / 2
+        guard listing.encodedBytes <= most else { throw StorageError.tooLong(reference, bytes: most) }
+        return await listing.encoded()
+    }
+}
+
+extension StorageError {
+    fileprivate static func tooLong(_ reference: Reference, bytes: Int) -> StorageError {
+        let what = "names that take more than \(bytes) bytes, half of --max-unread-bytes"
+        return StorageError(.quotaExceeded, "\(reference.url) has \(what); reference/list takes any number.").about(
+            reference)
     }
 }

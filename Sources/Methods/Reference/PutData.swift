@@ -11,7 +11,7 @@ struct PutData: RPCMethod {
     let put: PutOptions
 
     init(_ params: inout Params) throws(RPCError) {
-        data = try Self.bytes(data: params.optionalString("data"), text: params.optionalString("text"))
+        data = try Self.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
         put = try PutOptions(&params)
     }
 

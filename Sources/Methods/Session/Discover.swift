@@ -1,12 +1,20 @@
-import JSONText
 import Contract
 import JSONRPC
+import JSONText
 
 /// `rpc.discover`: the contract itself, as it lies in `protocol/openrpc.json`.
 struct Discover: ParameterlessMethod, PromptMethod {
     static let name = "rpc.discover"
 
-    func run(in request: Request<Session>) throws -> JSON {
-        try JSON(parsing: UnsafeRawBufferPointer(start: contract_bytes(), count: Int(contract_length())))
-    }
+    func run(in request: Request<Session>) throws -> EncodedJSON { try Self.document.get() }
+
+    /// The same for everybody, so it is encoded once.
+    private static let document: Swift.Result<EncodedJSON, JSONSyntaxError> = {
+        let text = UnsafeRawBufferPointer(start: contract_bytes(), count: Int(contract_length()))
+        do throws(JSONSyntaxError) {
+            return .success(EncodedJSON(try JSON(parsing: text)))
+        } catch {
+            return .failure(error)
+        }
+    }()
 }

@@ -336,6 +336,8 @@ export interface Methods {
         maxNesting: number;
         /** Messages in one batch. */
         maxBatchMessages: number;
+        /** JSON values in one message or batch, at any depth. */
+        maxMessageValues: number;
         /** Requests of one connection that are answered at the same time. */
         maxRequests: number;
         /** The same, in bytes. */
@@ -346,6 +348,10 @@ export interface Methods {
         maxUnreadBytes: number;
         /** Connections at the same time: no more than there is room for within the limit of open files. */
         maxConnections: number;
+        /** Messages of all connections that are being received, and again those that are being answered, in bytes. */
+        maxTotalMessageBytes: number;
+        /** What all clients may leave unread, in bytes. */
+        maxTotalUnreadBytes: number;
         /** Tasks that have not ended. */
         maxTasks: number;
         /** Tasks of each kind that are still known after their end. */

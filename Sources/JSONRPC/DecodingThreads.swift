@@ -1,0 +1,25 @@
+import CSystem
+import EventLoop
+
+/// Threads on which large messages are decoded, one after the other: of all that have arrived one at a time costs memory.
+///
+/// Those of some kilobytes do not wait behind those of many megabytes.
+public final class DecodingThreads: Sendable {
+    public static let shared = DecodingThreads()
+
+    private let some = WorkerThreads("messages")
+    private let many = WorkerThreads("large messages")
+    private static let manyBytes = 1 << 20
+
+    public init() {}
+
+    /// Runs `decode` on a thread, then on the loop what it returns.
+    func submit(bytes: Int, _ decode: @escaping @Sendable () -> @Loop @Sendable () -> Void) {
+        let isLarge = bytes >= Self.manyBytes
+        (isLarge ? many : some).submit {
+            let next = decode()
+            if isLarge { csystem_give_back_memory() }
+            Task { @Loop in next() }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import EventLoop
+import JSONText
+
+/// A result that was encoded where that held nobody up: on a thread, or once for all.
+public struct EncodedJSON: JSONConvertible {
+    let segments: [[UInt8]]
+
+    /// The segments make up one JSON text on one line.
+    public init(segments: [[UInt8]]) { self.segments = segments }
+
+    public init(_ json: JSON) {
+        var text: [UInt8] = []
+        json.write(to: &text)
+        segments = [text]
+    }
+
+    public var encoded: EncodedJSON? { self }
+
+    /// The value; null where it is none.
+    public var json: JSON {
+        let text = Array(segments.joined())
+        return (try? text.withUnsafeBytes { try JSON(parsing: $0) }) ?? .null
+    }
+}
+
+extension EncodedJSON {
+    private static let thread = WorkerThreads("answers")
+
+    /// Encodes on a thread what would hold up the loop.
+    public static func encode(_ write: @escaping @Sendable (inout JSONTextWriter) -> Void) async -> EncodedJSON {
+        await thread.run {
+            var text = JSONTextWriter()
+            write(&text)
+            return EncodedJSON(segments: text.bytes.segments)
+        }
+    }
+}
+
+/// Writes one large JSON text piece by piece, so that it is nowhere as a whole value.
+public struct JSONTextWriter {
+    private(set) var bytes = SegmentedBytes()
+
+    init() {}
+
+    /// What stands around values and between them.
+    public mutating func add(verbatim text: StaticString) {
+        bytes.append { $0 += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount) }
+    }
+
+    public mutating func add(verbatim text: [UInt8]) { bytes.append(text) }
+
+    public mutating func add(_ value: JSON) {
+        bytes.append { value.write(to: &$0) }
+    }
+
+    public mutating func add<Element>(_ elements: [Element], _ json: (Element) -> JSON) {
+        add(verbatim: "[")
+        for (index, element) in elements.enumerated() {
+            if index > 0 { add(verbatim: ",") }
+            add(json(element))
+        }
+        add(verbatim: "]")
+    }
+}

@@ -1,0 +1,129 @@
+import JSONText
+
+/// Takes messages apart and decodes what they ask for, on whichever thread: it keeps nothing between two of them.
+///
+/// A message is bounded before it is paid for. Its values are counted while it is parsed, and a batch is first checked
+/// as a whole without keeping any of it; then its messages are read one by one, so that it never costs much more than
+/// its own bytes and the requests that are being answered.
+struct MessageDecoder: Sendable {
+    typealias Prepare = @Sendable (_ method: String, Params) throws(RPCError) -> PreparedCall
+
+    /// A longer message takes longer to decode than another connection should wait.
+    static let inlineBytes = 16 << 10
+
+    private let limits: ConnectionLimits
+    private let prepare: Prepare
+
+    init(_ limits: ConnectionLimits, _ prepare: @escaping Prepare) {
+        self.limits = limits
+        self.prepare = prepare
+    }
+
+    /// `text` is called where the bytes are kept, for they are a batch.
+    func decode(_ bytes: UnsafeRawBufferPointer, keeping text: () -> ArraySlice<UInt8>) -> DecodedText {
+        do throws(JSONSyntaxError) {
+            if bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["), let batch = try batch(text()) { return batch }
+            return .message(
+                decode(try JSON(parsing: bytes, maxDepth: limits.nesting, maxValues: limits.messageValues)))
+        } catch {
+            return .refused(RPCError(about: error))
+        }
+    }
+
+    private func batch(_ text: ArraySlice<UInt8>) throws(JSONSyntaxError) -> DecodedText? {
+        guard let messages = try JSONElements(text, maxDepth: limits.nesting, maxValues: limits.messageValues) else {
+            return nil
+        }
+        let (count, most) = (messages.count, limits.batchMessages)
+        if count == 0 { return .refused(.invalidRequest("A batch must not be empty.")) }
+        if count > most {
+            let why = "A batch has at most \(most) messages, this one \(count) (--max-batch-messages)."
+            return .refused(.invalidRequest(why))
+        }
+        return .batch(BatchDecoder(messages, bytes: text.count, self))
+    }
+
+    fileprivate func decode(_ message: JSON) -> DecodedMessage {
+        let decoded = decode(Incoming(message))
+        guard let (number, answer) = Questions.answer(in: message) else { return decoded }
+        return .answer(to: number, answer, otherwise: decoded)
+    }
+
+    private func decode(_ message: Incoming) -> DecodedMessage {
+        switch message {
+        case .notification("$/cancelRequest", var params):
+            return .cancellation(of: params.takeOrNull("id").flatMap(RequestID.init))
+        case .request(let id, let method, let params): return call(id, method, params)
+        case .notification(let method, let params): return call(nil, method, params)
+        case .invalid(let id, let error): return .invalid(id, error)
+        case .ignored: return .ignored
+        }
+    }
+
+    private func call(_ id: RequestID?, _ method: String, _ params: Params) -> DecodedMessage {
+        do throws(RPCError) {
+            return .call(id, method: method, .success(try prepare(method, params)))
+        } catch {
+            return .call(id, method: method, .failure(error))
+        }
+    }
+}
+
+/// One text from the peer.
+enum DecodedText: Sendable {
+    case message(DecodedMessage)
+    case batch(BatchDecoder)
+    /// It is none of these, which is answered with a null id.
+    case refused(RPCError)
+    case blank
+}
+
+/// One message, with what it asks for ready to run.
+enum DecodedMessage: Sendable {
+    /// A notification where there is no id.
+    case call(RequestID?, method: String, Result<PreparedCall, RPCError>)
+    case cancellation(of: RequestID?)
+    /// Without a method, and with an id such as the service's own requests have; where none of them has it, `otherwise`.
+    indirect case answer(to: Int, Questions.Answer, otherwise: DecodedMessage)
+    case invalid(RequestID, RPCError)
+    case ignored
+}
+
+/// The messages of a batch, each decoded when it is asked for.
+struct BatchDecoder: Sendable {
+    typealias Item = (message: DecodedMessage, bytes: Int)
+
+    private var messages: JSONElements
+    /// All of them together.
+    let bytes: Int
+    private let decoder: MessageDecoder
+
+    init(_ messages: JSONElements, bytes: Int, _ decoder: MessageDecoder) {
+        self.messages = messages
+        self.bytes = bytes
+        self.decoder = decoder
+    }
+
+    /// How many are left.
+    var count: Int { messages.count }
+
+    /// The next messages and how many bytes each has, the first one last: about as much as is begun at once.
+    mutating func group() -> [Item] {
+        var (items, budget) = ([Item](), IterationBudget())
+        while !budget.isSpent, let next = messages.next() {
+            items.append((decoder.decode(next.element), next.bytes))
+            budget.spend(requests: 1, bytes: next.bytes)
+        }
+        return items.reversed()
+    }
+}
+
+extension RPCError {
+    fileprivate init(about error: JSONSyntaxError) {
+        switch error.limit {
+        case .values: self = .invalidRequest("The message has \(error) (--max-message-values).")
+        case .depth: self = .parseError("\(error) (--max-nesting)")
+        case nil: self = .parseError("\(error)")
+        }
+    }
+}

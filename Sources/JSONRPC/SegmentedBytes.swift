@@ -1,0 +1,47 @@
+/// Bytes in segments, in the order in which they were added. What is large is neither copied nor moved again.
+struct SegmentedBytes: Sendable {
+    private(set) var segments: [[UInt8]] = []
+    private(set) var count = 0
+
+    /// What is added to a segment that is this long begins another one.
+    private static let segmentBytes = 64 << 10
+    /// A piece that is this long is a segment of its own.
+    static let pieceBytes = 8 << 10
+
+    init() {}
+
+    init(_ bytes: [UInt8]) { append(bytes) }
+
+    /// Adds what `write` appends.
+    mutating func append(_ write: (inout [UInt8]) -> Void) {
+        if (segments.last?.count ?? .max) >= Self.segmentBytes { segments.append([]) }
+        let last = segments.endIndex - 1
+        let before = segments[last].count
+        write(&segments[last])
+        count += segments[last].count - before
+    }
+
+    mutating func append(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.pieceBytes else { return append { $0 += bytes } }
+        segments.append(bytes)
+        count += bytes.count
+    }
+
+    mutating func append(_ other: SegmentedBytes) {
+        for segment in other.segments { append(segment) }
+    }
+
+    /// Takes the first segment away, or empties it where it is the only one and small enough to be filled again.
+    mutating func removeFirst() {
+        guard let first = segments.first else { return }
+        count -= first.count
+        if segments.count == 1, first.capacity <= Self.segmentBytes {
+            segments[0].removeAll(keepingCapacity: true)
+        } else {
+            segments.removeFirst()
+        }
+    }
+
+    /// All of them as one.
+    var joined: [UInt8] { segments.count == 1 ? segments[0] : Array(segments.joined()) }
+}

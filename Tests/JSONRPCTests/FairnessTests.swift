@@ -1,0 +1,176 @@
+import EventLoop
+import JSONText
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+/// What one connection asks for does not keep another one waiting for all of it.
+@Loop @Suite(.timeLimit(.minutes(5))) struct FairnessTests {
+    private let hostile = Desk(), wire = Wire()
+    private let other = Desk(), otherWire = Wire()
+    private static let look = #"{"jsonrpc":"2.0","id":1,"method":"look"}"#
+    private static let many = (1...900).map { echo("\($0)") }
+
+    /// Each of them has said everything before the service hears any of it, the hostile one first.
+    private func connectBoth(
+        _ tap: Tap? = nil, threads: DecodingThreads = .shared
+    ) throws -> (Connection<Desk>, Connection<Desk>) {
+        let (first, _) = try hostile.connect(wire, tap: tap, threads: threads)
+        let (second, _) = try other.connect(otherWire, threads: threads)
+        other.sight = { [weak first] in first?.lastNumber ?? -1 }
+        return (first, second)
+    }
+
+    @Test(arguments: ["\n", ","])
+    func `Another's request begins before a backlog is done`(separator: String) async throws {
+        let backlog = Self.many.joined(separator: separator)
+        await wire.sendLine(separator == "," ? "[\(backlog)]" : backlog)
+        await otherWire.sendLine(Self.look)
+        let (first, second) = try connectBoth()
+        let answer = try #require(await otherWire.line())
+        let begun = try #require(try parse(answer)["result"]?.number?.int64)
+        #expect(begun <= 2 * Int64(IterationBudget.requests), "\(begun) of the backlog had begun")
+        let lines = await wire.lines(separator == "," ? 1 : Self.many.count)
+        #expect(lines.joined(separator: separator).contains(#""id":900,"#))
+        first.close()
+        second.close()
+    }
+
+    @Test func `The messages of a batch are as many iterations as those of a stream`() async throws {
+        let batch = "[" + (1...100).map { echo("\($0)") }.joined(separator: ",") + "]"
+        #expect(batch.utf8.count < MessageDecoder.inlineBytes)
+        await wire.sendLine(batch)
+        await otherWire.sendLine(Self.look)
+        let (first, second) = try connectBoth()
+        let answer = try #require(await otherWire.line())
+        #expect(try #require(try parse(answer)["result"]?.number?.int64) <= 2 * Int64(IterationBudget.requests))
+        #expect(try parse(try #require(await wire.line())).array?.count == 100)
+        first.close()
+        second.close()
+    }
+
+    @Test func `A peer that reads fast does not get all of a large answer at once`() async throws {
+        let (connection, _) = try hostile.connect(wire)
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"bulk"}"#)
+        _ = await hostile.started.next()
+        var largest = 0
+        async let answer = wire.line()
+        hostile.opened.wakeAll()
+        while connection.outbox.taken < 1 << 20 {
+            let before = connection.outbox.taken
+            await turns(1)
+            largest = max(largest, connection.outbox.taken - before)
+        }
+        #expect(await answer?.utf8.count ?? 0 > 1 << 20)
+        #expect(largest <= 3 * (256 << 10), "\(largest) bytes in one iteration")
+        connection.close()
+    }
+}
+
+/// What happens while a large message is decoded on a thread.
+@Loop @Suite(.timeLimit(.minutes(5))) struct DecodingTests {
+    private let desk = Desk(), wire = Wire()
+    private let threads = DecodingThreads()
+    private let gate = Signal()
+    private static let long = "\"" + String(repeating: "x", count: 40_000) + "\""
+
+    /// From here on nothing is decoded on the threads until the gate fires.
+    private func holdThreads() {
+        threads.submit(bytes: 0) { [gate] in
+            gate.block()
+            return {}
+        }
+    }
+
+    @Test func `Others are served meanwhile, and what came behind it waits its turn`() async throws {
+        holdThreads()
+        let (connection, _) = try desk.connect(wire, threads: threads)
+        await wire.send(echo("1", Self.long) + "\n" + echo("2") + "\n")
+        while !connection.intake.isDecoding { await turns(1) }
+        let (other, otherWire) = (Desk(), Wire())
+        let (second, _) = try other.connect(otherWire, threads: threads)
+        for id in ["1", "2", "3"] {
+            await otherWire.sendLine(echo(id))
+            #expect(await otherWire.line() == reply(id))
+        }
+        #expect(connection.lastNumber == 0, "nothing overtakes it")
+        gate.fire()
+        #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
+        connection.close()
+        second.close()
+    }
+
+    @Test func `A long batch is answered whole, and in the order in which it began`() async throws {
+        let (connection, _) = try desk.connect(wire, threads: threads)
+        let calls = (1...1000).map { echo("\($0)") }
+        await wire.sendLine("[\(calls.joined(separator: ","))]")
+        #expect(await wire.line() == "[" + (1...1000).map { reply("\($0)") }.joined(separator: ",") + "]")
+        connection.close()
+    }
+
+    @Test func `What was said before the end of the input is still answered`() async throws {
+        holdThreads()
+        let (connection, ended) = try desk.connect(wire, threads: threads)
+        await wire.send(echo("1", Self.long) + "\n" + echo("2"))
+        wire.endSending()
+        while !connection.intake.isDecoding { await turns(1) }
+        gate.fire()
+        #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
+        #expect(await wire.line() == nil)
+        await ended.next()
+    }
+
+    @Test func `What a peer said before it vanished still begins`() async throws {
+        holdThreads()
+        let padding = String(repeating: " ", count: 40_000)
+        await wire.send(wait("1") + padding + "\n" + wait("2") + "\n")
+        let (connection, ended) = try desk.connect(wire, threads: threads)
+        while !connection.intake.isDecoding { await turns(1) }
+        wire.vanish()
+        while !connection.peerIsGone { await turns(1) }
+        gate.fire()
+        #expect(await desk.started.next() == "1")
+        #expect(await desk.started.next() == "2")
+        await ended.next()
+    }
+
+    @Test func `A connection that ends takes along what is decoded for it`() async throws {
+        holdThreads()
+        let (connection, ended) = try desk.connect(wire, threads: threads)
+        await wire.sendLine(echo("1", Self.long))
+        while !connection.intake.isDecoding { await turns(1) }
+        connection.close()
+        await ended.next()
+        gate.fire()
+        #expect(await wire.line() == nil)
+        #expect(connection.lastNumber == 0)
+    }
+
+    @Test func `A service that ends answers what of a batch has begun`() async throws {
+        let (connection, ended) = try desk.connect(wire, limits: .with { $0.requests = 2 }, threads: threads)
+        await wire.sendLine("[\(wait("1")),\(wait("2")),\(wait("3"))]")
+        for _ in 1...2 { _ = await desk.started.next() }
+        await connection.finish()
+        let answers = try parse(try #require(await wire.line())).array ?? []
+        #expect(answers.map { $0["error"]?["code"]?.number?.int64 } == [-32800, -32800])
+        await ended.next()
+    }
+
+    @Test func `A long line of blanks is no message`() async throws {
+        let (connection, _) = try desk.connect(wire, threads: threads)
+        await wire.sendLine(String(repeating: " ", count: 40_000))
+        await wire.sendLine(echo("1"))
+        #expect(await wire.line() == reply("1"))
+        connection.close()
+    }
+
+    @Test func `Ids of any length come back as they were sent`() async throws {
+        let (connection, _) = try desk.connect(wire, threads: threads)
+        await wire.sendLine(echo(Self.long))
+        #expect(await wire.line() == reply(Self.long))
+        await wire.sendLine("[\(echo(Self.long)),\(echo("2"))]")
+        #expect(await wire.line() == "[\(reply(Self.long)),\(reply("2"))]")
+        connection.close()
+    }
+}
