@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// What messages cost in memory while they are dealt with, and afterwards.
+@Suite(.timeLimit(.minutes(10)), .serialized) struct MemoryTests {
+    private let place = Place()
+    private static let bytes = 16 << 20
+    /// At the worst, times the bytes of the message.
+    private static let most = 8
+    /// That is still there afterwards.
+    private static let left = 32 << 20
+
+    /// A message of many bytes: one of `unit` after the other between `head` and `tail`.
+    struct Shape: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let unit: String
+        var head = ""
+        var tail = ""
+        /// What the answer holds.
+        let answer: String
+
+        static func params(_ name: String, _ unit: String, _ head: String, _ tail: String, _ answer: String) -> Shape {
+            let call = #"{"jsonrpc":"2.0","id":1,"method":"service/ping","params":{"# + head
+            return Shape(testDescription: name, unit: unit, head: call, tail: tail + "}}", answer: answer)
+        }
+
+        var message: [UInt8] {
+            let count = (MemoryTests.bytes - head.utf8.count - tail.utf8.count) / unit.utf8.count
+            return Array(head.utf8) + [[UInt8]](repeating: Array(unit.utf8), count: count).joined() + Array(tail.utf8)
+        }
+    }
+
+    private static let values = "(--max-message-values)"
+
+    static let shapes: [Shape] = [
+        Shape(testDescription: "a batch of objects", unit: #"{"":0},"#, head: "[", tail: "0]", answer: values),
+        Shape(testDescription: "a batch of arrays", unit: "[0],", head: "[", tail: "0]", answer: values),
+        Shape(testDescription: "a batch that does not end", unit: "{},", head: "[", answer: values),
+        .params("objects", #"{"":0},"#, #""a":["#, "0]", values),
+        .params("arrays", "[0],", #""a":["#, "0]", values),
+        .params("numbers", "0,", #""a":["#, "0]", values),
+        .params("short strings", #""a","#, #""a":["#, "0]", values),
+        .params("longer strings", #""abcdefghijklmnop","#, #""a":["#, "0]", values),
+        .params("members", #""a":0,"#, "", #""b":0"#, values),
+        .params("long members", #""abcdefghijklmnop":"abcdefghijklmnop","#, "", #""b":0"#, values),
+        .params(
+            "depth", String(repeating: "[", count: 200) + "0" + String(repeating: "]", count: 200) + ",", #""a":["#, "0]",
+            values),
+        .params("one number", "1", #""a":"#, "", "is unknown"),
+        .params("one string", "a", #""a":""#, "\"", "is unknown"),
+        .params("one string of escapes", #"\u0041"#, #""a":""#, "\"", "is unknown"),
+        .params("one name", "a", "\"", #"":0"#, "is unknown"),
+        Shape(
+            testDescription: "a method", unit: "m", head: #"{"jsonrpc":"2.0","id":1,"method":""#, tail: "\"}",
+            answer: "There is no method"),
+        Shape(
+            testDescription: "an id", unit: "i", head: #"{"jsonrpc":"2.0","method":"service/ping","id":""#, tail: "\"}",
+            answer: "pong"),
+        Shape(
+            testDescription: "bytes of an object", unit: "AAAA",
+            head: #"{"jsonrpc":"2.0","id":1,"method":"reference/putData","params":{"reference":"gs://b/a","wait":true,"data":""#,
+            tail: "\"}}", answer: "success"),
+    ]
+
+    @Test(arguments: shapes, [[], ["--trace"]])
+    func `A message takes no more than eight times its bytes, and leaves nothing`(
+        shape: Shape, flags: [String]
+    ) async throws {
+        try await onThread {
+            let flags = flags.flatMap { [$0, place.directory + "/trace"] }
+            let service = try place.listeningService(flags)
+            let client = try place.connect()
+            try client.call("service/ping")
+            let before = try Memory(of: service)
+            client.wire.send(bytes: shape.message + [0x0A])
+            let answer = try #require(try client.wire.next())
+            try #require(answer.text.contains(shape.answer), "\(answer.text.prefix(300))")
+            let peak = try Memory(of: service).peak - before.resident
+            #expect(peak <= Self.most * Self.bytes, "\(peak >> 20) MiB for \(Self.bytes >> 20)")
+            try waitUntilReleased(service, before, client)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Many that send large messages at once share what one or two of them may take`() async throws {
+        try await onThread {
+            let service = try place.listeningService([
+                "--max-message-bytes", "\(Self.bytes)", "--max-total-message-bytes", "\(Self.bytes)",
+            ])
+            let observer = try place.connect()
+            try observer.call("service/ping")
+            let before = try Memory(of: service)
+            let message = Self.shapes[5].message + [0x0A]
+            try concurrently(12) {
+                let client = try place.connect()
+                client.wire.send(bytes: message)
+                let answer = try #require(try client.wire.next())
+                try #require(answer.text.contains(Self.values), "\(answer.text.prefix(300))")
+            }
+            let peak = try Memory(of: service).peak - before.resident
+            // One is received, one is decoded; each of the twelve has begun.
+            #expect(peak <= 5 * Self.bytes, "\(peak >> 20) MiB")
+            try waitUntilReleased(service, before, observer)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A stream of small requests and batches of them take little`() async throws {
+        try await onThread {
+            let service = try place.listeningService()
+            let client = try place.connect()
+            try client.call("service/ping")
+            let before = try Memory(of: service)
+            let ping = #"{"jsonrpc":"2.0","id":1,"method":"service/ping"}"#
+            let batch = "[" + [String](repeating: ping, count: 4096).joined(separator: ",") + "]\n"
+            let stream = String(repeating: ping + "\n", count: 20_000) + String(repeating: batch, count: 8)
+            try concurrently(2) { number in
+                if number == 0 { return client.wire.send(bytes: Array(stream.utf8)) }
+                for _ in 0..<20_008 { try #require(try client.wire.next() != nil) }
+            }
+            let peak = try Memory(of: service).peak - before.resident
+            #expect(peak <= 8 << 20, "\(peak >> 20) MiB")
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    /// Fails by the time limit.
+    private func waitUntilReleased(_ service: ServiceProcess, _ before: Memory, _ client: Caller) throws {
+        while try Memory(of: service).resident > before.resident + Self.left { try client.call("service/ping") }
+    }
+
+    /// Runs each of them on a thread of its own.
+    private func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+        let failures = Mail<any Error>()
+        DispatchQueue.concurrentPerform(iterations: count) { number in
+            do { try body(number) } catch { failures.deliver(error) }
+        }
+        if let failure = failures.waiting.first { throw failure }
+    }
+
+    private func concurrently(_ count: Int, _ body: @escaping @Sendable () throws -> Void) throws {
+        try concurrently(count) { _ in try body() }
+    }
+}
+
+/// What the system says of a process, in bytes.
+private struct Memory {
+    let resident: Int
+    /// The most that it ever was.
+    let peak: Int
+
+    init(of service: ServiceProcess) throws {
+        let status = try String(contentsOfFile: "/proc/\(service.id)/status", encoding: .utf8)
+        func bytes(_ name: String) throws -> Int {
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name + ":") })
+            let kibibytes = line.split(whereSeparator: { " \t".contains($0) }).dropFirst().first
+            return try #require(kibibytes.flatMap { Int($0) }) << 10
+        }
+        (resident, peak) = (try bytes("VmRSS"), try bytes("VmHWM"))
+    }
+}
