@@ -170,13 +170,19 @@ extension TraceLine.Event {
     static func message(from speaker: Speaker, reading bytes: UnsafeRawBufferPointer) -> Self {
         let length = Int64(bytes.count)
         do throws(JSONSyntaxError) {
-            let most = speaker == .client ? ConnectionLimits().messageValues : .max
+            let most = speaker == .client ? mostValues(bytes) : .max
             let message = try JSON(parsing: bytes, maxDepth: deepest, maxValues: most)
             let shown = Redaction.redacted(message, from: speaker == .client)
             return .message(from: speaker, bytes: length, shown.text.utf8.count > longest ? essence(of: shown) : shown)
         } catch {
             return .broken(from: speaker, bytes: length, text: Redaction.redacted(broken: bytes))
         }
+    }
+
+    /// Of what a client says. No request that anybody means has as many values as a batch may have.
+    private static func mostValues(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let isBatch = bytes.first { $0 > 0x20 } == UInt8(ascii: "[")
+        return isBatch ? ConnectionLimits().messageValues : 1 << 16
     }
 
     /// What request and answer are matched by.
