@@ -12,7 +12,7 @@ public final class ServiceProcess {
     /// So that no process inherits the ends that are meant for another.
     private static let oneAtATime = Mutex(())
     private let log: Int32
-    private let id: pid_t
+    public let id: pid_t
     /// What it has written to stderr, as far as somebody waited for it.
     public private(set) var logged = ""
     private var status: Int32?
