@@ -47,7 +47,7 @@ extension Connection {
         Task {
             isResuming = false
             receive()
-            flush()
+            flushUnlessMoreComes()
         }
     }
 
@@ -73,7 +73,7 @@ extension Connection {
         guard bytes <= MessageDecoder.inlineBytes else { return decode(framing.detachMessage(), with: decoder) }
         let text = framing.withMessage { message in
             tap?(.client, message)
-            return decoder.decode(message) { ArraySlice(message) }
+            return decoder.decode(short: message)
         }
         begin(text, bytes: bytes)
     }
@@ -112,13 +112,11 @@ extension Connection {
     }
 
     private func receiveNext(of intake: BatchIntake) {
-        if let next = intake.ready.popLast() {
+        if let next = intake.next() {
             intake.batch.unbegun -= 1
             begin(next.message, bytes: next.bytes, in: intake.batch)
-        } else if var rest = intake.rest {
-            guard rest.bytes <= MessageDecoder.inlineBytes else { return decode(rest, in: intake.batch) }
-            intake.ready = rest.group()
-            intake.rest = rest.count > 0 ? rest : nil
+        } else if let rest = intake.rest, rest.count > 0 {
+            decode(rest, in: intake.batch)
         } else {
             self.intake = .idle
             endText()
@@ -160,7 +158,7 @@ extension Connection {
         threads.submit(bytes: bytes) { [tap, weak self] in
             let decoded = text.withUnsafeBytes {
                 tap?(.client, $0)
-                return isLine && $0.allSatisfy(\.isBlank) ? .blank : decoder.decode($0) { text }
+                return isLine && $0.allSatisfy(\.isBlank) ? .blank : decoder.decode($0, of: text)
             }
             return { self?.resume { $0.begin(decoded, bytes: bytes) } }
         }

@@ -143,7 +143,7 @@ extension Connection {
         }
     }
 
-    /// All that happened in one turn of the loop goes out in one write, and what was held up is let in.
+    /// All that happened in one iteration of the loop goes out in one write, and what was held up is let in.
     func noteTurn() {
         guard !isTurnNoted else { return }
         isTurnNoted = true
@@ -151,9 +151,16 @@ extension Connection {
             isTurnNoted = false
             if overrun != nil { return close() }
             if isHeldUp { receive() }
-            flush()
+            flushUnlessMoreComes()
         }
     }
+
+    /// Few answers wait for those that the next iteration adds to them: each write wakes the peer.
+    func flushUnlessMoreComes() {
+        if !isResuming || outbox.unsent >= Self.bytesWorthWriting { flush() }
+    }
+
+    private static var bytesWorthWriting: Int { 64 << 10 }
 
     /// Bytes of answers and news that one peer is offered in one iteration.
     private static var bytesAtOnce: Int { 256 << 10 }

@@ -9,17 +9,18 @@ enum Incoming {
     /// The id is null where it could not be told.
     case invalid(RequestID, RPCError)
 
-    init(_ message: JSON) {
-        guard message.object != nil else {
+    /// Nil is a message that is no object.
+    init(_ message: Envelope?) {
+        guard let message else {
             self = .invalid(.null, .invalidRequest("A message must be an object, or an array of objects."))
             return
         }
-        let id = message["id"].map(RequestID.init)
+        let id = message.id.map(RequestID.init)
         guard id == nil || id != .some(.none) else {
             self = .invalid(.null, .invalidRequest("An id must be a string, an integer or null."))
             return
         }
-        if message["method"] == nil, message["result"] != nil || message["error"] != nil {
+        if !message.hasMethod, message.hasOutcome {
             self = .ignored
             return
         }
@@ -32,10 +33,10 @@ enum Incoming {
         }
     }
 
-    private static func call(id: RequestID?, _ message: JSON) throws(RPCError) -> Incoming {
-        guard message["jsonrpc"]?.string == "2.0" else { throw .invalidRequest("\"jsonrpc\" must be \"2.0\".") }
-        guard let method = message["method"]?.string else { throw .invalidRequest("\"method\" must be a string.") }
-        let params = try params(message["params"])
+    private static func call(id: RequestID?, _ message: Envelope) throws(RPCError) -> Incoming {
+        guard message.hasVersion else { throw .invalidRequest("\"jsonrpc\" must be \"2.0\".") }
+        guard let method = message.method else { throw .invalidRequest("\"method\" must be a string.") }
+        let params = try params(message.params)
         return id.map { .request($0, method: method, params) } ?? .notification(method: method, params)
     }
 

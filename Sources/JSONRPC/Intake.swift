@@ -36,4 +36,10 @@ final class BatchIntake {
         self.ready = ready
         self.rest = rest
     }
+
+    /// The next one that need not be decoded on a thread.
+    func next() -> BatchDecoder.Item? {
+        if let next = ready.popLast() { return next }
+        return rest?.isShort == true ? rest?.next() : nil
+    }
 }

@@ -2,9 +2,9 @@ import JSONText
 
 /// Takes messages apart and decodes what they ask for, on whichever thread: it keeps nothing between two of them.
 ///
-/// A message is bounded before it is paid for. Its values are counted while it is parsed, and a batch is first checked
-/// as a whole without keeping any of it; then its messages are read one by one, so that it never costs much more than
-/// its own bytes and the requests that are being answered.
+/// A message is bounded before it is paid for. Its values are counted while it is parsed, and a long batch is first
+/// checked as a whole without keeping any of it; then its messages are read one by one, so that it never costs much more
+/// than its own bytes and the requests that are being answered.
 struct MessageDecoder: Sendable {
     typealias Prepare = @Sendable (_ method: String, Params) throws(RPCError) -> PreparedCall
 
@@ -19,33 +19,46 @@ struct MessageDecoder: Sendable {
         self.prepare = prepare
     }
 
-    /// `text` is called where the bytes are kept, for they are a batch.
-    func decode(_ bytes: UnsafeRawBufferPointer, keeping text: () -> ArraySlice<UInt8>) -> DecodedText {
+    /// A text that is read at once, for it is short.
+    func decode(short bytes: UnsafeRawBufferPointer) -> DecodedText {
         do throws(JSONSyntaxError) {
-            if bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["), let batch = try batch(text()) { return batch }
-            return .message(
-                decode(try JSON(parsing: bytes, maxDepth: limits.nesting, maxValues: limits.messageValues)))
+            let message = try json(bytes)
+            return message.array.map { batch(BatchDecoder($0, bytes: bytes.count, self)) } ?? .message(decode(message))
         } catch {
             return .refused(RPCError(about: error))
         }
     }
 
-    private func batch(_ text: ArraySlice<UInt8>) throws(JSONSyntaxError) -> DecodedText? {
-        guard let messages = try JSONElements(text, maxDepth: limits.nesting, maxValues: limits.messageValues) else {
-            return nil
+    /// One of any length, whose bytes are those of `text`.
+    func decode(_ bytes: UnsafeRawBufferPointer, of text: ArraySlice<UInt8>) -> DecodedText {
+        do throws(JSONSyntaxError) {
+            guard bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["),
+                let messages = try JSONElements(text, maxDepth: limits.nesting, maxValues: limits.messageValues)
+            else { return .message(decode(try json(bytes))) }
+            return batch(BatchDecoder(messages, bytes: bytes.count, self))
+        } catch {
+            return .refused(RPCError(about: error))
         }
+    }
+
+    private func json(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) -> JSON {
+        try JSON(parsing: bytes, maxDepth: limits.nesting, maxValues: limits.messageValues)
+    }
+
+    private func batch(_ messages: BatchDecoder) -> DecodedText {
         let (count, most) = (messages.count, limits.batchMessages)
         if count == 0 { return .refused(.invalidRequest("A batch must not be empty.")) }
         if count > most {
             let why = "A batch has at most \(most) messages, this one \(count) (--max-batch-messages)."
             return .refused(.invalidRequest(why))
         }
-        return .batch(BatchDecoder(messages, bytes: text.count, self))
+        return .batch(messages)
     }
 
     fileprivate func decode(_ message: JSON) -> DecodedMessage {
-        let decoded = decode(Incoming(message))
-        guard let (number, answer) = Questions.answer(in: message) else { return decoded }
+        let envelope = Envelope(message)
+        let decoded = decode(Incoming(envelope))
+        guard let envelope, let (number, answer) = Questions.answer(in: envelope) else { return decoded }
         return .answer(to: number, answer, otherwise: decoded)
     }
 
@@ -91,30 +104,62 @@ enum DecodedMessage: Sendable {
 
 /// The messages of a batch, each decoded when it is asked for.
 struct BatchDecoder: Sendable {
-    typealias Item = (message: DecodedMessage, bytes: Int)
+    struct Item {
+        let message: DecodedMessage
+        let bytes: Int
+    }
 
-    private var messages: JSONElements
+    private enum Messages {
+        /// Those of a short text.
+        case parsed(ArraySlice<JSON>)
+        case unparsed(JSONElements)
+    }
+
+    private var messages: Messages
     /// All of them together.
     let bytes: Int
     private let decoder: MessageDecoder
 
-    init(_ messages: JSONElements, bytes: Int, _ decoder: MessageDecoder) {
-        self.messages = messages
-        self.bytes = bytes
-        self.decoder = decoder
+    init(_ messages: [JSON], bytes: Int, _ decoder: MessageDecoder) {
+        (self.messages, self.bytes, self.decoder) = (.parsed(messages[...]), bytes, decoder)
     }
 
-    /// How many are left.
-    var count: Int { messages.count }
+    init(_ messages: JSONElements, bytes: Int, _ decoder: MessageDecoder) {
+        (self.messages, self.bytes, self.decoder) = (.unparsed(messages), bytes, decoder)
+    }
 
-    /// The next messages and how many bytes each has, the first one last: about as much as is begun at once.
+    /// Whether to decode the next one takes no longer than to begin it.
+    var isShort: Bool { bytes <= MessageDecoder.inlineBytes }
+
+    /// How many are left.
+    var count: Int {
+        switch messages {
+        case .parsed(let messages): messages.count
+        case .unparsed(let messages): messages.count
+        }
+    }
+
+    /// The next messages, the first one last: about as much as is begun at once.
     mutating func group() -> [Item] {
         var (items, budget) = ([Item](), IterationBudget())
-        while !budget.isSpent, let next = messages.next() {
-            items.append((decoder.decode(next.element), next.bytes))
+        while !budget.isSpent, let next = next() {
             budget.spend(requests: 1, bytes: next.bytes)
+            items.append(next)
         }
         return items.reversed()
+    }
+
+    mutating func next() -> Item? {
+        switch messages {
+        case .parsed(var rest):
+            guard let message = rest.popFirst() else { return nil }
+            messages = .parsed(rest)
+            return Item(message: decoder.decode(message), bytes: bytes / rest.endIndex)
+        case .unparsed(var rest):
+            guard let next = rest.next() else { return nil }
+            messages = .unparsed(rest)
+            return Item(message: decoder.decode(next.element), bytes: next.bytes)
+        }
     }
 }
 

@@ -18,8 +18,8 @@ public struct Params: Sendable {
 
     /// Takes a param out, telling a null from a missing one.
     public mutating func takeOrNull(_ name: String) -> JSON? {
-        let value = members.last { $0.key.utf8.elementsEqual(name.utf8) }?.value
-        if value != nil { members.removeAll { $0.key.utf8.elementsEqual(name.utf8) } }
+        let value = members.last { $0.isNamed(name) }?.value
+        if value != nil { members.removeAll { $0.isNamed(name) } }
         return value
     }
 

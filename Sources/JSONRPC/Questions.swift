@@ -53,8 +53,8 @@ final class Questions {
     }
 
     /// Nil for a message that has a method, or no id such as requests of the service have.
-    nonisolated static func answer(in message: JSON) -> (number: Int, Answer)? {
-        guard message["method"] == nil, let number = message["id"]?.number?.int64.flatMap({ Int(exactly: $0) }) else {
+    nonisolated static func answer(in message: Envelope) -> (number: Int, Answer)? {
+        guard !message.hasMethod, let number = message.id?.number?.int64.flatMap({ Int(exactly: $0) }) else {
             return nil
         }
         return (number, outcome(in: message))
@@ -72,9 +72,9 @@ final class Questions {
     }
 
     /// Of `result` and `error` the other one may be there as null.
-    private nonisolated static func outcome(in message: JSON) -> Answer {
-        guard message["jsonrpc"]?.string == "2.0" else { return .failure(Unanswered.malformed) }
-        switch (message["result"], message["error"]) {
+    private nonisolated static func outcome(in message: Envelope) -> Answer {
+        guard message.hasVersion else { return .failure(Unanswered.malformed) }
+        switch (message.result, message.error) {
         case (let result?, nil), (let result?, .null?): return .success(result)
         case (nil, let error?), (.null?, let error?):
             return .failure(RPCError(error) as (any Error)? ?? Unanswered.malformed)

@@ -26,7 +26,7 @@ extension JSON: Equatable {
         case (.null, .null): true
         case (.bool(let a), .bool(let b)): a == b
         case (.number(let a), .number(let b)): a == b
-        case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.string(let a), .string(let b)): a.hasSameUTF8(as: b)
         case (.array(let a), .array(let b)): a == b
         case (.object(let a), .object(let b)): a == b
         default: false
@@ -36,7 +36,20 @@ extension JSON: Equatable {
 
 extension JSON.Member: Equatable {
     public static func == (a: JSON.Member, b: JSON.Member) -> Bool {
-        a.key.utf8.elementsEqual(b.key.utf8) && a.value == b.value
+        a.isNamed(b.key) && a.value == b.value
+    }
+
+    /// Names are compared by their bytes, too.
+    public func isNamed(_ name: String) -> Bool { key.hasSameUTF8(as: name) }
+}
+
+extension String {
+    /// Looks at the bytes of those alone that are equivalent.
+    fileprivate func hasSameUTF8(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count, self == other else { return false }
+        let (bytes, others) = (utf8Span.span, other.utf8Span.span)
+        for index in bytes.indices where bytes[index] != others[index] { return false }
+        return true
     }
 }
 
@@ -51,8 +64,9 @@ extension JSON {
     }
 
     /// The value of member `key`; nil where this is no object or has no such member. The last of several counts.
-    @inlinable public subscript(key: String) -> JSON? {
-        object?.last { $0.key.utf8.elementsEqual(key.utf8) }?.value
+    public subscript(key: String) -> JSON? {
+        guard case .object(let members) = self else { return nil }
+        return members.last { $0.isNamed(key) }?.value
     }
 
     @inlinable public var isNull: Bool {

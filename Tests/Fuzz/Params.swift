@@ -33,7 +33,7 @@ private func refusal(of method: String, _ members: [JSON.Member]) -> RPCError? {
 
 /// Whatever is an id comes back as it was.
 private func checkMessage(_ value: JSON) {
-    switch Incoming(value) {
+    switch Incoming(Envelope(value)) {
     case .request(let id, let method, let params):
         expect(value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         _ = attempt { () throws(RPCError) in try allMethods.call(method, params) }

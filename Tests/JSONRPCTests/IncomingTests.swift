@@ -11,7 +11,7 @@ import Testing
     ])
     func `An id comes back as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .request(let found, let method, _) = Incoming(message) else { return #expect(Bool(false)) }
+        guard case .request(let found, let method, _) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }
         #expect(found.bytes == Array(id.utf8) && method == "m")
     }
 
@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: ["1.0", "1.5", "1e3", "1E3", "-1.0", "0.0", "true", "false", "[]", "[1]", "{}"])
     func `Other ids are refused, with a null`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .invalid(.null, let error) = Incoming(message) else { return #expect(Bool(false)) }
+        guard case .invalid(.null, let error) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }
         #expect(error.code == -32600 && error.message.contains("id"))
     }
 
@@ -60,14 +60,14 @@ import Testing
 
     @Test func `Every JSON value is something`() throws {
         for (text, expected) in Self.table {
-            #expect(try describe(Incoming(parse(text))) == expected, "\(text)")
+            #expect(try describe(Incoming(Envelope(parse(text)))) == expected, "\(text)")
         }
     }
 
     @Test(arguments: ["", #","params":null"#, #","params":{}"#, #","params":[]"#])
     func `There are four ways to write no params`(params: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":1,"method":"m"\#(params)}"#)
-        guard case .request(_, _, let params) = Incoming(message) else { return #expect(Bool(false)) }
+        guard case .request(_, _, let params) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }
         try params.finish()
     }
 
