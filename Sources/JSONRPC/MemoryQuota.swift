@@ -97,10 +97,9 @@ public final class MemoryQuota {
 
     private func revoke(unlessBeyond marks: [ObjectIdentifier: Int]) {
         alarm = nil
-        guard somebodyWaits else { return }
-        for (id, mark) in marks {
-            if let share = shares[id], share.progress == mark, share.held > 0 { share.revoke() }
-        }
+        // Those that wait now may have some as soon as another has given up its own.
+        let stuck = shares.filter { id, share in share.progress == marks[id] && share.held > 0 }.values
+        for share in stuck where somebodyWaits { share.revoke() }
         if somebodyWaits { watch() }
     }
 

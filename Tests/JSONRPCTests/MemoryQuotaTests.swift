@@ -1,0 +1,138 @@
+import EventLoop
+import JSONText
+import TestSupport
+import Testing
+
+@testable import JSONRPC
+
+@Loop @Suite(.timeLimit(.minutes(5))) struct MemoryQuotaTests {
+    private let clock = ManualClock()
+    private let quota: MemoryQuota
+
+    init() { quota = MemoryQuota(limit: 1000, clock: clock) }
+
+    @Test func `What is reserved never exceeds the limit, and is granted in order`() {
+        let shares = (0..<3).map { _ in QuotaShare(of: quota) }
+        var granted: [Int] = []
+        #expect(shares[0].reserve(600) {})
+        #expect(!shares[1].reserve(600) { granted.append(1) })
+        #expect(!shares[2].reserve(300) { granted.append(2) }, "it would fit, but another waits already")
+        shares[0].free(600)
+        #expect(granted == [1, 2])
+        #expect(shares.map(\.reserved) == [0, 600, 300])
+    }
+
+    @Test func `More than the limit is granted to one alone`() {
+        let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
+        #expect(first.reserve(5000) {})
+        #expect(!second.reserve(1) {})
+        first.leave()
+        #expect(second.reserved == 1)
+    }
+
+    @Test func `Nothing is reserved while what is used reaches the limit`() {
+        let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
+        first.use(1000)
+        var isResumed = false
+        #expect(!second.reserve(0) { isResumed = true })
+        first.use(1200)
+        #expect(!isResumed)
+        first.use(999)
+        #expect(isResumed)
+    }
+
+    @Test func `One that leaves gives up what it has, and its place among those that wait`() {
+        let shares = (0..<3).map { _ in QuotaShare(of: quota) }
+        shares[0].use(1000)
+        #expect(!shares[1].reserve(500) { Issue.record("it has left") })
+        #expect(!shares[2].reserve(500) {})
+        shares[1].leave()
+        shares[0].leave()
+        #expect(shares[2].reserved == 500)
+    }
+
+    @Test func `Who gets nowhere while others wait has to give up what it holds`() async {
+        let (idle, busy, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota), QuotaShare(of: quota))
+        idle.revoke = { [unowned idle] in idle.free(500) }
+        busy.revoke = { Issue.record("it gets on") }
+        #expect(idle.reserve(500) {} && busy.reserve(500) {})
+        let granted = Mail<Void>()
+        #expect(!waiting.reserve(500) { granted.deliver(()) })
+        #expect(await clock.nextSleep() == .seconds(30))
+        busy.progress += 1
+        clock.advance(by: .seconds(30))
+        await granted.next()
+        #expect(idle.reserved == 0 && busy.reserved == 500)
+    }
+
+    @Test func `Nobody has to give up anything while nobody waits`() async {
+        let (idle, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota))
+        idle.revoke = { Issue.record("nobody waits") }
+        #expect(idle.reserve(800) {})
+        #expect(!waiting.reserve(800) {})
+        _ = await clock.nextSleep()
+        waiting.leave()
+        clock.advance(by: .seconds(30))
+        await turns(3)
+        #expect(idle.reserved == 800)
+    }
+
+    @Test func `An answer waits for room until its request is over`() async throws {
+        let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
+        #expect(first.reserve(800) {})
+        let desk = Desk()
+        let granted = Task { @Loop in try await second.reserve(300, unless: { desk.isShut }) }
+        #expect(await clock.nextSleep() == .seconds(30))
+        desk.isShut = true
+        first.free(1)
+        #expect(try await !granted.value)
+        #expect(second.reserved == 0)
+    }
+}
+
+/// What connections do for which there is not enough memory.
+@Loop @Suite(.timeLimit(.minutes(5))) struct ConnectionMemoryTests {
+    private let clock = ManualClock()
+    private let desk = Desk(), wire = Wire()
+    private let other = Desk(), otherWire = Wire()
+    private let limits = ConnectionLimits.with { $0.messageBytes = 1 << 20 }
+    private static let long = "\"" + String(repeating: "x", count: 600 << 10) + "\""
+
+    @Test(arguments: ["", "Content-Length: 1000000\r\n\r\n"])
+    func `A message that does not come whole gives way to those that do`(header: String) async throws {
+        let memory = ConnectionMemory(messageBytes: 1 << 20, clock: clock)
+        let (first, _) = try desk.connect(wire, limits: limits, memory: memory)
+        let (second, _) = try other.connect(otherWire, limits: limits, memory: memory)
+        await wire.send(header + Self.long)
+        while first.incoming.reserved == 0 { await turns(1) }
+        async let sent: Void = otherWire.sendLine(echo("2", Self.long))
+        #expect(await clock.nextSleep() == .seconds(30))
+        #expect(second.incoming.isWaiting)
+        clock.advance(by: .seconds(30))
+        #expect(await otherWire.line() == reply("2", Self.long))
+        wire.endSending()
+        let refusal = await wire.bytes(1000)
+        #expect(refusal.contains("-32600") && refusal.contains("(--max-total-message-bytes)"))
+        await sent
+        first.close()
+        second.close()
+    }
+
+    @Test func `One that reads nothing is disconnected when others wait for its memory`() async throws {
+        let narrow = Wire(isNarrow: true)
+        let memory = ConnectionMemory(unreadBytes: 500 << 10, clock: clock)
+        let (first, ended) = try desk.connect(narrow, memory: memory)
+        let (second, _) = try other.connect(otherWire, memory: memory)
+        await narrow.sendLine(echo("1", Self.long))
+        while first.outgoing.used < 500 << 10 { await turns(1) }
+        await otherWire.sendLine(#"{"jsonrpc":"2.0","id":2,"method":"bulk"}"#)
+        _ = await other.started.next()
+        other.opened.wakeAll()
+        #expect(await clock.nextSleep() == .seconds(30))
+        clock.advance(by: .seconds(30))
+        await ended.next()
+        #expect(first.overrun?.contains("--max-total-unread-bytes") == true)
+        #expect(await otherWire.line()?.contains("xxx") == true)
+        second.close()
+    }
+}
