@@ -57,6 +57,7 @@ extension Connection {
         _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Answer,
         bytes: Int, in batch: Batch?
     ) {
+        budget.spend(requests: 1, bytes: 0)
         lastNumber += 1
         let number = lastNumber
         gate.enter(bytes: bytes)
