@@ -118,8 +118,9 @@ import Testing
         var complaints: [String] = []
         try await new.adopt(old) { complaints.append($0) }
         #expect(try await kept(new).map(\.id) == ["sound"])
-        #expect(complaints.count == 1 && complaints[0].hasPrefix("Task damaged cannot be restored: "))
-        #expect(complaints[0].contains(root.path) && !complaints[0].contains("secret"))
+        let complaint = try #require(complaints.first)
+        #expect(complaints.count == 1 && complaint.hasPrefix("Task damaged cannot be restored: "))
+        #expect(complaint.contains(root.path) && !complaint.contains("secret"))
         #expect(try await old.records().count == 1)
     }
 

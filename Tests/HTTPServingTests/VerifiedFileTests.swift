@@ -69,7 +69,7 @@ import Testing
         let bytes = pattern(1 << 20)
         let file = try ScratchFile(bytes)
         var ends: [Int32] = [-1, -1]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         defer { for end in ends { close(end) } }
         var response = Outgoing(head: [], file.body(as: bytes))
         // The socket has no room for all of it.
