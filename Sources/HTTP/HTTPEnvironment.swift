@@ -14,7 +14,7 @@ public struct HTTPEnvironment: Sendable, Equatable {
     public var secureProxy = ""
     /// From `no_proxy`, `NO_PROXY`: hosts that are asked directly.
     public var direct = ""
-    /// A file of certificates to trust instead of the system's, from `CURL_CA_BUNDLE`, `SSL_CERT_FILE`.
+    /// A file of certificates to trust instead of the system's, from `SSL_CERT_FILE`, `CURL_CA_BUNDLE`.
     public var certificateFile: String?
     /// A directory of certificates to trust, from `SSL_CERT_DIR`.
     public var certificateDirectory: String?
@@ -25,7 +25,7 @@ public struct HTTPEnvironment: Sendable, Equatable {
         proxy = first("http_proxy") ?? all
         secureProxy = first("https_proxy", "HTTPS_PROXY") ?? all
         direct = first("no_proxy", "NO_PROXY") ?? ""
-        certificateFile = first("CURL_CA_BUNDLE", "SSL_CERT_FILE")
+        certificateFile = first("SSL_CERT_FILE", "CURL_CA_BUNDLE")
         certificateDirectory = first("SSL_CERT_DIR")
     }
 

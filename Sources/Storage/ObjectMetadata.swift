@@ -81,6 +81,12 @@ public struct MetadataChange: Equatable, Sendable {
     public func check() throws(StorageError) {
         var metadata = SettableMetadata()
         try metadata.apply(self)
+        guard let type = content[.contentType] ?? nil, !type.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            return
+        }
+        throw .invalidArgument(
+            "metadata.contentType",
+            "metadata.contentType goes into headers of HTTP, so it must be printable ASCII.")
     }
 }
 

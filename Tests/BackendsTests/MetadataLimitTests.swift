@@ -17,7 +17,8 @@ import Transfers
             ContentProperty.allCases.map { property in
                 Sized(member: "\(property)") { bytes in
                     var change = MetadataChange()
-                    change.content[property] = String(repeating: "é", count: bytes / 2) + (bytes % 2 == 0 ? "" : "x")
+                    let letter = property == .contentType ? "ee" : "é"
+                    change.content[property] = String(repeating: letter, count: bytes / 2) + (bytes % 2 == 0 ? "" : "x")
                     return change
                 }
             } + [

@@ -45,6 +45,50 @@ import Testing
         }
     }
 
+    @Test func `An object whose size is not told is empty`() async throws {
+        let place = try GCSUnderTest(StorageFixture(.testbench))
+        #expect(try await place.backend.put([], at: "a").size == 0)
+        #expect(try await place.backend.metadata(of: ref("a")).size == 0)
+        #expect(try await place.backend.data("a") == [])
+        #expect(place.fixture.log.requests(.multipart).count == 1)
+    }
+
+    @Test func `An upload that is answered without metadata is no missing object`() async throws {
+        for type in RemoteStopTests.places {
+            let place = try await type.init()
+            place.fixture.faults = [.init(.first(.multipart), .answer(200))]
+            let error = try await failure { try await place.backend.put([1], at: "a") }
+            #expect(error.code == .unknown && error.httpStatus == 200 && error.object == "a")
+        }
+    }
+
+    @Test func `A listing that is not found is no missing bucket, unless that is said`() async throws {
+        for type in RemoteStopTests.places {
+            let place = try await type.init()
+            let texts = [("", StorageError.Code.objectNotFound), ("The bucket does not exist.", .bucketNotFound)]
+            for (text, code) in texts {
+                place.fixture.faults = [.init(.first(.list), .answer(404, body: text))]
+                let error = try await failure { _ = try await place.backend.list("dir") }
+                #expect(error.code == code && error.httpStatus == 404 && error.bucket == "b")
+            }
+        }
+    }
+
+    @Test func `Errors about tokens tell what they were for`() async throws {
+        for type in RemoteStopTests.places {
+            let place = try await type.init()
+            let caller = Caller(tokens: NoTokens(), patience: .zero)
+            let error = try await failure { _ = try await place.backend.metadata(of: ref("a"), for: caller) }
+            #expect(error.code == .unauthenticated && error.bucket == "b" && error.object == "a")
+        }
+    }
+
+    private struct NoTokens: TokenSource {
+        func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+            throw StorageError(.unauthenticated, "There is none.")
+        }
+    }
+
     @Test func `A server that says nothing leaves time to ask it again`() {
         let small = RemoteRequest(method: "GET", target: "/")
         for (patience, longest) in [(600, 120), (120, 30), (20, 5), (4, 4)] {

@@ -49,7 +49,7 @@ import Testing
     @Test func `The environment goes by curl's names`() {
         let variables = [
             "http_proxy": "a", "HTTPS_PROXY": "b", "all_proxy": "c", "no_proxy": "d", "SSL_CERT_FILE": "e",
-            "SSL_CERT_DIR": "f", "https_proxy": "",
+            "SSL_CERT_DIR": "f", "CURL_CA_BUNDLE": "g", "https_proxy": "",
         ]
         let environment = HTTPEnvironment { variables[$0] }
         #expect(environment.proxy == "a" && environment.secureProxy == "b" && environment.direct == "d")

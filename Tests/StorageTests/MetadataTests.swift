@@ -113,6 +113,16 @@ import Testing
         #expect(metadata.content[property] == nil)
     }
 
+    @Test(arguments: ["text/ä", "text/plain\r\nX: y", "a\0", "\u{7F}"])
+    func `A content type that no header takes is refused`(type: String) throws {
+        var change = MetadataChange()
+        change.content[.contentType] = type
+        let error = try storageError { () throws(StorageError) in try change.check() }
+        #expect(error.code == .invalidArgument && error.param == "metadata.contentType")
+        change.content = [.contentType: "text/plain; charset=utf-8", .contentLanguage: type]
+        try change.check()
+    }
+
     @Test func `Only what is left over counts`() throws {
         var metadata = SettableMetadata()
         metadata.custom = ["old": String(repeating: "x", count: 8000)]

@@ -38,7 +38,7 @@ struct FirebaseDialect: Dialect {
         var target = "\(bucket(reference))?prefix=\(reference.prefix.escaped)&delimiter=%2F&maxResults=\(most)"
         if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
         return RemoteRequest(
-            method: "GET", target: target, headers: own, answerBytes: RemoteRequest.largestListing, subject: .bucket)
+            method: "GET", target: target, headers: own, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
     func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest {

@@ -38,7 +38,7 @@ struct GCSDialect: Dialect {
         target += "&maxResults=\(query.maxResults)&fields=\("items(name),prefixes,nextPageToken".escaped)"
         if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
         return RemoteRequest(
-            method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .bucket)
+            method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
     func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest {

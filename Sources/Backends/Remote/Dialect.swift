@@ -71,7 +71,7 @@ struct RemoteRequest {
     /// The server compares the bytes with a checksum.
     var hasChecksum = false
 
-    enum Subject { case object, bucket, session }
+    enum Subject { case object, bucket, listing, session }
 }
 
 extension RemoteRequest {

@@ -20,6 +20,8 @@ extension StorageError {
         case 404 where request.subject == .bucket || text.contains("bucket does not exist"):
             error = StorageError(.bucketNotFound, "Bucket \(reference.bucket) does not exist.")
         case 404 where request.subject == .object: error = .objectNotFound(reference)
+        case 404 where request.subject == .listing:
+            error = StorageError(.objectNotFound, "There is nothing to list at \(reference.url).")
         default: error = StorageError(.unknown, "The server answered \(response.status)\(response.reason).")
         }
         error.httpStatus = response.status

@@ -131,11 +131,15 @@ extension RemoteBackend {
         _ request: RemoteRequest, for caller: Caller, about reference: Reference,
         onSent: (@Sendable (Int64) -> Void)? = nil, onLost: ((HTTPError) -> Void)? = nil
     ) async throws(StorageError) -> HTTPResponse {
-        let tokens = try await self.tokens(for: request, of: caller)
-        let response = try await send(request, tokens, caller, reference, onSent: onSent, onLost: onLost)
-        guard response.status == 401, let fresh = try await renewed(tokens, after: response, of: caller) else {
-            return response
+        let tokens: [Token], response: HTTPResponse, fresh: [Token]?
+        do throws(StorageError) {
+            tokens = try await self.tokens(for: request, of: caller)
+            response = try await send(request, tokens, caller, reference, onSent: onSent, onLost: onLost)
+            fresh = response.status == 401 ? try await renewed(tokens, after: response, of: caller) : nil
+        } catch {
+            throw error.about(reference)
         }
+        guard let fresh else { return response }
         return try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
     }
 

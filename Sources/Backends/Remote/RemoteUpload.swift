@@ -96,7 +96,8 @@ final class RemoteUpload: UploadSession {
             case .send(let range): return try await send(range)
             }
         } catch {
-            return Task.isCancelled ? .aborted : .failed((source.failure ?? error).explained(backend.dialect))
+            if Task.isCancelled { return .aborted }
+            return .failed((source.failure ?? error).about(upload.reference).explained(backend.dialect))
         }
     }
 

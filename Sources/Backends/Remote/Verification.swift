@@ -10,8 +10,9 @@ import Storage
     /// only what the very answer to this upload names, for what is there by now may be somebody else's.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
         if let named = ObjectMetadata(wire: response.body, upload.reference) { return try await verified(named) }
-        let stored = try await whatIsThere()
-        guard stored.generation != before else { throw .garbled("no metadata", response, upload.reference) }
+        guard case .object(let stored, _) = try await backend.look(at: upload.reference, for: upload.caller),
+            stored.generation != before
+        else { throw .garbled("no metadata", response, upload.reference) }
         return try await verified(stored, isNamed: false)
     }
 
@@ -35,12 +36,6 @@ import Storage
             .nonMatchingChecksum,
             "What was stored at \(upload.reference.url) is not what was uploaded: \(flaw). \(outcome)."
         ).about(upload.reference)
-    }
-
-    /// For an answer that names nothing.
-    private func whatIsThere() async throws(StorageError) -> ObjectMetadata {
-        let request = backend.dialect.metadata(of: upload.reference, generation: nil)
-        return try await backend.metadataOnce(from: request, upload.reference, upload.caller)
     }
 
     /// How the stored object differs from the source; nil where it does not. CRC32C counts where the server has it:

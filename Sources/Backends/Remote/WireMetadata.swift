@@ -5,11 +5,10 @@ import Storage
 // The metadata resource of both services, which differ in details only. What a server sends is read leniently.
 
 extension ObjectMetadata {
-    /// Nil unless it is JSON that has at least a generation and a size.
+    /// Nil unless it is JSON that has at least a generation. Where it has no size, the object is empty.
     init?(wire bytes: [UInt8], _ reference: Reference) {
         guard let json = JSON(wire: bytes), let generation = json.integer("generation"),
-            let size = json.integer("size"),
-            size >= 0
+            let size = (json["size"] ?? .null).isNull ? 0 : json.integer("size"), size >= 0
         else { return nil }
         let created = json["timeCreated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? Timestamp(microseconds: 0)
         self.init(

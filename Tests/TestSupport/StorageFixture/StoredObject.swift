@@ -16,6 +16,8 @@ struct StoredObject: Sendable {
     var content: [ContentProperty: String] = [:]
     var custom: ByteKeyedDictionary<String> = [:]
     var tokens: [String] = []
+    /// Whether its size is told although it is 0.
+    var tellsEmptySize = true
 
     /// - Parameter generation: also its time, in microseconds.
     init(_ bucket: String, _ name: String, _ bytes: [UInt8], generation: Int64) {
@@ -81,7 +83,9 @@ extension StoredObject {
                 ("kind", "storage#object"), ("id", .string("\(bucket)/\(name)/\(generation)")),
                 ("selfLink", .string("\(base)/storage/v1/\(path)")), ("mediaLink", .string(link)),
             ] + identity + ContentProperty.allCases.map { ($0.rawValue, property($0)) } + [
-                ("storageClass", "STANDARD"), ("size", number(Int64(bytes.count))), ("md5Hash", .string(md5Text)),
+                ("storageClass", "STANDARD"),
+                ("size", bytes.isEmpty && !tellsEmptySize ? nil : number(Int64(bytes.count))),
+                ("md5Hash", .string(md5Text)),
                 ("crc32c", .string(crcText)), ("etag", .string(etag)), ("timeCreated", time(generation)),
                 ("updated", time(updated)), ("timeStorageClassUpdated", time(generation)),
                 ("timeFinalized", time(generation)), ("metadata", customObject),

@@ -37,6 +37,7 @@ extension FixtureState {
         if let ifGeneration, shelf[bucket, name]?.generation ?? 0 != ifGeneration { throw dialect.refusal(412) }
         var object = StoredObject(bucket, name, bytes, generation: shelf.tick())
         guard object.apply(metadata) else { throw dialect.refusal(400, "Invalid metadata input.") }
+        object.tellsEmptySize = manner != .testbench
         object.content[.contentType] = object.content[.contentType] ?? contentType ?? "application/octet-stream"
         switch dialect {
         case .firebase:
