@@ -90,13 +90,15 @@ extension OpenObject {
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
             contentType: metadata.settable.content[.contentType] ?? ContentType.fallback, headers: headers
         ) { range in
-            switch body {
+            // No range can be made of a size that is damaged.
+            let isWhole = range.lowerBound == 0 && range.upperBound == metadata.size
+            return switch body {
             case .bytes(let bytes): .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
             case .file(let file, _):
                 .file(
                     ServedFile(
                         file.raw, of: file, offset: range.lowerBound, count: range.upperBound - range.lowerBound,
-                        checksum: range == 0..<metadata.size ? checksum(report) : nil))
+                        checksum: isWhole ? checksum(report) : nil))
             }
         }
     }
