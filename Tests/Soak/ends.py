@@ -8,7 +8,7 @@ import sqlite3
 import promises
 from service import until
 
-MOST = 1000  # tasks of each kind that are still known after their end
+MOST = 20000  # tasks of each kind that are still known after their end
 GROWTH = 32 * 1024  # KiB that memory may differ by
 THREADS = 40 + os.cpu_count()  # all pools at their limits, and Swift's
 
@@ -19,8 +19,10 @@ def check(service, ledger, listed, measured):
         known = {task["task"] for task in tasks}
         told = sorted((each for each in ledger.tasks.values() if each.kind == kind), key=lambda each: each.order or 0)
         for each in told if len(told) <= MOST else told[-MOST // 2 :]:
-            lost = each.id not in known and not each.may_be_forgotten
-            keep(promises.TASKS, each.end and not lost and not (each.is_forgotten and each.id in known), each.id)
+            is_known, what = each.id in known, f"{kind} {each.id}: {each.end}"
+            if is_known or not each.may_be_forgotten:  # else who asked for that may have left before the answer
+                keep(promises.TASKS, each.end and is_known, f"{what}, known: {is_known}")
+            keep(promises.TASKS, not (each.is_forgotten and is_known), f"{what}, forgotten and known")
     states = collections.Counter(task["state"] for tasks in listed.values() for task in tasks)
     status = service.call("service/status")
     counted = {state: count for state, count in status["tasks"].items() if count}

@@ -18,10 +18,11 @@ ROOT = "the root holds what objects need"
 DESCRIPTORS = "descriptors are as many as before"
 THREADS = "threads are no more than the pools allow"
 MEMORY = "memory does not grow with messages"
+HOSTILE = "attacks are refused by name, and harm nobody else"
 END = "SIGTERM ends it with 0 and nothing on stderr"
 ALL = [
     ANSWERS, VALUES, ORDER, PROGRESS, TERMINAL, REMOVED, STILL, FINAL, CONNECTIONS, TASKS, COUNTS, OBJECTS, FILES,
-    ROOT, DESCRIPTORS, THREADS, MEMORY, END]
+    ROOT, DESCRIPTORS, THREADS, MEMORY, HOSTILE, END]
 
 
 class Promises:

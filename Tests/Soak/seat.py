@@ -103,7 +103,9 @@ class Seat:
             request.task.resuming -= 1
         if "result" not in message:
             code = message["error"]["code"]
-            self.check(promises.VALUES, code in (-13010, -13040, -13050, -32800), f"{request.params}: {message}")
+            makes_task = verb in ("putData", "putFile", "writeToFile")  # of which there may be no more, beside hostile clients
+            known = code in (-13010, -13040, -13050, -32800) or makes_task and "--max-tasks" in message["error"]["message"]
+            self.check(promises.VALUES, known, f"{request.params}: {message}")
         elif receiver.endswith("Task") or verb in ("putData", "putFile", "writeToFile"):
             kind = "download" if receiver == "downloadTask" or verb == "writeToFile" else "upload"
             self.told(message["id"], request, verb, message["result"], kind)

@@ -10,11 +10,12 @@ PATIENCE = 20  # seconds; nothing here takes as long
 
 
 class Service:
-    def __init__(self, binary, place):
+    def __init__(self, binary, place, flags, prepare):
+        """`prepare` runs in the child before it becomes the service."""
         self.socket, self.root, self.number = place / "socket", place / "root", 0
         self.errors = open(place / "errors", "w+b")
-        command = [str(binary), "serve", "--socket", str(self.socket), "--root", str(self.root)]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=self.errors)
+        command = [str(binary), "serve", "--socket", str(self.socket), "--root", str(self.root), *flags]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=self.errors, preexec_fn=prepare)
         self.client = socket.socket(socket.AF_UNIX)
         self.client.settimeout(PATIENCE)
         if not until(self.listens):
