@@ -69,7 +69,7 @@ private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
 }
 
 private func checkRefusal(_ response: HTTPResponse, _ reference: Reference) {
-    for request in [gcs.metadata(of: reference), gcs.list(ListQuery(reference, maxResults: 1))] {
+    for request in [gcs.metadata(of: reference, generation: nil), gcs.list(ListQuery(reference, maxResults: 1))] {
         let error = StorageError.refusal(response, of: request, to: reference)
         expect(!error.message.isEmpty && error.httpStatus == response.status, "a refusal says what was answered")
         expect(error.retryAfter.map { $0 >= .zero } ?? true, "no rest is negative")
