@@ -106,8 +106,8 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Methods", "Backends", "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC", "JSONText",
-                "Secrets", "Database", "EventLoop", "CCrypto",
+                "Methods", "Backends", "Transfers", "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC",
+                "JSONText", "Secrets", "Database", "EventLoop", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }

@@ -12,6 +12,9 @@ final class DamagedRoot {
     private(set) var objects: [Reference: [UInt8]] = [:]
     private var files: [String: [UInt8]] = [:]
     private(set) var template: [UInt8] = []
+    /// What was stored since, and the write-ahead log that tells of it.
+    private(set) var latest: [Reference: [UInt8]] = [:]
+    private(set) var log: [UInt8] = []
 
     init() throws {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
@@ -26,6 +29,25 @@ final class DamagedRoot {
             """)
         try database.close()
         template = try Array(Data(contentsOf: URL(filePath: root.database)))
+        try writeLog()
+    }
+
+    private func writeLog() throws {
+        let database = try ObjectStore.openAndSweep(root)
+        for (number, size) in [(6, 70_000), (0, 10), (7, 300)] {
+            let bytes = [UInt8](repeating: UInt8(number), count: size)
+            let reference = try Reference(bucket: "latest", path: "\(number)")
+            try database.transaction {
+                if number > 0 {
+                    try database.run("INSERT INTO files (id, state) VALUES (?, 0)", .integer(Int64(number)))
+                }
+                _ = try database.put(NewObject(reference, bytes, file: number > 0 ? Int64(number) : nil))
+            }
+            latest[reference] = bytes
+            if number > 0 { files[root.object(Int64(number))] = bytes }
+        }
+        log = try Array(Data(contentsOf: URL(filePath: root.database + "-wal")))
+        try database.close()
     }
 
     private func fill(_ database: Database) throws {
@@ -52,10 +74,11 @@ final class DamagedRoot {
     }
 
     /// Everything as it was, but for the database, which is this.
-    func restore(_ bytes: [UInt8]) throws {
+    func restore(_ bytes: [UInt8], log: [UInt8] = []) throws {
         for ending in ["-wal", "-shm", "-journal"] { unlink(root.database + ending) }
         for (path, bytes) in files { try write(bytes, path) }
         try write(bytes, root.database)
+        if !log.isEmpty { try write(log, root.database + "-wal") }
     }
 
     private func write(_ bytes: [UInt8], _ path: String) throws {

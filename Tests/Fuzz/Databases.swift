@@ -1,4 +1,3 @@
-import Dispatch
 import EventLoop
 import HTTPServing
 import JSONText
@@ -16,13 +15,17 @@ private nonisolated(unsafe) let place: DamagedRoot = {
 @Sendable func fuzzDatabase(_ input: UnsafeRawBufferPointer) {
     var feed = Feed(input)
     do {
-        switch feed.byte() % 3 {
+        switch feed.byte() % 4 {
         case 0: try look(patched(place.template, &feed), mayLose: true)
         case 1:
             try place.restore(place.template)
             try editRows(&feed, place.root)
             try look(nil, mayLose: true)
-        default: try look(Array(place.template.prefix(Int(feed.number(3)))), mayLose: false)
+        case 2: try look(Array(place.template.prefix(Int(feed.number(3)))), mayLose: false)
+        default:
+            let length = Int(feed.number(3))
+            try place.restore(place.template, log: Array(patched(place.log, &feed).prefix(length)))
+            try look(nil, mayLose: false)
         }
     } catch {
         fail("the stage broke: \(error)")
@@ -53,7 +56,31 @@ private func check(_ database: Database, _ mayLose: Bool) {
         }
     }
     checkListing(database, mayLose)
+    checkNumbers(database)
+    checkLatest(database)
     checkWrites(database)
+}
+
+/// What the log alone tells of is there whole, or not at all.
+private func checkLatest(_ database: Database) {
+    for (reference, bytes) in place.latest {
+        switch read(reference, database) {
+        case .success(let found): expect(found == bytes, "\(reference.url) is what was stored")
+        case .failure(let error):
+            expect(error.code != .unknown, "\(reference.url) is lost as a whole: \(error.message)")
+        }
+    }
+}
+
+/// No number of a file that is there can be given to another one.
+private func checkNumbers(_ database: Database) {
+    guard case .success(true) = trying({ try database.isSound() }) else { return }
+    place.root.forEachBatchOfFiles(100) { numbers in
+        for number in numbers where number < 1 << 62 {
+            let row = trying { try database.first("SELECT id FROM files WHERE id = ?", .integer(number)) { _ in true } }
+            if case .success(let isKnown) = row { expect(isKnown == true, "the file \(number) has a row") }
+        }
+    }
 }
 
 /// Whether the row names a file that there never was.
@@ -139,16 +166,6 @@ private func checkWrites(_ database: Database) {
             fail("what was deleted is gone: \(name)")
         }
     }
-}
-
-/// Returns when the work is done.
-private func onLoop(_ work: @escaping @Loop @Sendable () async -> Void) {
-    let done = DispatchSemaphore(value: 0)
-    Task { @Loop in
-        await work()
-        done.signal()
-    }
-    done.wait()
 }
 
 /// What went wrong, as those who asked hear of it.

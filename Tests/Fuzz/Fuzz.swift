@@ -1,4 +1,7 @@
+import Dispatch
+import EventLoop
 import Glibc
+import Synchronization
 
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
@@ -12,8 +15,9 @@ private func runDriver(
     typealias Target = @Sendable (UnsafeRawBufferPointer) -> Void
 
     static let targets: [String: Target] = [
-        "answers": fuzzAnswers, "database": fuzzDatabase, "framing": fuzzFraming, "json": fuzzJSON,
-        "params": fuzzParams, "references": fuzzReferences, "requests": fuzzRequests, "secrets": fuzzSecrets,
+        "answers": fuzzAnswers, "database": fuzzDatabase, "framing": fuzzFraming, "hiding": fuzzHiding,
+        "json": fuzzJSON, "messages": fuzzMessages, "params": fuzzParams, "references": fuzzReferences,
+        "requests": fuzzRequests, "secrets": fuzzSecrets, "slots": fuzzSlots,
     ]
 
     static let target = getenv("FUZZ_TARGET").flatMap { targets[String(cString: $0)] }
@@ -45,6 +49,23 @@ func fail(_ sentence: String) -> Never {
 /// The value, or nil where it throws what it may throw.
 func attempt<Value, Failure>(_ body: () throws(Failure) -> Value) -> Value? {
     do throws(Failure) { return try body() } catch { return nil }
+}
+
+/// Returns when the work is done.
+func onLoop<Value: Sendable>(_ work: @escaping @Loop @Sendable () async -> Value) -> Value {
+    let (done, result) = (DispatchSemaphore(value: 0), Answer<Value>())
+    Task { @Loop in
+        let value = await work()
+        result.value.withLock { $0 = value }
+        done.signal()
+    }
+    done.wait()
+    guard let value = result.value.withLock({ $0 }) else { fail("the loop has ended") }
+    return value
+}
+
+private final class Answer<Value: Sendable>: Sendable {
+    let value = Mutex<Value?>(nil)
 }
 
 /// Takes an input apart from its front; what is missing at the end is zero.

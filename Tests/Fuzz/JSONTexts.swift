@@ -14,8 +14,47 @@ import JSONText
             expect(parsed(input + Array(more.utf8)) == nil, "one value alone")
         }
         checkLookUps(value)
+        checkCount(of: value, input)
+        checkElements(of: value, input)
     } catch {
+        expect(refusal(of: input) == error, "it is refused alike where it is only checked: \(error)")
         expect((0...input.count).contains(error.offset), "an error is within the text: \(error)")
+    }
+}
+
+/// Neither what is read nor what is only checked has more values than allowed.
+private func checkCount(of value: JSON, _ input: UnsafeRawBufferPointer) {
+    let count = count(value)
+    for most in [count, count - 1] {
+        let isAllowed = most == count
+        expect(
+            (attempt { () throws(JSONSyntaxError) in try JSON(parsing: input, maxValues: most) } != nil) == isAllowed,
+            "it has \(count) values when it is read")
+        expect((refusal(of: input, maxValues: most) == nil) == isAllowed, "it has \(count) values when it is checked")
+    }
+}
+
+private func count(_ value: JSON) -> Int {
+    1 + (value.array ?? value.object?.map(\.value) ?? []).reduce(0) { $0 + count($1) }
+}
+
+/// What is read one by one is what is read as a whole.
+private func checkElements(of value: JSON, _ input: UnsafeRawBufferPointer) {
+    guard var elements = attempt({ () throws(JSONSyntaxError) in try JSONElements(ArraySlice(input)) }) ?? nil else {
+        return expect(value.array == nil, "an array has elements: \(value)")
+    }
+    var found: [JSON] = []
+    expect(elements.count == value.array?.count, "they are counted: \(value)")
+    while let next = elements.next() { found.append(next.element) }
+    expect(found == value.array && elements.count == 0, "they are the same one by one: \(value)")
+}
+
+private func refusal(of input: UnsafeRawBufferPointer, maxValues: Int = .max) -> JSONSyntaxError? {
+    do throws(JSONSyntaxError) {
+        _ = try JSONElements(ArraySlice(input), maxValues: maxValues)
+        return nil
+    } catch {
+        return error
     }
 }
 

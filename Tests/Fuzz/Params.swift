@@ -1,6 +1,10 @@
+import EventLoop
+import Glibc
 import JSONText
 import Storage
+import Transfers
 
+@testable import Backends
 @testable import JSONRPC
 @testable import Methods
 
@@ -24,7 +28,7 @@ import Storage
 
 private func refusal(of method: String, _ members: [JSON.Member]) -> RPCError? {
     do throws(RPCError) {
-        _ = try allMethods.call(method, Params(members))
+        _ = try allMethods.call(method, Params(members), anyone)
         return nil
     } catch {
         return error
@@ -36,10 +40,31 @@ private func checkMessage(_ value: JSON) {
     switch Incoming(Envelope(value)) {
     case .request(let id, let method, let params):
         expect(value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
-        _ = attempt { () throws(RPCError) in try allMethods.call(method, params) }
+        _ = attempt { () throws(RPCError) in try allMethods.call(method, params, anyone) }
     case .invalid(let id, let error):
         expect(id == .null || value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         expect([-32600, -32602].contains(error.code), "a message is no request, or has no params: \(error)")
     case .notification, .ignored: break
     }
+}
+
+/// What calls run in that are never run.
+private let anyone: Request<Session> = {
+    do {
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let backend = EmbeddedBackend(try Root("\(directory)/params-\(getpid())"))
+        return onLoop {
+            let configuration = Service.Configuration(
+                engine: "embedded", defaultBucket: "b", limits: Limits(), processID: 1)
+            let service = Service(configuration, transfers: Transfers(backend: backend)) { _ in }
+            return Request(context: Session(service, peer: Nobody()))
+        }
+    } catch {
+        fail("there is no service: \(error)")
+    }
+}()
+
+@Loop private final class Nobody: Peer {
+    func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {}
+    func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON { throw Unanswered.gone }
 }
