@@ -89,8 +89,11 @@ public final class Root: Sendable {
         do throws(SystemError) {
             if try directory.status(of: "lock", AT_SYMLINK_NOFOLLOW).st_ino == lockInode { return }
             how = "its lock file was replaced"
-        } catch {
+        } catch  where error.code == ENOENT {
             how = "its lock file is gone: \(error.reason)"
+        } catch {
+            // Whose the root is cannot be said now. That is a failure, and no loss.
+            throw StorageError(.unknown, "The lock file \(path)/lock cannot be inspected: \(error.reason).")
         }
         let message = "The root \(path) does not belong to this process any more: \(how)."
         lossReport.withLock { exchange(&$0, with: nil) }?(message)
