@@ -1,4 +1,7 @@
 import Glibc
+import JSONText
+import Storage
+import Tracing
 
 /// How far a task is, on stderr: a bar that moves on a terminal, a line each ten percent elsewhere.
 struct ProgressBar {
@@ -18,6 +21,16 @@ struct ProgressBar {
             lastTenth = percent / 10
             Program.write("\(percent)% \(completed) of \(total) bytes\n", to: STDERR_FILENO)
         }
+    }
+
+    /// Why the task waits, and until when.
+    func show(retry: JSON) {
+        let reason = retry["error"]?["message"]?.string ?? "The last try failed."
+        let attempt = retry["attempt"]?.number?.int64 ?? 1
+        let due = retry["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? .now
+        let seconds = max(0, due.microseconds - Timestamp.now.microseconds + 999_999) / 1_000_000
+        let line = "\(reason) Attempt \(attempt) of \(retry["of"]?.string ?? "it"), next in \(seconds) s."
+        Program.write((isTerminal ? "\r\u{1B}[K" : "") + line.safe + "\n", to: STDERR_FILENO)
     }
 
     func end() {

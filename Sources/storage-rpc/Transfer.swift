@@ -60,6 +60,7 @@ extension Errand {
             bar.end()
             throw Client.Failure(snapshot["error"])
         default:
+            if let retry = snapshot["retry"] { bar.show(retry: retry) }
             bar.show(
                 snapshot["progress"]?["completedUnitCount"]?.number?.int64 ?? 0,
                 of: snapshot["progress"]?["totalUnitCount"]?.number?.int64 ?? 0)

@@ -108,6 +108,21 @@ import Testing
 
     private var root: [String] { ["--root", directory.appending(path: "root").path] }
 
+    @Test func `Who waits is told why a transfer rests, and until when`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try Data([1]).write(to: directory.appending(path: "in"))
+        let fixture = try StorageFixture()
+        fixture.faults = [.init(.first(.multipart), .answer(503))]
+        let words = ["put", "in", "a", "--engine", "gcs", "--endpoint", fixture.url]
+        let outcome = await Command(
+            Self.program.path, words + root, environment: ["TMPDIR": directory.path], in: directory.path,
+            withErrors: true
+        ).run()
+        #expect(outcome.status == 0, "\(outcome.text)")
+        let line = /The server answered 503.*\. Attempt 1 of upload, next in [01] s\./
+        #expect(outcome.text.contains(line), "\(outcome.text)")
+    }
+
     private func run(_ words: String...) async throws -> (status: Int32, output: String) { try await run(words) }
 
     private func run(_ words: [String]) async throws -> (status: Int32, output: String) {

@@ -53,7 +53,7 @@ func rests(_ retries: Int...) -> [Duration] {
 }
 
 /// Rests for the first time, before a retry with the number 0.
-let rested: [UploadMachine.Effect] = [.wake(attempt: 1, after: rests(0)[0])]
+let rested: [UploadMachine.Effect] = [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]
 
 extension StorageError {
     /// What the engine has lost.

@@ -92,9 +92,9 @@ import Testing
         var machine = DownloadMachine.fetching()
         let rests = rests(0, 1)
         machine.converse([
-            (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[0])]),
-            (.retryDue(attempt: 1), [.perform(.fetch)]),
-            (.answered(.failed(.busy)), [.wake(attempt: 2, after: rests[1])]),
+            (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 1, after: rests[0])]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.fetch)]),
+            (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 2, after: rests[1])]),
         ])
         #expect(machine.retry?.of == .download)
         machine.converse([
@@ -108,7 +108,8 @@ import Testing
     @Test func `An engine that stops by itself has failed`() {
         var machine = DownloadMachine.fetching()
         machine.converse([
-            (.answered(.aborted), [.wake(attempt: 1, after: rests(0)[0])]), (.retryDue(attempt: 1), [.perform(.fetch)]),
+            (.answered(.aborted), [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.fetch)]),
         ])
     }
 
@@ -116,10 +117,16 @@ import Testing
         var machine = DownloadMachine.fetching(patience: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20), took: .seconds(3600)), [.publish(.progress)]),
-            (.answered(.failed(.busy), took: .seconds(3609)), [.wake(attempt: 1, after: rests(0)[0])]),
-            (.retryDue(attempt: 1), [.perform(.fetch)]),
+            (
+                .answered(.failed(.busy), took: .seconds(3609)),
+                [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]
+            ),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.fetch)]),
             (.reported(.of(6, 20), took: .seconds(2)), [.publish(.progress)]),
-            (.answered(.failed(.busy), took: .seconds(3)), [.wake(attempt: 1, after: rests(0, 0)[1])]),
+            (
+                .answered(.failed(.busy), took: .seconds(3)),
+                [.publish(.progress), .wake(attempt: 1, after: rests(0, 0)[1])]
+            ),
         ])
     }
 
@@ -127,8 +134,11 @@ import Testing
         var machine = DownloadMachine.fetching(patience: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]),
-            (.answered(.failed(.busy), took: .seconds(4)), [.wake(attempt: 1, after: rests(0)[0])]),
-            (.retryDue(attempt: 1), [.perform(.fetch)]),
+            (
+                .answered(.failed(.busy), took: .seconds(4)),
+                [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]
+            ),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.fetch)]),
             (.reported(.of(5, 30), took: .seconds(6)), [.publish(.progress)]),
             (.answered(.failed(.busy), took: .seconds(6)), Self.end),
         ])

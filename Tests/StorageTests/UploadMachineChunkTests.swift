@@ -36,7 +36,7 @@ import Testing
             (.answered(.received(upTo: 8), took: .seconds(9)), [.publish(.progress), .perform(.send(8..<12))]),
             (.answered(.received(upTo: 12)), [.publish(.progress), .perform(.send(12..<20))]),
             (.answered(.failed(.busy)), rested),
-            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
             (.answered(.received(upTo: 12)), [.perform(.send(12..<14))]),
         ])
     }

@@ -13,7 +13,7 @@ import Testing
                 (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
                 (.answered(.received(upTo: 6)), [.publish(.progress), .perform(.send(6..<14))]),
                 (.answered(.failed(.busy)), rested),
-                (.retryDue(attempt: 1), [.perform(.query)]),
+                (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
                 (.answered(.received(upTo: 3)), [.perform(.send(3..<5))]),
                 (.answered(.received(upTo: 5)), [.perform(.send(5..<9))]),
                 (.answered(.received(upTo: 9)), [.publish(.progress), .perform(.send(9..<17))]),
@@ -30,7 +30,7 @@ import Testing
         ])
         #expect(machine.retry?.error.message == "The engine took none of the bytes from 2 to 6.")
         machine.converse([
-            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
             (.answered(.received(upTo: 2)), [.perform(.send(2..<4))]),
         ])
     }
@@ -38,7 +38,7 @@ import Testing
     @Test func `So is an end that does not come`() {
         var machine = UploadMachine.sending(0)
         machine.converse([
-            (.answered(.received(upTo: 0)), rested), (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.received(upTo: 0)), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
             (.answered(.received(upTo: 0)), [.perform(.send(0..<0))]),
         ])
     }
@@ -54,12 +54,12 @@ import Testing
     @Test func `An engine that stops by itself has failed`() {
         var machine = UploadMachine.sending()
         machine.converse([
-            (.answered(.aborted), rested), (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.aborted), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
         ])
         var whole = UploadMachine.whole()
         whole.converse([
             (.asked(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.sendWhole)]),
-            (.answered(.aborted), rested), (.retryDue(attempt: 1), [.perform(.sendWhole)]),
+            (.answered(.aborted), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.sendWhole)]),
         ])
     }
 
@@ -129,7 +129,7 @@ import Testing
         var machine = UploadMachine.sending(patience: .seconds(10))
         machine.converse([
             (.answered(.failed(.busy), took: .seconds(1)), rested),
-            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
             (.answered(.forgotten(.gone), took: .seconds(9)), [.perform(.open)]),
             (.answered(.failed(.busy)), Self.end),
         ])

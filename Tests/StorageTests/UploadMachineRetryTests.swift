@@ -12,14 +12,14 @@ import Testing
         machine.converse(
             opening + [
                 (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
-                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[0])]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 1, after: rests[0])]),
                 (.retryDue(attempt: 2), []),
-                (.retryDue(attempt: 1), [.perform(.query)]),
-                (.answered(.failed(.busy)), [.wake(attempt: 2, after: rests[1])]),
+                (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 2, after: rests[1])]),
                 (.retryDue(attempt: 1), []),
-                (.retryDue(attempt: 2), [.perform(.query)]),
+                (.retryDue(attempt: 2), [.publish(.progress), .perform(.query)]),
                 (.answered(.received(upTo: 4)), [.publish(.progress), .perform(.send(4..<6))]),
-                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[2])]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 1, after: rests[2])]),
             ])
     }
 
@@ -29,7 +29,7 @@ import Testing
             (.asked(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
             (.answered(.failed(.busy)), rested),
-            (.retryDue(attempt: 1), [.perform(.open)]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.open)]),
         ])
     }
 
@@ -39,17 +39,17 @@ import Testing
         machine.converse(
             opening + [
                 (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
-                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[0])]),
-                (.retryDue(attempt: 1), [.perform(.query)]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 1, after: rests[0])]),
+                (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
                 (.answered(.received(upTo: 2)), [.perform(.send(2..<4))]),
-                (.answered(.failed(.busy)), [.wake(attempt: 2, after: rests[1])]),
-                (.retryDue(attempt: 2), [.perform(.query)]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 2, after: rests[1])]),
+                (.retryDue(attempt: 2), [.publish(.progress), .perform(.query)]),
                 (.answered(.received(upTo: 0)), [.perform(.send(0..<2))]),
                 (.answered(.received(upTo: 2)), [.perform(.send(2..<6))]),
-                (.answered(.failed(.busy)), [.wake(attempt: 3, after: rests[2])]),
-                (.retryDue(attempt: 3), [.perform(.query)]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 3, after: rests[2])]),
+                (.retryDue(attempt: 3), [.publish(.progress), .perform(.query)]),
                 (.answered(.received(upTo: 3)), [.publish(.progress), .perform(.send(3..<5))]),
-                (.answered(.failed(.busy)), [.wake(attempt: 1, after: rests[3])]),
+                (.answered(.failed(.busy)), [.publish(.progress), .wake(attempt: 1, after: rests[3])]),
             ])
     }
 
@@ -66,7 +66,9 @@ import Testing
     @Test func `A rest is at least as long as the engine asked for`() {
         for (asked, rest) in [(Duration.seconds(7), .seconds(7)), (.zero, rests(0)[0]), (.seconds(-1), rests(0)[0])] {
             var machine = UploadMachine.sending()
-            machine.converse([(.answered(.failed(.busy(retryAfter: asked))), [.wake(attempt: 1, after: rest)])])
+            machine.converse([
+                (.answered(.failed(.busy(retryAfter: asked))), [.publish(.progress), .wake(attempt: 1, after: rest)])
+            ])
         }
     }
 
@@ -78,7 +80,10 @@ import Testing
         }
         var machine = UploadMachine.sending(patience: .seconds(10))
         machine.converse([
-            (.answered(.failed(.busy(retryAfter: .seconds(10)))), [.wake(attempt: 1, after: .seconds(10))])
+            (
+                .answered(.failed(.busy(retryAfter: .seconds(10)))),
+                [.publish(.progress), .wake(attempt: 1, after: .seconds(10))]
+            )
         ])
     }
 
@@ -88,11 +93,11 @@ import Testing
         var machine = UploadMachine.sending(patience: patience)
         var total = Duration.zero, tries = 0
         while machine.state.error == nil {
-            guard case .wake(let attempt, let rest)? = machine.handle(.answered(.failed(.busy))).first else { break }
+            guard case .wake(let attempt, let rest)? = machine.handle(.answered(.failed(.busy))).last else { break }
             tries += 1
             total += rest
             #expect(attempt == tries && rest > .zero)
-            machine.converse([(.retryDue(attempt: attempt), [.perform(.query)])])
+            machine.converse([(.retryDue(attempt: attempt), [.publish(.progress), .perform(.query)])])
         }
         #expect(total == patience)
         #expect((tries == 0) == (patience == .zero))
@@ -105,11 +110,14 @@ import Testing
         var machine = UploadMachine.sending(patience: .seconds(100))
         let rests = rests(0, 1)
         machine.converse([
-            (.answered(.failed(.busy), took: .seconds(90)), [.wake(attempt: 1, after: rests[0])]),
-            (.retryDue(attempt: 1), [.perform(.query)]),
+            (.answered(.failed(.busy), took: .seconds(90)), [.publish(.progress), .wake(attempt: 1, after: rests[0])]),
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
             (.answered(.received(upTo: 0), took: .seconds(500)), [.perform(.send(0..<2))]),
-            (.answered(.failed(.busy), took: .seconds(9) - rests[0]), [.wake(attempt: 2, after: .seconds(1))]),
-            (.retryDue(attempt: 2), [.perform(.query)]),
+            (
+                .answered(.failed(.busy), took: .seconds(9) - rests[0]),
+                [.publish(.progress), .wake(attempt: 2, after: .seconds(1))]
+            ),
+            (.retryDue(attempt: 2), [.publish(.progress), .perform(.query)]),
             (.answered(.failed(.busy)), Self.end),
         ])
         var slow = UploadMachine.sending(patience: .seconds(100))
@@ -162,7 +170,9 @@ import Testing
     @Test func `Whoever is refused for good hears of no attempts`() {
         var machine = UploadMachine.sending()
         _ = machine.handle(.answered(.failed(.busy)))
-        machine.converse([(.retryDue(attempt: 1), [.perform(.query)]), (.answered(.failed(.refused)), Self.end)])
+        machine.converse([
+            (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]), (.answered(.failed(.refused)), Self.end),
+        ])
         #expect(machine.state == .failed(.refused))
     }
 }

@@ -107,6 +107,24 @@ import Transfers
         #expect(task.snapshot().retry == nil)
     }
 
+    @Test func `Entering a rest is told as progress, and so is its end`() async throws {
+        let (task, session) = try await stage.sending()
+        let (ear, busy) = (Ear(), StorageError.busy.about(try Stage.reference()))
+        task.observe(.progress, handle: "p", ear.listener)
+        for attempt in 1...2 {
+            session.answer(.failed(.busy))
+            let rest = try await stage.rest(upTo: attempt)
+            let retry = try #require(ear.heard.last?.snapshot.retry)
+            #expect(retry.attempt == attempt && retry.error == busy)
+            #expect(task.snapshot().retry == retry && ear.heard.last?.snapshot.state == .running)
+            stage.clock.advance(by: rest)
+            #expect(await session.nextStep() == .query)
+            #expect(ear.heard.last?.snapshot.retry == nil)
+        }
+        #expect(ear.story == Array(repeating: "p progress 0", count: 5))
+        #expect(ear.heard.map { $0.snapshot.retry?.attempt } == [nil, 1, nil, 2, nil])
+    }
+
     @Test func `A fixed chunk size holds for tasks made afterwards`() async throws {
         try stage.transfers.settings.setUploadChunkSize(1)
         let size = Int(ChunkSizes.granularity) + 1

@@ -112,7 +112,12 @@ and \"start\", for the kind that the engine takes.  It returns a string,
   (let ((reporter (storage-rpc-upload-reporter upload))
         (fraction (plist-get (plist-get snapshot :progress) :fractionCompleted)))
     (pcase (plist-get snapshot :status)
-      ("progress" (progress-reporter-update reporter (floor (* 100 fraction))))
+      ("progress"
+       (progress-reporter-update reporter (floor (* 100 fraction)))
+       (when-let ((retry (plist-get snapshot :retry)))
+         (message "%s: %s Attempt %d of %s, next at %s." (storage-rpc-upload-file upload)
+                  (plist-get (plist-get retry :error) :message)
+                  (plist-get retry :attempt) (plist-get retry :of) (plist-get retry :at))))
       ("success"
        (progress-reporter-done reporter)
        (storage-rpc--end upload (format "stored as %s" (plist-get (plist-get snapshot :reference) :url))))

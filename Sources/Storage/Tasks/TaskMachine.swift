@@ -2,8 +2,8 @@
 ///
 /// Feed it events in the order they happened and carry out the effects in the order returned,
 /// each finished before the next. At most one step is in flight, ever; which one comes next, and what its answer
-/// means, is the course's to say. After a failure it rests, then goes on. Only bytes that were never there before
-/// are progress, which alone renews patience. Exactly one of success and failure is published, last.
+/// means, is the course's to say. After a failure it rests, then goes on: both are published as progress. Only bytes that were
+/// never there before renew patience. Exactly one of success and failure is published, last.
 ///
 ///     ready ──▶ queued ──▶ working ──▶ ended
 ///                 ▲        │ ▲   │ ▲
@@ -197,13 +197,14 @@ extension TaskMachine {
         }
         let retry = Retry(
             attempt: patience.retries, of: course.stage(of: step), at: time.advanced(by: pause), error: error)
-        return turn(to: .resting(retry, for: pause), [.wake(attempt: retry.attempt, after: pause)])
+        return turn(
+            to: .resting(retry, for: pause), [.publish(.progress), .wake(attempt: retry.attempt, after: pause)])
     }
 
     private mutating func retry(_ attempt: Int) -> [Effect] {
         guard case .resting(let retry, let pause) = state, retry.attempt == attempt else { return [] }
         patience.rested(pause)
-        return begin()
+        return [.publish(.progress)] + begin()
     }
 
     private mutating func end(_ outcome: Outcome) -> [Effect] {

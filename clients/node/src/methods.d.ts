@@ -187,7 +187,10 @@ export interface Snapshot {
   observers?: Observers;
 }
 
-/** What a running task waits for after a failure. A pause and resume tries at once. */
+/**
+ * What a running task waits for after a failure. A `progress` event tells when that begins, and another one, without
+ * it, when it ends. A pause and resume tries at once.
+ */
 export interface Retry {
   /** 1 for the first retry since the last progress. */
   attempt: number;

@@ -21,4 +21,6 @@ class SnapshotText:
     def __str__(self) -> str:
         values = vars(self)
         why = f": {values['error']}" if values["error"] else ""
+        if values["retry"]:
+            why = f"; waits for attempt {values['retry'].attempt}: {values['retry'].error}"
         return f"{values['reference'].full_path}: {values['state']}, {values['progress']}{why}"

@@ -103,7 +103,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Retry:
-    """What a running task waits for after a failure. A pause and resume tries at once."""
+    """What a running task waits for after a failure. A `progress` event tells when that begins, and another one,
+    without it, when it ends. A pause and resume tries at once.
+    """
 
     attempt: int
     """1 for the first retry since the last progress."""

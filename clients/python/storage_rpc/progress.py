@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 import time
 from typing import Any, Callable, TextIO
 
-from ._types import SnapshotOf
+from ._types import Retry, SnapshotOf
 
 
 class ProgressBar:
@@ -27,6 +28,9 @@ class ProgressBar:
         self._is_within_line = False
 
     def __call__(self, snapshot: SnapshotOf[Any, Any]) -> None:
+        if snapshot.retry is not None:
+            self.close()
+            self._write(waiting(snapshot.retry) + "\n")
         progress = snapshot.progress
         fraction = progress.fraction_completed
         rate = progress.completed_unit_count / max(time.monotonic() - self._start, 0.001)
@@ -71,6 +75,12 @@ def updating(update: Callable[[int], object]) -> Callable[[SnapshotOf[Any, Any]]
         seen = count
 
     return callback
+
+
+def waiting(retry: Retry) -> str:
+    """Why a task rests, and how long it does."""
+    seconds = (retry.at - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+    return f"{retry.error.message} Attempt {retry.attempt} of {retry.of}, next in {max(0, seconds):.0f} s."
 
 
 def size(count: float) -> str:

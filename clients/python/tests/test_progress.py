@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import datetime
 import io
 import unittest
 from types import SimpleNamespace
 from typing import Any
 
-from storage_rpc import Progress, ProgressBar, updating
+from storage_rpc import Progress, ProgressBar, Retry, StorageError, updating
 
 
 class Terminal(io.StringIO):
@@ -13,8 +14,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def at(count: int) -> Any:
-    return SimpleNamespace(progress=Progress(count, 1000, count / 1000))
+def at(count: int, retry: Any = None) -> Any:
+    return SimpleNamespace(progress=Progress(count, 1000, count / 1000), retry=retry)
+
+
+def retry(seconds: float) -> Any:
+    due = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return Retry(2, "upload", due, StorageError("Nobody answers.", -13000))
 
 
 class ProgressTests(unittest.TestCase):
@@ -38,6 +44,21 @@ class ProgressTests(unittest.TestCase):
         shown = Terminal()
         ProgressBar(shown).close()
         self.assertEqual(shown.getvalue(), "")
+
+    def test_a_rest_is_told(self) -> None:
+        shown = io.StringIO()
+        with ProgressBar(shown) as bar:
+            bar(at(200))
+            bar(at(200, retry(-1)))
+            bar(at(200))
+        self.assertRegex(
+            shown.getvalue(), r"^200 B .*\nNobody answers\. Attempt 2 of upload, next in 0 s\.\n$"
+        )
+        drawn = Terminal()
+        with ProgressBar(drawn) as bar:
+            bar(at(200))
+            bar(at(200, retry(3600)))
+        self.assertRegex(drawn.getvalue(), r"^\r\[#.*\nNobody answers\. Attempt 2 of upload, next in \d+ s\.\n\r\[#.*\n$")
 
     def test_what_is_new_is_counted(self) -> None:
         counts: list[int] = []

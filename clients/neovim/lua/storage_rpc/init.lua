@@ -49,6 +49,10 @@ function service.hear(method, params)
   if params.snapshot.status ~= 'progress' then
     return finish(upload, params.snapshot)
   end
+  local retry = params.snapshot.retry
+  if retry then
+    say(('%s: %s Attempt %d of %s, next at %s.'):format(tail(upload.file), retry.error.message, retry.attempt, retry.of, retry.at))
+  end
   local tenth = math.floor(params.snapshot.progress.fractionCompleted * 10)
   if tenth > upload.tenth then
     upload.tenth = tenth
