@@ -19,6 +19,7 @@ public final class EmbeddedBackend: Backend {
     let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
     let errands = Errands()
+    let clock: any Clock<Duration>
     let complain: @Sendable (String) -> Void
     /// Copy files as a whole, so they may not keep the ones above from shorter work.
     let downloading = WorkerThreads("downloads", limit: 8)
@@ -41,10 +42,12 @@ public final class EmbeddedBackend: Backend {
 
     /// `complain` is told, in a sentence, what is wrong with the root though it can be used.
     public init(
-        _ root: Root, allowed: AllowedPlaces = .everywhere, complain: @escaping @Sendable (String) -> Void = { _ in }
+        _ root: Root, allowed: AllowedPlaces = .everywhere, clock: any Clock<Duration> = ContinuousClock(),
+        complain: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.root = root
         self.allowed = allowed
+        self.clock = clock
         self.complain = complain
         store = ObjectStore(root, complain: complain)
     }

@@ -224,6 +224,6 @@ extension Clock where Duration == Swift.Duration {
     }
 }
 
-struct Reading {
-    let passed: () -> Duration
+struct Reading: Sendable {
+    let passed: @Sendable () -> Duration
 }

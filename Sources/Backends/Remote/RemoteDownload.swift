@@ -12,6 +12,7 @@ final class RemoteDownload: DownloadSession {
 
     private struct Try {
         var attempt: Attempt
+        var reports: ArrivalReports
         var task: Task<Void, Never>
     }
 
@@ -32,19 +33,21 @@ final class RemoteDownload: DownloadSession {
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
             let attempt = Attempt(waiter, aborted: .aborted)
+            let reports = ArrivalReports(backend.clock, report)
             latest.withLock { latest in
                 let before = latest?.task
                 let task = Task { @Loop in
                     await before?.value
-                    await run(attempt, report)
+                    await run(attempt, reports)
                 }
-                latest = Try(attempt: attempt, task: task)
+                latest = Try(attempt: attempt, reports: reports, task: task)
             }
         }
     }
 
     func abort() {
         guard let latest = latest.withLock({ $0 }) else { return }
+        latest.reports.end()
         latest.attempt.abort()
         if latest.attempt.isAborted { latest.task.cancel() }
     }
@@ -64,53 +67,51 @@ final class RemoteDownload: DownloadSession {
 }
 
 @Loop extension RemoteDownload {
-    private func run(_ attempt: Attempt, _ report: @escaping Report) async {
+    private func run(_ attempt: Attempt, _ reports: ArrivalReports) async {
         guard !attempt.isAborted else { return }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
                 try await backend.settled(download.reference, download.caller) { object async throws(StorageError) in
-                    try await self.fetch(object, attempt, report)
+                    try await self.fetch(object, attempt, reports)
                 })
         } catch {
             answer = .failed(error.about(download.reference))
         }
         await queue.run { landing in landing.park() }
+        reports.end()
         attempt.answer(answer)
     }
 
     private func fetch(
-        _ object: ObjectMetadata, _ attempt: Attempt, _ report: @escaping Report
+        _ object: ObjectMetadata, _ attempt: Attempt, _ reports: ArrivalReports
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         let offset = try await queue.run { landing throws(StorageError) in
             try landing.open(for: object.generation) { !attempt.isAborted }
             return landing.offset
         }
+        reports.arrived(offset, of: object.size)
         var object = object
         if offset < object.size, !attempt.isAborted {
-            switch try await fetch(object, from: offset, attempt, report) {
+            switch try await fetch(object, from: offset, attempt, reports) {
             case .done(let headers): object.complete(headers)
             case .doubtful(let error):
                 // Nothing that came with it is to be trusted.
                 await queue.run { landing in landing.discard() }
+                reports.arrived(0, of: object.size)
                 return .doubtful(error)
             }
-        } else if !attempt.isAborted {
-            report(Progress(completedUnitCount: offset, totalUnitCount: object.size))
         }
         return try await finish(object, attempt)
     }
 
     private func fetch(
-        _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ report: @escaping Report
+        _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ reports: ArrivalReports
     ) async throws(StorageError) -> MediaOutcome<HTTPHeaders> {
-        let news = Mutex(DownloadNews(after: offset, of: object.size, by: backend.clock))
         let buffer = LandingBuffer(on: queue) { landing, bytes throws(StorageError) in
             guard !attempt.isAborted else { return }
             try landing.append(bytes)
-            let isDue = news.withLock { $0.isDue(landing.offset) }
-            guard isDue, !attempt.isAborted else { return }
-            report(Progress(completedUnitCount: landing.offset, totalUnitCount: object.size))
+            reports.arrived(landing.offset, of: object.size)
         }
         do throws(StorageError) {
             let outcome = try await backend.fetch(into: MediaSink(object, from: offset, into: buffer), download.caller)

@@ -11,7 +11,7 @@ public struct DownloadCourse: TaskCourse {
     public typealias Answer = DownloadAnswer
 
     public static let kind = TaskKind.download
-    public static let stepWorthKeeping: Int64 = 8 << 20
+    public static let stepWorthKeeping: Int64 = 1 << 20
 
     public static func isOpening(_ step: Step) -> Bool { false }
 

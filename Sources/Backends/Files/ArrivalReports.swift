@@ -1,0 +1,69 @@
+import Storage
+import Synchronization
+
+/// Tells how much of a download is on the disk: after a mebibyte or so, or a tenth of a second after it arrived, even where
+/// nothing more comes, and when its try ends or is told to stop. From any thread.
+final class ArrivalReports: Sendable {
+    private static let pause = Duration.milliseconds(100)
+
+    private struct State {
+        var newest: Progress?
+        var told: Progress?
+        /// Of what was told, or else of what was there before.
+        var lastCount: Int64?
+        var reading: Reading
+        /// Tells the newest when it is time, if nothing else does before.
+        var alarm: Task<Void, Never>?
+        var isOver = false
+    }
+
+    private let report: @Sendable (Progress) -> Void
+    private let clock: any Clock<Duration>
+    private let step: Int64
+    private let state: Mutex<State>
+
+    /// - Parameter step: so many bytes are told at once.
+    init(_ clock: any Clock<Duration>, step: Int64 = 1 << 20, _ report: @escaping @Sendable (Progress) -> Void) {
+        self.report = report
+        self.clock = clock
+        self.step = step
+        state = Mutex(State(reading: clock.reading))
+    }
+
+    /// So many bytes of so many are on the disk.
+    func arrived(_ count: Int64, of size: Int64) {
+        let now = Progress(completedUnitCount: count, totalUnitCount: size)
+        let isDue = state.withLock { state in
+            state.newest = now
+            let last = state.lastCount ?? count
+            state.lastCount = last
+            return count - last >= step || count == size || state.reading.passed() >= Self.pause
+        }
+        if isDue { tell() } else { tellSoon() }
+    }
+
+    /// Tells what nobody was told yet, and nothing after that.
+    func end() { tell(isLast: true) }
+
+    private func tell(isLast: Bool = false) {
+        let news: Progress? = state.withLock { state in
+            defer { if isLast { state.isOver = true } }
+            state.alarm?.cancel()
+            (state.alarm, state.reading) = (nil, clock.reading)
+            guard state.newest != state.told, !state.isOver else { return nil }
+            (state.told, state.lastCount) = (state.newest, state.newest?.completedUnitCount)
+            return state.newest
+        }
+        if let news { report(news) }
+    }
+
+    private func tellSoon() {
+        state.withLock { state in
+            guard state.alarm == nil, !state.isOver else { return }
+            state.alarm = Task { [clock] in
+                do { try await clock.sleep(for: Self.pause) } catch { return }
+                tell()
+            }
+        }
+    }
+}
