@@ -58,10 +58,16 @@ public protocol UploadSession: Sendable {
     func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer
     /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
     func abort()
+    /// The same for a pause: a step that would end by itself in a moment may do so, if it is less to do again then.
+    func stopSoon()
     /// What was stored so far is not wanted any more.
     func discard()
     /// Where it is now, for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
+}
+
+extension UploadSession {
+    public func stopSoon() { abort() }
 }
 
 /// What is uploaded, and where to.

@@ -6,6 +6,8 @@ struct Session<Course: TaskCourse>: Sendable {
 
     let perform: @Sendable (Course.Step, _ replacesNewer: Bool, @escaping Report) async -> Course.Answer
     let abort: @Sendable () -> Void
+    /// For a pause.
+    let stopSoon: @Sendable () -> Void
     let discard: @Sendable () -> Void
     let bookmark: @Sendable () async -> Bookmark?
 }
@@ -14,24 +16,26 @@ extension Session<UploadCourse> {
     init(_ session: any UploadSession) {
         self.init(
             perform: { step, replacesNewer, _ in await session.perform(step, replacesNewer: replacesNewer) },
-            abort: { session.abort() }, discard: { session.discard() }, bookmark: { await session.bookmark() })
+            abort: { session.abort() }, stopSoon: { session.stopSoon() }, discard: { session.discard() },
+            bookmark: { await session.bookmark() })
     }
 
     /// For an upload whose source could not even be opened.
     init(failing error: StorageError) {
-        self.init(perform: { _, _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
+        self.init(perform: { _, _, _ in .failed(error) }, abort: {}, stopSoon: {}, discard: {}, bookmark: { nil })
     }
 }
 
 extension Session<DownloadCourse> {
     /// For a download that could not even be kept.
     init(failing error: StorageError) {
-        self.init(perform: { _, _, _ in .failed(error) }, abort: {}, discard: {}, bookmark: { nil })
+        self.init(perform: { _, _, _ in .failed(error) }, abort: {}, stopSoon: {}, discard: {}, bookmark: { nil })
     }
 
     init(_ session: any DownloadSession) {
         self.init(
             perform: { _, _, report in await session.fetch(report) }, abort: { session.abort() },
+            stopSoon: { session.abort() },
             discard: { session.discard() }, bookmark: { await session.bookmark() })
     }
 }

@@ -45,7 +45,9 @@ extension TransferTask {
 
     /// In the turn after this one: by then a step that was begun in this one is in flight, and can hear of it.
     private func abort() {
-        Task { [session] in session?.abort() }
+        Task { [session] in
+            if case .stopping(_, .pause) = machine.state { session?.stopSoon() } else { session?.abort() }
+        }
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {

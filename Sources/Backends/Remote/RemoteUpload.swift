@@ -18,16 +18,18 @@ private struct SessionMark: Codable {
 /// One upload to a remote engine. What the server says of where it is counts, never what was sent.
 ///
 /// A step that is told to stop ends at once, but for one that may have completed the upload: then the server is
-/// asked whether it has, so that an object that exists is not reported as cancelled.
+/// asked whether it has, so that an object that exists is not reported as cancelled. A pause waits a moment for what is
+/// nearly through, and for a session that is being opened.
 final class RemoteUpload: UploadSession {
     typealias Answer = UploadMachine.Answer
 
     let upload: Upload
     let backend: RemoteBackend
     let source: RemoteSource
-    private let underWay = Mutex<Task<Answer, Never>?>(nil)
-    /// Bytes of the present request's body that have left.
-    private let sent = Mutex<Int64>(0)
+    private let underWay = Mutex<(step: UploadMachine.Step, task: Task<Answer, Never>)?>(nil)
+    /// The body of the step's last request; nil until it has one.
+    private let sending = Mutex<BodyProgress?>(nil)
+    private let opening = SessionOpening()
     @Loop private var session: ResumableSession?
     /// A request that carried the end of the upload may have been obeyed, though nobody heard of it.
     @Loop private var mayBeStored = false
@@ -67,18 +69,34 @@ final class RemoteUpload: UploadSession {
     }
 
     func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> Answer {
+        sending.withLock { $0 = nil }
         let task = Task.immediate { @Loop in
             self.replacesNewer = replacesNewer
             return await answer(to: step)
         }
-        underWay.withLock { $0 = task }
+        underWay.withLock { $0 = (step, task) }
         return await task.value
     }
 
-    func abort() { underWay.withLock { $0 }?.cancel() }
+    func abort() { underWay.withLock { $0 }?.task.cancel() }
+
+    /// How long a pause waits for what is nearly through. With the question that may follow that is less than a second.
+    static let grace = Duration.milliseconds(400)
+    private static let patienceForOutcome = Duration.milliseconds(500)
+
+    func stopSoon() {
+        guard let (step, task) = underWay.withLock({ $0 }) else { return }
+        let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
+        guard isNearlyThrough else { return task.cancel() }
+        Task { [clock = backend.clock] in
+            do { try await clock.sleep(for: Self.grace) } catch { return }
+            task.cancel()
+        }
+    }
 
     func discard() {
         Task { @Loop in
+            opening.discard(upload, at: backend)
             guard let session else { return }
             self.session = nil
             backend.cancel(session, upload)
@@ -96,14 +114,22 @@ final class RemoteUpload: UploadSession {
             case .send(let range): return try await send(range)
             }
         } catch {
-            if Task.isCancelled { return .aborted }
-            return .failed((source.failure ?? error).about(upload.reference).explained(backend.dialect))
+            guard Task.isCancelled else {
+                return .failed((source.failure ?? error).about(upload.reference).explained(backend.dialect))
+            }
+            // The server has heard nothing of it.
+            if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
+            return .aborted
         }
     }
 
-    private func counter() -> @Sendable (Int64) -> Void {
-        sent.withLock { $0 = 0 }
-        return { [weak self] count in self?.sent.withLock { $0 = count } }
+    /// Of the body of the step's last request.
+    nonisolated var sent: Int64 { sending.withLock { $0?.sent ?? 0 } }
+    private var isThrough: Bool { sending.withLock { $0?.isThrough ?? false } }
+
+    private func counter(of body: Int64) -> @Sendable (Int64) -> Void {
+        sending.withLock { $0 = BodyProgress(count: body, reading: backend.clock.reading) }
+        return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
     }
 
     private func ask(_ request: RemoteRequest) async throws(StorageError) -> HTTPResponse {
@@ -112,14 +138,13 @@ final class RemoteUpload: UploadSession {
 
     /// The answer to what may have completed the upload when it was told to stop; within a second.
     private func outcome(
-        of body: Int64, asking question: @escaping @Loop @Sendable () async throws(StorageError) -> Answer
+        asking question: @escaping @Loop @Sendable () async throws(StorageError) -> Answer
     ) async -> Answer {
-        guard sent.withLock({ $0 }) >= body else { return .aborted }
         let task = Task { @Loop in
             do throws(StorageError) { return try await question() } catch { return Answer.aborted }
         }
         let limit = Task { [clock = backend.clock] in
-            do { try await clock.sleep(for: .milliseconds(700)) } catch { return }
+            do { try await clock.sleep(for: Self.patienceForOutcome) } catch { return }
             task.cancel()
         }
         defer { limit.cancel() }
@@ -148,15 +173,15 @@ final class RemoteUpload: UploadSession {
         mayBeStored = true
         do throws(StorageError) {
             let response = try await backend.ask(
-                request, for: upload.caller, about: upload.reference, onSent: counter())
+                request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count))
             mayBeStored = response.isSuccess || response.status >= 500 || response.status == 412
             guard response.isSuccess else {
                 throw try await refusal(response, of: request, isRepetition: isRepetition)
             }
             return .completed(try await verified(response))
         } catch {
-            guard Task.isCancelled, mayBeStored else { throw error }
-            return await outcome(of: request.body.count) { () async throws(StorageError) in
+            guard Task.isCancelled, mayBeStored, isThrough else { throw error }
+            return await outcome { () async throws(StorageError) in
                 try await self.whatBecame().map { .completed($0) } ?? .aborted
             }
         }
@@ -171,14 +196,21 @@ final class RemoteUpload: UploadSession {
         if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
         try await lookBefore()
         let request = backend.dialect.open(upload, if: binding)
+        let session = try await opening.session(of: upload, at: backend) { () async throws(StorageError) in
+            try await self.session(openedBy: request)
+        }
+        self.session = session
+        mayBeStored = false
+        return .opened(granularity: session.granularity)
+    }
+
+    private func session(openedBy request: RemoteRequest) async throws(StorageError) -> ResumableSession {
         let response = try await ask(request)
         guard response.isSuccess else { throw try await refusal(response, of: request) }
         guard let session = backend.dialect.opened(response), backend.endpoint.allows(session.url) else {
             throw .garbled("no upload session", response, upload.reference)
         }
-        self.session = session
-        mayBeStored = false
-        return .opened(granularity: session.granularity)
+        return session
     }
 
     private func resumed() async throws(StorageError) -> Answer {
@@ -219,8 +251,8 @@ final class RemoteUpload: UploadSession {
         do throws(StorageError) {
             return try await send(range, isRepeated: false)
         } catch {
-            guard Task.isCancelled, range.upperBound == upload.source.size else { throw error }
-            return await outcome(of: range.upperBound - range.lowerBound) { () async throws(StorageError) in
+            guard Task.isCancelled, range.upperBound == upload.source.size, isThrough else { throw error }
+            return await outcome { () async throws(StorageError) in
                 try await self.query()
             }
         }
@@ -235,7 +267,8 @@ final class RemoteUpload: UploadSession {
         let body = try await source.body(range)
         let request = backend.dialect.send(range, of: upload.source.size, to: session, body, crc32c: crc32c)
         let tokens = try await backend.tokens(for: request, of: upload.caller)
-        let response = try await backend.send(request, tokens, upload.caller, upload.reference, onSent: counter())
+        let response = try await backend.send(
+            request, tokens, upload.caller, upload.reference, onSent: counter(of: request.body.count))
         if let news = backend.dialect.news(response, after: range, of: upload.source.size) {
             return try await answer(news, response)
         }

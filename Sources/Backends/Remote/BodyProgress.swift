@@ -1,0 +1,17 @@
+import Storage
+
+/// How much of a request's body has left.
+struct BodyProgress {
+    let count: Int64
+    var sent: Int64 = 0
+    let reading: Reading
+
+    var isThrough: Bool { sent >= count }
+
+    /// Whether the rest would take no longer than so, at the speed so far.
+    func isThrough(within limit: Duration) -> Bool {
+        if isThrough { return true }
+        guard sent > 0 else { return false }
+        return reading.passed() * Double(count - sent) / Double(sent) <= limit
+    }
+}

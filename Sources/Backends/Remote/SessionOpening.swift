@@ -1,0 +1,56 @@
+import EventLoop
+import Storage
+
+/// The request that opens an upload's session. It is seen through even where the step that made it is told to stop: the
+/// next one gets the session that it has opened, and if nobody wants it any more it is cancelled at the server.
+@Loop
+final class SessionOpening {
+    typealias Opened = Result<ResumableSession, StorageError>
+
+    private var isUnderWay = false
+    private var isDiscarded = false
+    /// Of a request that is over, until a step takes it.
+    private var opened: Opened?
+    private lazy var finished = Waiters()
+
+    nonisolated init() {}
+
+    typealias Open = @Loop () async throws(StorageError) -> ResumableSession
+
+    /// The session, once it is open. Throws at once where the step is told to stop. `open` makes the request, unless
+    /// an earlier one is under way.
+    func session(
+        of upload: Upload, at backend: RemoteBackend, _ open: @escaping Open
+    ) async throws(StorageError) -> ResumableSession {
+        if case .failure? = opened { opened = nil }
+        if opened == nil, !isUnderWay { begin(upload, backend, open) }
+        while isUnderWay {
+            do { try await finished.wait() } catch { throw StorageError(.cancelled, "The opening goes on by itself.") }
+        }
+        defer { opened = nil }
+        guard let opened else { throw StorageError(.internalError, "The opening has no result.") }
+        return try opened.get()
+    }
+
+    /// Whatever it opens, or has opened for nobody, is not wanted.
+    func discard(_ upload: Upload, at backend: RemoteBackend) {
+        isDiscarded = true
+        if case .success(let session)? = opened { backend.cancel(session, upload) }
+        opened = nil
+    }
+
+    private func begin(_ upload: Upload, _ backend: RemoteBackend, _ open: @escaping Open) {
+        isUnderWay = true
+        backend.errands.run { [self] in
+            let result: Opened
+            do throws(StorageError) {
+                result = .success(try await open())
+            } catch {
+                result = .failure(error)
+            }
+            (opened, isUnderWay) = (result, false)
+            if isDiscarded { discard(upload, at: backend) }
+            finished.wakeAll()
+        }
+    }
+}

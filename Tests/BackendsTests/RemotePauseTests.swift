@@ -1,0 +1,179 @@
+import HTTP
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// Pauses and cancellations of uploads to a remote engine: what is known is not asked, and no session is left behind.
+@Suite(.timeLimit(.minutes(10))) struct RemotePauseTests {
+    static let granule = Int64(256 << 10)
+    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    let bytes = noise(5 * Int(granule))
+    let clock = ManualClock()
+    private let second = granule..<2 * granule
+
+    private func place(_ type: any RemoteUnderTest.Type) throws -> any RemoteUnderTest {
+        // Only the test decides how long an answer takes.
+        var limits = HTTPLimits()
+        limits.answer = .seconds(3600)
+        return try type.init(StorageFixture(), limits: limits, clock: clock)
+    }
+
+    private func begin(_ place: any RemoteUnderTest, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
+        var upload = Upload.data(bytes, to: try ref("a"))
+        upload.caller.tokens = tokens
+        return try #require(place.backend.beginUpload(upload) as? RemoteUpload)
+    }
+
+    /// With the first chunk at the server.
+    private func sending(_ place: any RemoteUnderTest, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
+        let session = try await begin(place, tokens: tokens)
+        #expect(await session.perform(.open, replacesNewer: true) == .opened(granularity: Self.granule))
+        #expect(await session.perform(.send(0..<Self.granule), replacesNewer: true) == .received(upTo: Self.granule))
+        return session
+    }
+
+    private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async {
+        while session.sent < count { await Task.yield() }
+    }
+
+    @Test func `A chunk that is nearly through ends before a pause, and nothing is asked`() async throws {
+        for type in Self.places {
+            let (place, late) = (try place(type), Signal())
+            let session = try await sending(place)
+            place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
+            async let answer = session.perform(.send(second), replacesNewer: true)
+            await place.fixture.until { $0.unfired.isEmpty }
+            await hasSent(session, atLeast: Self.granule)
+            session.stopSoon()
+            late.fire()
+            #expect(await answer == .received(upTo: second.upperBound))
+            #expect(place.fixture.log.requests(.query).isEmpty)
+        }
+    }
+
+    @Test func `A pause waits for an answer no longer than it has promised`() async throws {
+        for type in Self.places {
+            let (place, late) = (try place(type), Signal())
+            defer { late.fire() }
+            let session = try await sending(place)
+            place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
+            async let answer = session.perform(.send(second), replacesNewer: true)
+            await hasSent(session, atLeast: Self.granule)
+            session.stopSoon()
+            #expect(await clock.nextSleep() == RemoteUpload.grace)
+            clock.advance(by: RemoteUpload.grace)
+            #expect(await answer == .aborted)
+            late.fire()
+            #expect(await session.perform(.query, replacesNewer: true) == .received(upTo: second.upperBound))
+        }
+    }
+
+    @Test func `What is through soon is told from the speed so far`() {
+        var body = BodyProgress(count: 100, reading: clock.reading)
+        #expect(!body.isThrough(within: .seconds(1)))
+        clock.advance(by: .seconds(2))
+        for (sent, isSoon) in [(0, false), (50, false), (66, false), (67, true), (100, true)] as [(Int64, Bool)] {
+            body.sent = sent
+            #expect(body.isThrough(within: .seconds(1)) == isSoon)
+        }
+    }
+
+    @Test func `After a stop before the first byte the server's offset is known`() async throws {
+        for type in Self.places {
+            let (place, tokens) = (try place(type), StuckTokens(kind: type.dialect == .gcs ? .accessToken : .idToken))
+            let session = try await sending(place, tokens: tokens)
+            tokens.isStuck = true
+            async let answer = session.perform(.send(second), replacesNewer: true)
+            await tokens.asked.next()
+            session.stopSoon()
+            #expect(await answer == .received(upTo: Self.granule))
+            tokens.isStuck = false
+            #expect(await session.perform(.send(second), replacesNewer: true) == .received(upTo: second.upperBound))
+            #expect(place.fixture.log.requests(.query).isEmpty && place.fixture.log.resentPersistedBytes == 0)
+        }
+    }
+
+    @Test func `A session that was being opened is cancelled at the server with its upload`() async throws {
+        for type in Self.places {
+            for isLate in [false, true] {
+                let (place, late) = (try place(type), Signal())
+                let session = try await begin(place)
+                place.fixture.faults = [.init(.first(.start), .answerLate(late))]
+                async let answer = session.perform(.open, replacesNewer: true)
+                await place.fixture.until { $0.unfired.isEmpty }
+                session.abort()
+                #expect(await answer == .aborted)
+                if !isLate { late.fire() }
+                session.discard()
+                late.fire()
+                await place.fixture.until { $0.cancelledSessions.count == 1 }
+                await place.backend.settle()
+                #expect(place.fixture.log.sessions.count == 1 && place.fixture.objects.isEmpty)
+            }
+        }
+    }
+
+    @Test func `A session that was being opened is gone on with after a pause`() async throws {
+        for type in Self.places {
+            let (place, late) = (try place(type), Signal())
+            let session = try await begin(place)
+            place.fixture.faults = [.init(.first(.start), .answerLate(late))]
+            async let answer = session.perform(.open, replacesNewer: true)
+            await place.fixture.until { $0.unfired.isEmpty }
+            session.stopSoon()
+            #expect(await clock.nextSleep() == RemoteUpload.grace)
+            clock.advance(by: RemoteUpload.grace)
+            #expect(await answer == .aborted)
+            async let again = session.perform(.open, replacesNewer: true)
+            late.fire()
+            #expect(await again == .opened(granularity: Self.granule))
+            #expect(place.fixture.log.sessions.count == 1 && place.fixture.log.requests(.start).count == 1)
+            #expect(await session.perform(.send(0..<5 * Self.granule), replacesNewer: true).isCompleted)
+        }
+    }
+
+    @Test func `A session that is opened in time is the pause's`() async throws {
+        for type in Self.places {
+            let (place, late) = (try place(type), Signal())
+            let session = try await begin(place)
+            place.fixture.faults = [.init(.first(.start), .answerLate(late))]
+            async let answer = session.perform(.open, replacesNewer: true)
+            await place.fixture.until { $0.unfired.isEmpty }
+            session.stopSoon()
+            late.fire()
+            #expect(await answer == .opened(granularity: Self.granule))
+            #expect(await session.bookmark() != nil)
+        }
+    }
+}
+
+extension UploadCourse.Answer {
+    fileprivate var isCompleted: Bool { if case .completed = self { true } else { false } }
+}
+
+/// Has a token, unless it is stuck: then it gives none until whoever asks gives up.
+private final class StuckTokens: TokenSource {
+    let asked = Mail<Void>()
+    private let kind: Token.Kind
+    private let stuck = Mutex(false)
+
+    init(kind: Token.Kind) { self.kind = kind }
+
+    var isStuck: Bool {
+        get { stuck.withLock { $0 } }
+        set { stuck.withLock { $0 = newValue } }
+    }
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        guard kind == self.kind else { return nil }
+        if isStuck {
+            asked.deliver(())
+            // Nobody moves that clock.
+            do { try await ManualClock().sleep(for: .seconds(1)) } catch { throw StorageError(.unknown, "given up") }
+        }
+        return Token(kind, "0")
+    }
+}
