@@ -91,6 +91,14 @@ import Testing
         }
     }
 
+    @Test func `A server that forgets the preconditions of sessions is asked first what is there`() async throws {
+        let place = try GCSUnderTest(StorageFixture(.fakeGCS))
+        let stored = try await place.backend.put([1], at: "a")
+        let error = try await failure { try await Write.putLarge.perform(on: place.backend, if: .init(generation: 0)) }
+        #expect(error.code == .preconditionFailed && error.version == stored.version)
+        #expect(place.fixture.bytes("b", "a") == [1])
+    }
+
     @Test func `An upload that must not replace anything is its own, though the answer is lost`() async throws {
         for type in RemoteStopTests.places {
             let place = try type.init(StorageFixture(), limits: .init(), clock: HurriedClock())

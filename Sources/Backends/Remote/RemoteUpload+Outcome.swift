@@ -9,13 +9,13 @@ import Storage
         try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
     }
 
-    /// Remembers what is there before anything is sent, where the preconditions do not tell a server that compares them.
-    func lookBefore() async throws(StorageError) {
+    /// Remembers what is there before anything is sent. For a session that is looked up in any case: some servers
+    /// forget its preconditions.
+    func lookBefore(openingSession: Bool = false) async throws(StorageError) {
         guard !hasLooked else { return }
-        if backend.dialect.bindsWrites, let generation = upload.preconditions.generation {
-            before = generation
-        } else {
-            before = try await checkPreconditions()?.generation
+        before = upload.preconditions.generation
+        if openingSession || before == nil || !backend.dialect.bindsWrites {
+            before = try await checkPreconditions()?.generation ?? before
         }
         hasLooked = true
     }

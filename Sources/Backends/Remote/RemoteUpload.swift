@@ -194,7 +194,7 @@ final class RemoteUpload: UploadSession {
     private func open() async throws(StorageError) -> Answer {
         if let answer = try await answerIfSuperseded() { return answer }
         if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
-        try await lookBefore()
+        try await lookBefore(openingSession: true)
         let request = backend.dialect.open(upload, if: binding)
         let session = try await opening.session(of: upload, at: backend) { () async throws(StorageError) in
             try await self.session(openedBy: request)

@@ -67,8 +67,8 @@ extension FixtureState {
     private mutating func startGCS(_ call: Call, _ body: [UInt8]) throws(Answer) -> Answer {
         let metadata = try metadata(body, .gcs)
         let name = try newName(call, metadata)
-        let wanted = try number("ifGenerationMatch", call)
-        try checkMetageneration(call, name)
+        let wanted = manner == .fakeGCS ? nil : try number("ifGenerationMatch", call)
+        if manner != .fakeGCS { try checkMetageneration(call, name) }
         guard wanted ?? 0 == shelf[call.bucket, name]?.generation ?? 0 || wanted == nil else {
             throw call.dialect.refusal(412)
         }
