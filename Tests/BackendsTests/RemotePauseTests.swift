@@ -1,3 +1,4 @@
+import EventLoop
 import HTTP
 import Storage
 import Synchronization
@@ -37,19 +38,28 @@ import Testing
 
     private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async {
         while session.sent < count { await Task.yield() }
+        await isUnderWay()
     }
+
+    /// Begins a step as a task does, on the loop.
+    private func begin(_ step: UploadMachine.Step, of session: RemoteUpload) -> Task<UploadMachine.Answer, Never> {
+        Task { @Loop in await session.perform(step, replacesNewer: true) }
+    }
+
+    /// Returns when a step whose request was seen can be told to stop: its beginning is one turn of the loop.
+    private func isUnderWay() async { await Task { @Loop in }.value }
 
     @Test func `A chunk that is nearly through ends before a pause, and nothing is asked`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
             let session = try await sending(place)
             place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
-            async let answer = session.perform(.send(second), replacesNewer: true)
+            let answer = begin(.send(second), of: session)
             await place.fixture.until { $0.unfired.isEmpty }
             await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
             late.fire()
-            #expect(await answer == .received(upTo: second.upperBound))
+            #expect(await answer.value == .received(upTo: second.upperBound))
             #expect(place.fixture.log.requests(.query).isEmpty)
         }
     }
@@ -60,12 +70,12 @@ import Testing
             defer { late.fire() }
             let session = try await sending(place)
             place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
-            async let answer = session.perform(.send(second), replacesNewer: true)
+            let answer = begin(.send(second), of: session)
             await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
             #expect(await clock.nextSleep() == RemoteUpload.grace)
             clock.advance(by: RemoteUpload.grace)
-            #expect(await answer == .aborted)
+            #expect(await answer.value == .aborted)
             late.fire()
             #expect(await session.perform(.query, replacesNewer: true) == .received(upTo: second.upperBound))
         }
@@ -86,10 +96,11 @@ import Testing
             let (place, tokens) = (try place(type), StuckTokens(kind: type.dialect == .gcs ? .accessToken : .idToken))
             let session = try await sending(place, tokens: tokens)
             tokens.isStuck = true
-            async let answer = session.perform(.send(second), replacesNewer: true)
+            let answer = begin(.send(second), of: session)
             await tokens.asked.next()
+            await isUnderWay()
             session.stopSoon()
-            #expect(await answer == .received(upTo: Self.granule))
+            #expect(await answer.value == .received(upTo: Self.granule))
             tokens.isStuck = false
             #expect(await session.perform(.send(second), replacesNewer: true) == .received(upTo: second.upperBound))
             #expect(place.fixture.log.requests(.query).isEmpty && place.fixture.log.resentPersistedBytes == 0)
@@ -102,10 +113,11 @@ import Testing
                 let (place, late) = (try place(type), Signal())
                 let session = try await begin(place)
                 place.fixture.faults = [.init(.first(.start), .answerLate(late))]
-                async let answer = session.perform(.open, replacesNewer: true)
+                let answer = begin(.open, of: session)
                 await place.fixture.until { $0.unfired.isEmpty }
+                await isUnderWay()
                 session.abort()
-                #expect(await answer == .aborted)
+                #expect(await answer.value == .aborted)
                 if !isLate { late.fire() }
                 session.discard()
                 late.fire()
@@ -121,15 +133,16 @@ import Testing
             let (place, late) = (try place(type), Signal())
             let session = try await begin(place)
             place.fixture.faults = [.init(.first(.start), .answerLate(late))]
-            async let answer = session.perform(.open, replacesNewer: true)
+            let answer = begin(.open, of: session)
             await place.fixture.until { $0.unfired.isEmpty }
+            await isUnderWay()
             session.stopSoon()
             #expect(await clock.nextSleep() == RemoteUpload.grace)
             clock.advance(by: RemoteUpload.grace)
-            #expect(await answer == .aborted)
-            async let again = session.perform(.open, replacesNewer: true)
+            #expect(await answer.value == .aborted)
+            let again = begin(.open, of: session)
             late.fire()
-            #expect(await again == .opened(granularity: Self.granule))
+            #expect(await again.value == .opened(granularity: Self.granule))
             #expect(place.fixture.log.sessions.count == 1 && place.fixture.log.requests(.start).count == 1)
             #expect(await session.perform(.send(0..<5 * Self.granule), replacesNewer: true).isCompleted)
         }
@@ -140,11 +153,12 @@ import Testing
             let (place, late) = (try place(type), Signal())
             let session = try await begin(place)
             place.fixture.faults = [.init(.first(.start), .answerLate(late))]
-            async let answer = session.perform(.open, replacesNewer: true)
+            let answer = begin(.open, of: session)
             await place.fixture.until { $0.unfired.isEmpty }
+            await isUnderWay()
             session.stopSoon()
             late.fire()
-            #expect(await answer == .opened(granularity: Self.granule))
+            #expect(await answer.value == .opened(granularity: Self.granule))
             #expect(await session.bookmark() != nil)
         }
     }
