@@ -177,7 +177,7 @@ import Testing
             try swap.swap(scene)
             let error = try await failure { _ = try await backend.run(upload) }
             try swap.undo(scene)
-            #expect(error == refusal(file))
+            #expect(error.about(upload.reference) == refusal(file).about(upload.reference))
             await #expect(throws: StorageError.self) { try await backend.metadata(of: ref("a")) }
         }
     }

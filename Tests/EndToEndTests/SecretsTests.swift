@@ -40,9 +40,9 @@ import Testing
         #expect(wrong["error"]?["code"]?.number?.int64 == -13053)
         fixture.faults = [
             .init(.first(.chunk), .answer(400, body: echo)), .init(.first(.query), .answer(400, body: echo)),
-            .init(.first(.getMetadata), .answer(403, body: echo)),
         ]
         #expect(await talk.ask("reference/putFile", put)["error"]?["message"]?.string?.contains("(…)") == true)
+        fixture.faults = [.init(.first(.getMetadata), .answer(403, body: echo))]
         #expect(await talk.ask("reference/getMetadata", ["reference": .string(reference)])["error"] != nil)
         let sessions = fixture.log.sessions.map(\.id)
         #expect(sessions.count == 2)
