@@ -37,6 +37,8 @@ import Testing
     }
 
     private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async {
+        // Until then the count is that of the step before.
+        await isUnderWay()
         while session.sent < count { await Task.yield() }
         await isUnderWay()
     }
