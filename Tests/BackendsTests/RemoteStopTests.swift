@@ -1,3 +1,4 @@
+import HTTP
 import Storage
 import Synchronization
 import TestSupport
@@ -39,7 +40,7 @@ import Testing
     @Test func `What was completed in that very moment is told as completed`() async throws {
         for type in Self.places {
             for whole in [false, true] {
-                let place = try await type.init()
+                let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock())
                 let upload = Upload.data(bytes, to: try ref("a"))
                 let session = whole ? place.backend.beginUpload(upload) : try await begin(place)
                 let late = Signal()
