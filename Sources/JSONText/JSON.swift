@@ -45,12 +45,7 @@ extension JSON.Member: Equatable {
 
 extension String {
     /// Looks at the bytes of those alone that are equivalent.
-    fileprivate func hasSameUTF8(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count, self == other else { return false }
-        let (bytes, others) = (utf8Span.span, other.utf8Span.span)
-        for index in bytes.indices where bytes[index] != others[index] { return false }
-        return true
-    }
+    fileprivate func hasSameUTF8(as other: String) -> Bool { self == other && utf8.elementsEqual(other.utf8) }
 }
 
 extension JSON {
