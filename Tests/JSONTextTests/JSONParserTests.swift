@@ -70,7 +70,7 @@ struct JSONParserTests {
         let closing = Array(String(repeating: "]}", count: 256).utf8)
         let isSame = await onSmallStack {
             guard let json = try? parse(opening + closing) else { return false }
-            return (try? parse(written(json))) == json
+            return written(json) == opening + closing
         }
         #expect(isSame)
         let isRefused = await onSmallStack { (try? parse([UInt8](repeating: 0x5B, count: 1_000_000))) == nil }
