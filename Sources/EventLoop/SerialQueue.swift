@@ -15,8 +15,6 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
     /// Sound: only `runAll` touches it, which `isRunning` lets run once at a time, and `inbox` orders one run after the
     /// other.
     private nonisolated(unsafe) var state: State
-    /// Gives a state without bytes an address of its own: else it has that of what lies behind the queue in memory.
-    private let end: UInt8 = 0
 
     public init(on threads: WorkerThreads, _ state: consuming sending State) {
         self.threads = threads
