@@ -36,6 +36,18 @@ import Testing
         return session
     }
 
+    /// With its session being opened: the server has the request, and answers at the signal.
+    private func opening(
+        _ place: any RemoteUnderTest, answeredAt late: Signal
+    ) async throws -> (RemoteUpload, Task<UploadMachine.Answer, Never>) {
+        let session = try await begin(place)
+        place.fixture.faults = [.init(.first(.start), .answerLate(late))]
+        let answer = begin(.open, of: session)
+        await place.fixture.until { $0.unfired.isEmpty }
+        await isUnderWay()
+        return (session, answer)
+    }
+
     private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async {
         // Until then the count is that of the step before.
         await isUnderWay()
@@ -113,11 +125,7 @@ import Testing
         for type in Self.places {
             for isLate in [false, true] {
                 let (place, late) = (try place(type), Signal())
-                let session = try await begin(place)
-                place.fixture.faults = [.init(.first(.start), .answerLate(late))]
-                let answer = begin(.open, of: session)
-                await place.fixture.until { $0.unfired.isEmpty }
-                await isUnderWay()
+                let (session, answer) = try await opening(place, answeredAt: late)
                 session.abort()
                 #expect(await answer.value == .aborted)
                 if !isLate { late.fire() }
@@ -133,11 +141,7 @@ import Testing
     @Test func `A session that was being opened is gone on with after a pause`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
-            let session = try await begin(place)
-            place.fixture.faults = [.init(.first(.start), .answerLate(late))]
-            let answer = begin(.open, of: session)
-            await place.fixture.until { $0.unfired.isEmpty }
-            await isUnderWay()
+            let (session, answer) = try await opening(place, answeredAt: late)
             session.stopSoon()
             #expect(await clock.nextSleep() == RemoteUpload.grace)
             clock.advance(by: RemoteUpload.grace)
@@ -153,11 +157,7 @@ import Testing
     @Test func `A session that is opened in time is the pause's`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
-            let session = try await begin(place)
-            place.fixture.faults = [.init(.first(.start), .answerLate(late))]
-            let answer = begin(.open, of: session)
-            await place.fixture.until { $0.unfired.isEmpty }
-            await isUnderWay()
+            let (session, answer) = try await opening(place, answeredAt: late)
             session.stopSoon()
             late.fire()
             #expect(await answer.value == .opened(granularity: Self.granule))
