@@ -45,8 +45,10 @@ final class ArrivalReports: Sendable {
     /// Tells what nobody was told yet, and nothing after that.
     func end() { tell(isLast: true) }
 
-    private func tell(isLast: Bool = false) {
+    private func tell(isLast: Bool = false, isAlarm: Bool = false) {
         let news: Progress? = state.withLock { state in
+            // An alarm that another report overtook is cancelled: it must not cancel the next one.
+            guard !(isAlarm && Task.isCancelled) else { return nil }
             defer { if isLast { state.isOver = true } }
             state.alarm?.cancel()
             (state.alarm, state.reading) = (nil, clock.reading)
@@ -62,7 +64,7 @@ final class ArrivalReports: Sendable {
             guard state.alarm == nil, !state.isOver else { return }
             state.alarm = Task { [clock] in
                 do { try await clock.sleep(for: Self.pause) } catch { return }
-                tell()
+                tell(isAlarm: true)
             }
         }
     }
