@@ -57,10 +57,3 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         }
     }
 }
-
-extension SerialQueue where State == Void {
-    /// For work whose state is its own.
-    public convenience init(on threads: WorkerThreads) { self.init(on: threads, ()) }
-
-    public func submit(_ work: @escaping @Sendable () -> Void) { submit { _ in work() } }
-}

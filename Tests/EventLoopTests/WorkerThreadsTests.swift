@@ -77,11 +77,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SerialQueueTests {
     @Test func `Work runs in order and never two at once`() async {
         let threads = WorkerThreads("test", limit: 4)
-        let queue = SerialQueue(on: threads)
+        let queue = SerialQueue(on: threads, 0)
         let results = Mail<Int>()
         let isBusy = Mutex(false)
         for number in 0..<5000 {
-            queue.submit {
+            queue.submit { _ in
                 #expect(
                     isBusy.withLock { busy in
                         defer { busy = true }; return !busy
@@ -95,14 +95,14 @@ import Testing
 
     @Test func `One that is stuck does not hold up another`() async {
         let threads = WorkerThreads("test", limit: 2)
-        let (stuck, free) = (SerialQueue(on: threads), SerialQueue(on: threads))
+        let (stuck, free) = (SerialQueue(on: threads, 0), SerialQueue(on: threads, 0))
         let gate = DispatchSemaphore(value: 0)
         let results = Mail<String>()
-        stuck.submit {
+        stuck.submit { _ in
             gate.wait(); results.deliver("stuck")
         }
-        stuck.submit { results.deliver("behind") }
-        free.submit { results.deliver("free") }
+        stuck.submit { _ in results.deliver("behind") }
+        free.submit { _ in results.deliver("free") }
         #expect(await results.next() == "free")
         gate.signal()
         #expect(await results.next() == "stuck")
@@ -111,9 +111,9 @@ import Testing
 
     @Test func `An idle queue holds no thread`() async {
         let threads = WorkerThreads("test", limit: 1)
-        let queues = (0..<50).map { _ in SerialQueue(on: threads) }
+        let queues = (0..<50).map { _ in SerialQueue(on: threads, 0) }
         let results = Mail<Int>()
-        for (number, queue) in queues.enumerated() { queue.submit { results.deliver(number) } }
+        for (number, queue) in queues.enumerated() { queue.submit { _ in results.deliver(number) } }
         for number in 0..<50 { #expect(await results.next() == number) }
     }
 
@@ -130,10 +130,10 @@ import Testing
     }
 
     @Test func `Work may bring more work`() async {
-        let queue = SerialQueue(on: WorkerThreads("test"))
+        let queue = SerialQueue(on: WorkerThreads("test"), 0)
         let results = Mail<Int>()
-        queue.submit {
-            queue.submit { results.deliver(2) }
+        queue.submit { _ in
+            queue.submit { _ in results.deliver(2) }
             results.deliver(1)
         }
         #expect(await results.next() == 1)
