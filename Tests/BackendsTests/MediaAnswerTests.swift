@@ -58,11 +58,13 @@ import Testing
     }
 
     @Test func `Bytes are asked for from where they are missing`() throws {
-        let all = [firebase.media(of: try object(), from: 0), gcs.media(of: try object(), from: 0)]
+        let (reference, dialects) = (try ref("a/b"), [firebase, gcs] as [any Dialect])
+        let all = dialects.map { $0.media(of: reference, generation: 7, isGzip: false, from: 0) }
         #expect(all.map(\.target) == ["/v0/b/b/o/a%2Fb?alt=media", "/storage/v1/b/b/o/a%2Fb?alt=media&generation=7"])
-        #expect(all.allSatisfy { $0.headers["Range"] == nil })
-        let rest = [firebase.media(of: try object(), from: 4), gcs.media(of: try object(), from: 4)]
-        #expect(rest.allSatisfy { $0.headers["Range"] == "bytes=4-" })
+        #expect(all.allSatisfy { $0.headers["Range"] == nil && $0.headers["Accept-Encoding"] == "identity" })
+        let rest = dialects.map { $0.media(of: reference, generation: nil, isGzip: true, from: 4) }
+        #expect(rest.map(\.target) == ["/v0/b/b/o/a%2Fb?alt=media", "/storage/v1/b/b/o/a%2Fb?alt=media"])
+        #expect(rest.allSatisfy { $0.headers["Range"] == "bytes=4-" && $0.headers["Accept-Encoding"] == "gzip" })
     }
 
     @Test(
@@ -84,7 +86,7 @@ import Testing
         throws
     {
         let object = try object(crc32c: 1, md5: [UInt8](repeating: 1, count: 16))
-        #expect(MediaHead(status: status, headers: headers, of: object, from: 4) == head)
+        #expect(MediaHead(status: status, headers: headers, of: StoredContent(object), from: 4) == head)
     }
 
     @Test func `Checksums come in one header or in two`() {

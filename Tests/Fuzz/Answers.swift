@@ -59,7 +59,8 @@ private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
         reference: reference, generation: 7, metageneration: 1, size: size, timeCreated: Timestamp(microseconds: 0),
         updated: Timestamp(microseconds: 0), md5: nil, crc32c: 42, settable: SettableMetadata())
     for offset in [0, 5] as [Int64] {
-        let head = MediaHead(status: response.status, headers: response.headers, of: object, from: offset)
+        let head = MediaHead(
+            status: response.status, headers: response.headers, of: StoredContent(object), from: offset)
         expect((head == nil) == ![200, 206].contains(response.status), "only 200 and 206 bring bytes")
         if case .bytes(let first) = head {
             expect(first == (response.status == 200 ? 0 : offset), "bytes begin where they were asked for")

@@ -134,20 +134,20 @@ extension EmbeddedBackend {
     public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
     {
         let object = try await open(reference) { _, metadata in
-            guard metadata.size <= maxSize else { throw StorageError.sizeExceeded(metadata, maxSize) }
+            guard metadata.size <= maxSize else { throw StorageError.sizeExceeded(reference, metadata.size, maxSize) }
         }
         return try await files.run { Result { () throws(StorageError) in try object.readWhole() } }.get()
     }
 }
 
 extension StorageError {
-    static func sizeExceeded(_ object: ObjectMetadata, _ maxSize: Int64) -> StorageError {
+    static func sizeExceeded(_ reference: Reference, _ size: Int64, _ maxSize: Int64) -> StorageError {
         StorageError(
             .downloadSizeExceeded,
             """
-            Object \(object.reference.object) has \(object.size) bytes, \
+            Object \(reference.object) has \(size) bytes, \
             which exceeds the maximum of \(maxSize) bytes.
             """
-        ).about(object.reference)
+        ).about(reference)
     }
 }

@@ -41,8 +41,8 @@ struct FirebaseDialect: Dialect {
             method: "GET", target: target, headers: own, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
-    func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest {
-        var request = RemoteRequest.media(self.object(object.reference) + "?alt=media", object, from: offset)
+    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest {
+        var request = RemoteRequest.media(object(reference) + "?alt=media", isGzip: isGzip, from: offset)
         for field in own.fields { request.headers.add(field.name, field.value) }
         return request
     }

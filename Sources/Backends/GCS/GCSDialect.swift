@@ -41,9 +41,9 @@ struct GCSDialect: Dialect {
             method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .listing)
     }
 
-    func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest {
-        let target = self.object(object.reference) + "?alt=media&generation=\(object.generation)"
-        return .media(target, object, from: offset)
+    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest {
+        let query = "?alt=media" + (generation.map { "&generation=\($0)" } ?? "")
+        return .media(object(reference) + query, isGzip: isGzip, from: offset)
     }
 
     var links: Links { .signatures }

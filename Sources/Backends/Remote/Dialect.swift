@@ -20,8 +20,10 @@ protocol Dialect: Sendable {
     /// Of that generation alone, whatever else is there.
     func delete(_ reference: Reference, generation: Int64) -> RemoteRequest
     func list(_ query: ListQuery) -> RemoteRequest
-    /// From that byte on, as they are stored; of the object's generation, where the service can tell it from another.
-    func media(of object: ObjectMetadata, from offset: Int64) -> RemoteRequest
+    /// From that byte on; of that generation, where the service can tell it from another.
+    ///
+    /// - Parameter isGzip: they may come so, as they are stored: the service would else unpack them.
+    func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest
     /// With the checksums that the server is to compare before it stores anything.
     func sendWhole(
         _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
@@ -77,12 +79,10 @@ struct RemoteRequest {
 extension RemoteRequest {
     static let largestListing = 32 << 20
 
-    /// Asks for the stored bytes: those that are stored packed would else be unpacked on the way.
-    static func media(_ target: String, _ object: ObjectMetadata, from offset: Int64) -> RemoteRequest {
+    static func media(_ target: String, isGzip: Bool, from offset: Int64) -> RemoteRequest {
         var request = RemoteRequest(method: "GET", target: target)
         if offset > 0 { request.headers.add("Range", "bytes=\(offset)-") }
-        let isPacked = object.settable.content[.contentEncoding]?.lowercased().contains("gzip") ?? false
-        request.headers.add("Accept-Encoding", isPacked ? "gzip" : "identity")
+        request.headers.add("Accept-Encoding", isGzip ? "gzip" : "identity")
         return request
     }
 }

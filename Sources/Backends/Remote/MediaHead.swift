@@ -11,18 +11,18 @@ enum MediaHead: Equatable {
     case garbled(String)
 
     /// Nil where no bytes of an object come. `offset` is the first byte that was asked for.
-    init?(status: Int, headers: HTTPHeaders, of object: ObjectMetadata, from offset: Int64) {
+    init?(status: Int, headers: HTTPHeaders, of content: StoredContent, from offset: Int64) {
         guard status == 200 || status == 206 else { return nil }
-        if headers.isOther(than: object) {
+        if headers.isOther(than: content) {
             self = .changed
         } else if status == 200 {
             self = .bytes(from: 0)
         } else {
-            self.init(headers["Content-Range"] ?? "", of: object, from: offset)
+            self.init(headers["Content-Range"] ?? "", of: content, from: offset)
         }
     }
 
-    private init(_ range: String, of object: ObjectMetadata, from offset: Int64) {
+    private init(_ range: String, of content: StoredContent, from offset: Int64) {
         let words = range.split(separator: " ")
         let sides = words.last?.split(separator: "/") ?? []
         let ends = sides.first?.split(separator: "-") ?? []
@@ -32,16 +32,18 @@ enum MediaHead: Equatable {
             self = .garbled("Content-Range: \(range.prefix(100))")
             return
         }
-        let isWhole = sides[1] == "*" || Int64(sides[1]) == object.size
+        let isWhole = sides[1] == "*" || Int64(sides[1]) == content.size
         self = isWhole ? .bytes(from: first) : .changed
     }
 }
 
 extension HTTPHeaders {
-    fileprivate func isOther(than object: ObjectMetadata) -> Bool {
-        if let text = self["x-goog-generation"], let generation = Int64(text) { return generation != object.generation }
-        if let theirs = storedCRC32C, let ours = object.crc32c { return theirs != ours }
-        if let theirs = storedMD5, let ours = object.md5 { return theirs != ours }
+    fileprivate func isOther(than content: StoredContent) -> Bool {
+        if let text = self["x-goog-generation"], let generation = Int64(text) {
+            return generation != content.generation
+        }
+        if let theirs = storedCRC32C, let ours = content.crc32c { return theirs != ours }
+        if let theirs = storedMD5, let ours = content.md5 { return theirs != ours }
         return false
     }
 

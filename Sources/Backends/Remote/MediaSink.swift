@@ -17,17 +17,17 @@ final class MediaSink: HTTPBodySink {
         var isTooMuch = false
     }
 
-    let object: ObjectMetadata
+    let content: StoredContent
     let offset: Int64
     private let store: any MediaStore
     private let state: Mutex<State>
 
     /// - Parameter offset: of the first missing byte.
-    init(_ object: ObjectMetadata, from offset: Int64, into store: any MediaStore) {
-        self.object = object
+    init(_ content: StoredContent, from offset: Int64, into store: any MediaStore) {
+        self.content = content
         self.offset = offset
         self.store = store
-        state = Mutex(State(left: object.size - offset))
+        state = Mutex(State(left: content.size - offset))
     }
 
     /// Nil where no bytes of an object have come, as for an empty body.
@@ -37,7 +37,7 @@ final class MediaSink: HTTPBodySink {
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
-        let head = MediaHead(status: status, headers: headers, of: object, from: offset)
+        let head = MediaHead(status: status, headers: headers, of: content, from: offset)
         state.withLock { state in
             state.head = head
             if case .bytes(let start) = head { state.skipped = offset - start }

@@ -114,7 +114,8 @@ final class RemoteDownload: DownloadSession {
             reports.arrived(landing.offset, of: object.size)
         }
         do throws(StorageError) {
-            let outcome = try await backend.fetch(into: MediaSink(object, from: offset, into: buffer), download.caller)
+            let outcome = try await backend.fetch(
+                into: MediaSink(StoredContent(object), from: offset, into: buffer), download.caller)
             await queue.run { _ in }
             if let failure = buffer.failure { throw failure }
             return outcome

@@ -1,0 +1,91 @@
+import HTTP
+import Storage
+import Synchronization
+
+// Objects into memory, in one request where the head of the answer says which bytes follow. Where it does not, or what
+// arrives is not what it says, the metadata is looked at.
+
+/// What an answer with the bytes of whichever generation is there came to.
+private enum FirstAnswer {
+    case verified([UInt8])
+    /// That generation may not be there any more. If it still is, this is why it failed.
+    case doubtful(generation: Int64, StorageError)
+    /// Whose bytes these are, the head does not say; nil where there are too many of them.
+    case undescribed([UInt8]?, HTTPHeaders)
+}
+
+extension RemoteBackend {
+    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    {
+        try await patiently(caller) { () async throws(StorageError) in
+            let first = try await self.firstAnswer(reference, maxSize, caller)
+            if case .verified(let bytes) = first { return bytes }
+            var doubt: (Int64, StorageError)?
+            if case .doubtful(let generation, let error) = first { doubt = (generation, error) }
+            return try await self.settled(reference, caller, doubt: doubt) { object async throws(StorageError) in
+                guard object.size <= maxSize else { throw .sizeExceeded(reference, object.size, maxSize) }
+                let content = StoredContent(object)
+                if case .undescribed(let bytes?, let headers) = first, content.holds(bytes, headers) {
+                    return .done(bytes)
+                }
+                return try await self.bytes(of: content, caller)
+            }
+        }
+    }
+
+    private func firstAnswer(
+        _ reference: Reference, _ maxSize: Int64, _ caller: Caller
+    ) async throws(StorageError) -> FirstAnswer {
+        let sink = DescribedMediaSink(reference, maxSize: maxSize)
+        var request = dialect.media(of: reference, generation: nil, isGzip: true, from: 0)
+        request.sink = sink
+        let answer = await answer(to: request, reference, caller)
+        if case .success(let response) = answer {
+            // Nothing was asked for that these two are about.
+            let isStrange = [412, 416].contains(response.status)
+            guard response.isSuccess || isStrange else { throw .refusal(response, of: request, to: reference) }
+            sink.bodyEnded(response)
+        }
+        switch sink.head {
+        case .described(let media, let memory):
+            let outcome = try outcome(of: answer, to: request, media)
+            return FirstAnswer(verified(outcome, memory, media.content), of: media.content)
+        case .tooLarge(let content): throw .sizeExceeded(reference, content.size, maxSize)
+        case .recoded(let content): return FirstAnswer(try await bytes(of: content, caller), of: content)
+        case .undescribed(let memory):
+            if memory.isFull { return .undescribed(nil, [:]) }
+            return .undescribed(memory.taken, try answer.get().headers)
+        case nil: return .undescribed(nil, try answer.get().headers)
+        }
+    }
+
+    private func bytes(of content: StoredContent, _ caller: Caller) async throws(StorageError) -> MediaOutcome<[UInt8]>
+    {
+        guard content.size > 0 else { return .done([]) }
+        let memory = MediaInMemory(expecting: content.size)
+        let outcome = try await fetch(into: MediaSink(content, from: 0, into: memory), caller)
+        return verified(outcome, memory, content)
+    }
+
+    private func verified(
+        _ outcome: MediaOutcome<HTTPHeaders>, _ memory: MediaInMemory, _ content: StoredContent
+    ) -> MediaOutcome<[UInt8]> {
+        switch outcome {
+        case .doubtful(let error): return .doubtful(error)
+        case .done(let headers):
+            let bytes = memory.taken
+            guard let flaw = content.flaw(in: bytes, headers) else { return .done(bytes) }
+            return .doubtful(.damaged(content, flaw))
+        }
+    }
+}
+
+extension FirstAnswer {
+    fileprivate init(_ outcome: MediaOutcome<[UInt8]>, of content: StoredContent) {
+        self =
+            switch outcome {
+            case .done(let bytes): .verified(bytes)
+            case .doubtful(let error): .doubtful(generation: content.generation, error)
+            }
+    }
+}

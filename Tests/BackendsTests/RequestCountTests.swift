@@ -1,0 +1,111 @@
+import HTTP
+import JSONText
+import Storage
+import TestSupport
+import Testing
+
+@testable import Backends
+
+/// How many requests an operation costs, and that objects are verified all the same.
+@Suite(.timeLimit(.minutes(10))) struct RequestCountTests {
+    private let bytes = noise((2 << 20) + 3)
+
+    private func place(_ manner: StorageFixture.Manner) throws -> any RemoteUnderTest {
+        let fixture = try StorageFixture(manner)
+        return manner == .firebaseEmulator ? try FirebaseUnderTest(fixture) : try GCSUnderTest(fixture)
+    }
+
+    @Test(arguments: StorageFixture.Manner.allCases, [0, 1, (2 << 20) + 3])
+    func `One request is enough where the head of the answer says which bytes follow`(
+        manner: StorageFixture.Manner, size: Int
+    ) async throws {
+        for metadata in [[:], ["contentEncoding": "gzip"]] as [JSON] {
+            let place = try place(manner)
+            try place.fixture.put(Array(bytes.prefix(size)), "b", "a", metadata: metadata)
+            #expect(try await place.backend.data("a") == Array(bytes.prefix(size)))
+            let kinds = place.fixture.requests.map(\.kind)
+            #expect(kinds == (manner == .firebaseEmulator ? [.media, .getMetadata] : [.media]))
+        }
+        let firebase = try FirebaseUnderTest(StorageFixture())
+        try firebase.fixture.put(Array(bytes.prefix(size)), "b", "a")
+        #expect(try await firebase.backend.data("a") == Array(bytes.prefix(size)))
+        #expect(firebase.fixture.requests.map(\.kind) == [.media])
+    }
+
+    @Test(arguments: StorageFixture.Manner.allCases)
+    func `An object that is too large is refused before its bytes are taken`(
+        manner: StorageFixture.Manner
+    ) async throws {
+        let (place, never) = (try place(manner), Signal())
+        defer { never.fire() }
+        try place.fixture.put(bytes, "b", "a")
+        place.fixture.faults = [.init(.byte(1 << 20), .stall(until: never))]
+        let error = try await failure {
+            _ = try await place.backend.data(of: ref("a"), maxSize: 1000, for: Caller(patience: .seconds(600)))
+        }
+        #expect(error.code == .downloadSizeExceeded && error.message.contains("\(bytes.count) bytes"))
+        #expect(place.fixture.requests.count == (manner == .firebaseEmulator ? 2 : 1))
+    }
+
+    @Test func `What comes unpacked is asked for as it is stored, of the same generation`() async throws {
+        let place = try place(.service)
+        try place.fixture.put(bytes, "b", "a", metadata: ["contentEncoding": "gzip"])
+        let metadata = try #require(place.fixture.metadata("b", "a"))
+        let generation = try #require(metadata["generation"]?.string)
+        place.fixture.faults = [
+            .init(
+                .first(.media),
+                .answer(
+                    200,
+                    headers: [
+                        "x-goog-generation": generation, "x-goog-stored-content-length": "\(bytes.count)",
+                        "x-goog-stored-content-encoding": "gzip",
+                        "x-goog-hash": "crc32c=\(try #require(metadata["crc32c"]?.string))",
+                    ], body: "unpacked"))
+        ]
+        #expect(try await place.backend.data("a") == bytes)
+        #expect(place.fixture.requests.map(\.kind) == [.media, .media])
+        let last = try #require(place.fixture.requests.last)
+        #expect(last.target.contains("generation=\(generation)") && last.headers["Accept-Encoding"] == "gzip")
+    }
+
+    @Test(arguments: Mishap.all)
+    func `Bytes whose head says too little are compared with the metadata`(mishap: Mishap) async throws {
+        let (fixture, reference, held) = (try StorageFixture(.firebaseEmulator), try ref("a"), Signal())
+        var limits = HTTPLimits()
+        if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
+        let backend = try FirebaseUnderTest(fixture, limits: limits, clock: HurriedClock()).backend
+        try fixture.put(bytes, "b", "a")
+        fixture.faults = mishap.faults(bytes.count, fixture, held)
+        var outcome: Result<[UInt8], StorageError> = .success([])
+        do throws(StorageError) {
+            outcome = .success(
+                try await backend.data(of: reference, maxSize: 3 << 20, for: Caller(patience: .seconds(600))))
+        } catch {
+            outcome = .failure(error)
+        }
+        held.fire()
+        switch outcome {
+        case .success(let found): #expect(found == bytes || found == fixture.bytes("b", "a"))
+        case .failure(let error): #expect(error.code == mishap.code)
+        }
+    }
+
+    @Test func `A small write costs a look besides itself, and an upload that its preconditions bind costs none`()
+        async throws
+    {
+        for type in RemoteFaultTests.places {
+            let (place, isBound) = (try await type.init(), type.dialect == .gcs)
+            let (conditions, caller) = (Preconditions(generation: 0), Caller(patience: .seconds(60)))
+            _ = try await place.backend.run(
+                Upload(reference: ref("a"), source: .data([1]), metadata: .init(), if: conditions))
+            _ = try await place.backend.put([1], at: "a")
+            _ = try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: caller)
+            try await place.backend.delete(ref("a"), if: .init(), for: caller)
+            #expect(
+                place.fixture.requests.map(\.kind) == (isBound ? [] : [.getMetadata]) + [
+                    .multipart, .getMetadata, .multipart, .getMetadata, .patch, .getMetadata, .delete,
+                ])
+        }
+    }
+}
