@@ -108,6 +108,7 @@ extension TaskSnapshot {
         if let metadata { members.append(.init(key: "metadata", value: json(metadata))) }
         if let error { members.append(.init(key: "error", value: error.rpcError.json)) }
         if let retry { members.append(.init(key: "retry", value: retry.json)) }
+        if let endpoint { members.append(.init(key: "endpoint", value: .string(endpoint))) }
         return .object(members)
     }
 

@@ -20,7 +20,7 @@ extension Session<UploadCourse> {
             bookmark: { await session.bookmark() })
     }
 
-    /// For an upload whose source could not even be opened.
+    /// For an upload whose source could not even be opened, or that belongs to another endpoint.
     init(failing error: StorageError) {
         self.init(perform: { _, _, _ in .failed(error) }, abort: {}, stopSoon: {}, discard: {}, bookmark: { nil })
     }

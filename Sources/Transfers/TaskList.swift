@@ -8,6 +8,8 @@ public final class TaskList<Course: TaskCourse> {
     private let finishedKept: Int
     private var tasks: [String: TransferTask<Course>] = [:]
     private var finished: [String] = []
+    /// How many of other endpoints have not ended.
+    private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
     private let ends: EndRecorder?
     /// Not known any more, but still in the journal.
@@ -25,8 +27,8 @@ public final class TaskList<Course: TaskCourse> {
         self.released = released
     }
 
-    /// How many have not ended.
-    var unfinished: Int { tasks.count - finished.count }
+    /// How many of the service's own endpoint have not ended.
+    var unfinished: Int { tasks.count - finished.count - unfinishedElsewhere }
 
     /// In the order of their creation.
     public var all: [TransferTask<Course>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
@@ -56,6 +58,7 @@ public final class TaskList<Course: TaskCourse> {
         }
         bytesInMemory += plan.held?.count ?? 0
         tasks[task.id] = task
+        if task.endpoint != nil { unfinishedElsewhere += 1 }
         if task.state.isFinished { finish(task) }
         return task
     }
@@ -91,10 +94,12 @@ public final class TaskList<Course: TaskCourse> {
 
     private func finish(_ task: TransferTask<Course>) {
         finished.append(task.id)
+        if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
         guard finished.count > finishedKept else { return }
         let oldest = finished.removeFirst()
-        tasks[oldest] = nil
+        // A record of another endpoint stays for the service there.
+        guard tasks.removeValue(forKey: oldest)?.endpoint == nil else { return }
         dropped.append(oldest)
         guard dropped.count >= 64 else { return }
         let some = dropped

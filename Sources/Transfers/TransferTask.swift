@@ -14,6 +14,8 @@ public final class TransferTask<Course: TaskCourse> {
     /// Tells which of two tasks was created first.
     let number: Int64
     let reference: Reference
+    /// The endpoint that it belongs to, where it is not the service's own: it does not go on here.
+    let endpoint: String?
     /// What is being uploaded; nil for a download, and once its success is told.
     private var metadata: TaskSnapshot.Metadata?
     /// Until it has ended, or is paused and they are on the disk.
@@ -46,6 +48,7 @@ public final class TransferTask<Course: TaskCourse> {
         id = plan.record.id
         number = plan.record.number
         reference = plan.record.reference
+        endpoint = plan.record.endpoint
         metadata = Course.kind == .upload ? .uploading(plan.record.metadata, md5Hash: plan.record.md5Hash) : nil
         held = plan.held
         machine = plan.machine
@@ -83,7 +86,7 @@ public final class TransferTask<Course: TaskCourse> {
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
             kind: Course.kind, task: id, status: status ?? state.status, state: state(for: status),
-            progress: machine.progress, reference: reference, metadata: metadata)
+            progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint)
         if var retry = machine.retry {
             retry.error = retry.error.about(reference)
             snapshot.retry = retry
@@ -131,11 +134,16 @@ extension TransferTask {
     /// Goes on from the last acknowledged byte; false where the state does not allow it. One from an earlier process
     /// goes on with these tokens. One that no client asks for does not replace what was stored since it began.
     public func resume(tokens: (any TokenSource)? = nil, replacesNewer: Bool = true) -> Bool {
-        guard machine.allows(.resume) else { return false }
+        guard machine.allows(.resume), endpoint == nil else { return false }
         self.replacesNewer = replacesNewer
         pickUp(tokens)
         post(.asked(.resume))
         return true
+    }
+
+    /// Throws `invalidArgument` for a task of another endpoint that has not ended.
+    public func checkEndpoint() throws(StorageError) {
+        if let endpoint, !state.isFinished { throw .belongs(id, to: endpoint).about(reference) }
     }
 
     /// Returns once it has stopped for good; false where it had ended, or was completed in that moment.

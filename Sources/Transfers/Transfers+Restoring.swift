@@ -1,7 +1,7 @@
 import EventLoop
 import Storage
 
-/// What becomes of the tasks of an earlier process that had not ended.
+/// What becomes of the tasks of an earlier process that had not ended. Those of other endpoints stay as they are.
 public enum UnfinishedTasks: String, CaseIterable, Sendable {
     /// They go on, but for those that need a client's own tokens.
     case resume
@@ -48,7 +48,10 @@ extension Transfers {
                 }
             }
         }
-        for (record, outcome, _) in ended.sorted(by: { $0.at < $1.at }) { remember(record, outcome) }
+        ended.sort { $0.at < $1.at }
+        // The first ones are the first to be dropped.
+        for (record, outcome, _) in ended where record.endpoint != nil { remember(record, outcome) }
+        for (record, outcome, _) in ended where record.endpoint == nil { remember(record, outcome) }
         isReady = true
         readiness.wakeAll()
     }
@@ -57,6 +60,7 @@ extension Transfers {
         _ task: TransferTask<Course>, _ wish: UnfinishedTasks, _ request: TaskRequest, _ tokens: (any TokenSource)?,
         in list: TaskList<Course>
     ) async throws {
+        guard task.endpoint == nil else { return }
         switch wish {
         case .pause: return
         case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }

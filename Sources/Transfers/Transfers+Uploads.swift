@@ -135,6 +135,8 @@ extension Transfers {
         let machine = UploadMachine(
             restored: course, patience: .seconds(request.patience), seed: .random(in: .min ... .max))
         let line = Line<UploadCourse>.known { [backend] tokens in
+            // Another server keeps what was uploaded, and is not asked from here.
+            if let endpoint = record.endpoint { return Session(failing: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
             return Session(backend.beginUpload(upload))
         }

@@ -75,13 +75,29 @@ import Testing
         #expect(try await kept(archive).isEmpty)
     }
 
-    @Test func `Tasks of another service are left alone`() async throws {
+    @Test func `Tasks of another endpoint are told with it, and stay its own`() async throws {
         let root = try Root(try Scratch().path + "/root")
-        let one = TaskTable(root, ObjectStore(root), place: "one", files: .init("spool", limit: 1))
-        try await one.keep(Self.record(), isUrgent: true)
-        let other = TaskTable(root, place: "other")
-        #expect(try await kept(other).isEmpty)
-        #expect(try await kept(one).count == 1)
+        let one = TaskTable(root, place: "http://me:secret@one:80?key=secret")
+        let other = TaskTable(root, place: "http://other")
+        var record = try Self.record()
+        try await one.keep(record, isUrgent: true)
+        record.endpoint = "http://(…)@one:80…"
+        #expect(try await kept(other) == [record])
+        try await other.keep(record.ended(.cancelled, at: Timestamp(microseconds: 5)), isUrgent: true)
+        record.endpoint = nil
+        #expect(try await kept(one) == [record.ended(.cancelled, at: Timestamp(microseconds: 5))])
+        try await other.forget([record.id])
+        #expect(try await kept(one).isEmpty)
+    }
+
+    @Test func `Tasks of another endpoint are not taken over`() async throws {
+        let scratch = try Scratch()
+        let root = try Root(scratch.path + "/old")
+        try await TaskTable(root, place: "one").keep(Self.record(), isUrgent: true)
+        let new = TaskTable(try Root(scratch.path + "/new"), place: "other")
+        try await new.adopt(TaskTable(root, place: "other")) { _ in }
+        #expect(try await kept(new).isEmpty)
+        #expect(try await kept(TaskTable(root, place: "one")) == [Self.record()])
     }
 
     @Test(arguments: [

@@ -76,6 +76,13 @@ public final class MemoryArchive: TaskArchive {
         }
     }
 
+    /// The records belong to another endpoint from now on.
+    public func move(_ tasks: some Sequence<String>, to endpoint: String) {
+        state.withLock { state in
+            for task in tasks { state.records[task]?.endpoint = endpoint }
+        }
+    }
+
     public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
         try await turn()
         return state.withLock { $0.unreadable.map { .failure($0) } + $0.records.values.map { .success($0) } }

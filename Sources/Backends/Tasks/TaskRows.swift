@@ -1,6 +1,7 @@
 import Database
 import FoundationEssentials
 import JSONText
+import Secrets
 import Storage
 
 // Tasks as rows. Everything here runs within a transaction.
@@ -49,11 +50,14 @@ extension Database {
             """, values.with(settable))
     }
 
-    func tasks(place: String) throws -> [Result<TaskRecord, StorageError>] {
+    func tasks(place: String, andOthers: Bool) throws -> [Result<TaskRecord, StorageError>] {
         var records: [Result<TaskRecord, StorageError>] = []
-        try rows("SELECT * FROM tasks WHERE place = ?", .text(place)) { row in
+        try rows("SELECT * FROM tasks WHERE place = ? OR ?", .text(place), .integer(andOthers ? 1 : 0)) { row in
             do {
-                records.append(.success(try TaskRecord(row)))
+                var record = try TaskRecord(row)
+                let origin = try row.text("place")
+                if origin != place { record.endpoint = origin.withoutSecretParts }
+                records.append(.success(record))
             } catch {
                 records.append(.failure(.unreadable(try row.text("id"), error)))
             }

@@ -7,7 +7,7 @@ import Storage
 public struct TaskTable: TaskArchive {
     public let root: Root
     private let store: ObjectStore
-    /// Which engine's they are: tasks of another one are left alone.
+    /// Which engine's or endpoint's they are: tasks of another one can only be looked at, ended and forgotten.
     private let place: String
     private let files: WorkerThreads
 
@@ -23,10 +23,10 @@ public struct TaskTable: TaskArchive {
         self.init(root, ObjectStore(root), place: place, files: WorkerThreads("spool", limit: 2))
     }
 
-    /// Takes over what a process has left that is no more. Where it breaks off, the next one goes on. `complain` is
-    /// told of records that cannot be read: they stay where they are.
+    /// Takes over what a process has left that is no more, but for tasks of other endpoints. Where it breaks off, the
+    /// next one goes on. `complain` is told of records that cannot be read: they stay where they are.
     public func adopt(_ abandoned: TaskTable, complain: (String) -> Void) async throws(StorageError) {
-        for readable in try await abandoned.records() {
+        for readable in try await abandoned.records(andOthers: false) {
             var record: TaskRecord
             switch readable {
             case .success(let read): record = read
@@ -52,7 +52,11 @@ public struct TaskTable: TaskArchive {
     }
 
     public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
-        let records = try await store.write { [place] in try $0.tasks(place: place) }
+        try await records(andOthers: true)
+    }
+
+    private func records(andOthers: Bool) async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+        let records = try await store.write { [place] in try $0.tasks(place: place, andOthers: andOthers) }
         let ends = root.tombstones.found
         return await files.run { [root] in
             records.map { record in

@@ -39,6 +39,7 @@ struct Resume<Course: TransferCourse>: TaskMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let task: TransferTask<Course> = try await request.task(task)
+        try task.checkEndpoint()
         return accepted(task.resume(tokens: request.context.tokens), task)
     }
 }

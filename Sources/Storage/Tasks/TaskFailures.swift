@@ -32,6 +32,13 @@ extension StorageError {
         return error
     }
 
+    /// Why a task does not go on here.
+    public static func belongs(_ task: String, to endpoint: String) -> StorageError {
+        .invalidArgument(
+            "task",
+            "Task \(task) belongs to \(endpoint): start the service with --endpoint \(endpoint) to resume it.")
+    }
+
     static var besideThePoint: StorageError {
         StorageError(.internalError, "The engine answered something else than it was asked.")
     }

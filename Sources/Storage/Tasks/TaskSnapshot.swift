@@ -74,10 +74,12 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var error: StorageError?
     /// What it waits for while it rests after a failure.
     public var retry: Retry?
+    /// The endpoint that it belongs to, where it is not the service's own.
+    public var endpoint: String?
 
     public init(
         kind: TaskKind, task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
-        metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil
+        metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil, endpoint: String? = nil
     ) {
         self.kind = kind
         self.task = task
@@ -88,5 +90,6 @@ public struct TaskSnapshot: Equatable, Sendable {
         self.metadata = metadata
         self.error = error
         self.retry = retry
+        self.endpoint = endpoint
     }
 }

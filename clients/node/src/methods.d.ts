@@ -184,6 +184,11 @@ export interface Snapshot {
   metadata?: Metadata | UploadingMetadata;
   error?: StorageError;
   retry?: Retry;
+  /**
+   * The server that the task belongs to, where it is not this service's own (`--endpoint`): there it goes on.
+   * Resuming it here is -13050; cancelling it ends it without a word to that server.
+   */
+  endpoint?: string;
   observers?: Observers;
 }
 

@@ -148,6 +148,10 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """
     error: StorageError | None = None
     retry: Retry | None = None
+    endpoint: str | None = None
+    """The server that the task belongs to, where it is not this service's own (`--endpoint`): there it goes on.
+    Resuming it here is -13050; cancelling it ends it without a word to that server.
+    """
 
 
 class Snapshot(SnapshotOf["Task", "Reference"]):

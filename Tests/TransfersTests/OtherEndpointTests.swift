@@ -1,0 +1,70 @@
+import EventLoop
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct OtherEndpointTests {
+    let stage = Stage(ScriptedBackend(), MemoryArchive())
+
+    /// An upload halfway and a download, as a process with another endpoint finds them.
+    private func moved(
+        _ wish: UnfinishedTasks = .pause, limits: TransferLimits = .init()
+    ) async throws -> (Stage, UploadTask, DownloadTask) {
+        let (upload, session) = try await stage.sending()
+        session.mark = "six"
+        session.answer(.received(upTo: 2))
+        let (download, _) = try await stage.download()
+        await turns(5)
+        stage.archive?.move([upload.id, download.id], to: "https://other")
+        let next = Stage(ScriptedBackend(), stage.archive?.afterCrash(), limits: limits, isFirst: false)
+        try await next.transfers.restore(wish)
+        return (next, try next.transfers.uploads.task(upload.id), try next.transfers.downloads.task(download.id))
+    }
+
+    @Test(arguments: UnfinishedTasks.allCases)
+    func `A task of another endpoint is told with it, and does not go on`(wish: UnfinishedTasks) async throws {
+        let (next, upload, download) = try await moved(wish)
+        #expect(upload.snapshot().endpoint == "https://other" && download.snapshot().endpoint == "https://other")
+        #expect(upload.state == .paused && upload.snapshot().progress == .of(2, 20))
+        #expect(!upload.resume() && !download.resume())
+        #expect(try await !upload.pause())
+        let refusal = #expect(throws: StorageError.self) { try upload.checkEndpoint() }
+        #expect(refusal?.code == .invalidArgument && refusal?.message.contains("--endpoint https://other ") == true)
+        await turns(5)
+        #expect(next.backend.uploadsBegun.isEmpty && next.transfers.count(of: .paused) == 2)
+    }
+
+    @Test func `Cancelled it ends, and no server hears of it`() async throws {
+        let (next, upload, download) = try await moved()
+        let ear = Ear()
+        ear.observeAll(upload)
+        #expect(try await upload.cancel())
+        #expect(try await download.cancel())
+        #expect(ear.story == ["pause pause 2", "failure failure 2"])
+        #expect(ear.heard.allSatisfy { $0.snapshot.endpoint == "https://other" })
+        #expect(await next.backend.nextDownload().discards == 1, "what has arrived is on this machine")
+        #expect(next.backend.uploadsBegun.isEmpty)
+        #expect(next.archive?.kept.values.allSatisfy(\.hasEnded) == true && next.archive?.spooled == [:])
+        try upload.checkEndpoint()
+        #expect(await next.transfers.uploads.forget(upload))
+    }
+
+    @Test func `It takes no room from the service's own, and its record is not dropped`() async throws {
+        var ended: [String] = []
+        for _ in 0..<70 {
+            let (task, _) = try await stage.upload()
+            #expect(try await task.cancel())
+            stage.clock.advance(by: .seconds(1))
+            ended.append(task.id)
+        }
+        stage.archive?.move(ended.dropFirst(), to: "https://other")
+        var limits = TransferLimits()
+        (limits.tasks, limits.finishedTasks) = (2, 2)
+        let (next, upload, _) = try await moved(limits: limits)
+        #expect(next.transfers.uploads.all.map(\.id) == [ended[0], ended[69], upload.id])
+        for _ in 0..<2 { _ = try await next.upload() }
+        await turns(5)
+        #expect(Set(ended).isSubset(of: try #require(next.archive).kept.keys))
+    }
+}
