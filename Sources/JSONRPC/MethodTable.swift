@@ -32,8 +32,12 @@ public struct MethodTable<Context: MethodContext>: Sendable {
             let call = try M(&params)
             let context = prompt.context
             return .waiting { controls in
-                let result = try await call.run(in: Request(context: context, controls))
-                return (Reply(result), { call.didReply(result, in: context) })
+                do {
+                    let result = try await call.run(in: Request(context: context, controls))
+                    return (Reply(result), { call.didReply(result, in: context) })
+                } catch {
+                    throw call.failure(error)
+                }
             }
         }
     }
@@ -41,7 +45,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     private static func promptDecoder<M: PromptMethod>(for method: M.Type) -> Decoder where M.Context == Context {
         { (params: inout Params, prompt: Request<Context>) throws(RPCError) -> PreparedCall in
             let call = try M(&params)
-            return .prompt { Reply(try call.run(in: prompt)) }
+            return .prompt { do { return Reply(try call.run(in: prompt)) } catch { throw call.failure(error) } }
         }
     }
 }

@@ -14,11 +14,16 @@ public protocol RPCMethod<Context>: Sendable {
     /// Runs on the loop up to its first wait, in the order in which the requests came in.
     @Loop func run(in request: Request<Context>) async throws -> Result
 
+    /// What the request is answered with where `run` throws: the error, with what the method knows of it.
+    func failure(_ error: any Error) -> any Error
+
     /// Called once the reply is in the outbox. What is set going here can only be heard of after the reply.
     @Loop func didReply(_ result: Result, in context: Context)
 }
 
 extension RPCMethod {
+    public func failure(_ error: any Error) -> any Error { error }
+
     public func didReply(_ result: Result, in context: Context) {}
 }
 

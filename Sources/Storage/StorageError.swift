@@ -58,6 +58,18 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         }
     }
 
+    /// A file, an argument or the caller is at fault, or this program: not what a server has answered.
+    private var isLocal: Bool {
+        param != nil || code == .cancelled || code == .internalError || (file != nil && code != .nonMatchingChecksum)
+    }
+
+    /// With what a server has answered before it came to this, unless it is about something else.
+    public func after(httpStatus: Int?) -> StorageError {
+        var error = self
+        if !isLocal { error.httpStatus = error.httpStatus ?? httpStatus }
+        return error
+    }
+
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

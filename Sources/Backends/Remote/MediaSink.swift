@@ -11,6 +11,7 @@ protocol MediaStore: Sendable {
 final class MediaSink: HTTPBodySink {
     private struct State {
         var head: MediaHead?
+        var status: Int?
         /// Bytes that come before those that are missing.
         var skipped: Int64 = 0
         var left: Int64
@@ -32,6 +33,8 @@ final class MediaSink: HTTPBodySink {
 
     /// Nil where no bytes of an object have come, as for an empty body.
     var head: MediaHead? { state.withLock { $0.head } }
+    /// Of the answer, as soon as it has begun.
+    var status: Int? { state.withLock { $0.status } }
     var left: Int64 { state.withLock { $0.left } }
     /// More came than there should be.
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
@@ -39,7 +42,7 @@ final class MediaSink: HTTPBodySink {
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
         let head = MediaHead(status: status, headers: headers, of: content, from: offset)
         state.withLock { state in
-            state.head = head
+            (state.head, state.status) = (head, status)
             if case .bytes(let start) = head { state.skipped = offset - start }
         }
         return head != nil

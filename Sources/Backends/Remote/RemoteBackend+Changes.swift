@@ -54,7 +54,11 @@ extension RemoteBackend {
         _ reference: Reference, _ change: MetadataChange, _ caller: Caller
     ) async throws(StorageError) {
         guard var stored = try? await metadata(of: reference, for: caller).settable else { return }
-        try stored.apply(change)
+        do throws(StorageError) { try stored.apply(change) } catch {
+            var refusal = error
+            refusal.httpStatus = 400
+            throw refusal
+        }
     }
 
     public func delete(

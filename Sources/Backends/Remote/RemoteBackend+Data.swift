@@ -50,7 +50,8 @@ extension RemoteBackend {
         case .described(let media, let memory):
             let outcome = try outcome(of: answer, to: request, media)
             return FirstAnswer(verified(outcome, memory, media.content), of: media.content)
-        case .tooLarge(let content): throw .sizeExceeded(reference, content.size, maxSize)
+        case .tooLarge(let content):
+            throw .sizeExceeded(reference, content.size, maxSize).after(httpStatus: 200)
         case .recoded(let content): return FirstAnswer(try await bytes(of: content, caller), of: content)
         case .undescribed(let memory):
             if memory.isFull { return .undescribed(nil, [:]) }

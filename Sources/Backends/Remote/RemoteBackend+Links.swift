@@ -37,7 +37,7 @@ extension RemoteBackend {
         guard let token = tokens.last else {
             throw StorageError(
                 .unknown, "Object \(reference.object) has no download token, and the server has made none."
-            ).about(reference)
+            ).about(reference).after(httpStatus: 200)
         }
         return token
     }

@@ -34,11 +34,13 @@ extension RemoteBackend {
 
     /// The error for a write that the server has refused because of its preconditions.
     func preconditionFailed(_ reference: Reference, for caller: Caller) async throws(StorageError) -> StorageError {
-        switch try await look(at: reference, for: caller) {
-        case .nothing: .preconditionFailed(reference, ObjectVersion.none)
-        case .object(let object, _): .preconditionFailed(reference, object.version)
-        case .hidden: .preconditionFailed(reference, nil)
-        }
+        let version: ObjectVersion? =
+            switch try await look(at: reference, for: caller) {
+            case .nothing: ObjectVersion.none
+            case .object(let object, _): object.version
+            case .hidden: nil
+            }
+        return .preconditionFailed(reference, version).after(httpStatus: 412)
     }
 }
 

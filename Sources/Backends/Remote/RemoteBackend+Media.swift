@@ -55,11 +55,13 @@ extension RemoteBackend {
         let reference = sink.content.reference
         switch answer {
         case .success(let response): return try outcome(of: response, to: request, sink)
-        case .failure where sink.isTooMuch: return .doubtful(.tooMuch(sink.content))
+        case .failure where sink.isTooMuch:
+            return .doubtful(.tooMuch(sink.content).after(httpStatus: sink.status))
         case .failure(let error):
             switch sink.head {
-            case .changed: return .doubtful(.everOther(reference))
-            case .garbled(let what): throw .garbled(what, HTTPResponse(status: 206), reference, retryable: true)
+            case .changed: return .doubtful(.everOther(reference).after(httpStatus: sink.status))
+            case .garbled(let what):
+                throw .garbled(what, HTTPResponse(status: sink.status ?? 206), reference, retryable: true)
             case .bytes, nil: throw error
             }
         }

@@ -24,7 +24,7 @@ extension RemoteBackend {
         let (request, reference, token) = (dialect.list(query), query.reference, query.pageToken)
         return try await patiently(caller) { () async throws(StorageError) in
             let response = try await self.ask(request, for: caller, about: reference)
-            if response.status == 400 && isGiven { throw .strangeToken(reference) }
+            if response.status == 400 && isGiven { throw .strangeToken(reference, httpStatus: 400) }
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
             guard let page = Listing(wire: response.body, for: query) else {
                 throw .garbled("no listing", response, reference)
@@ -39,7 +39,9 @@ extension RemoteBackend {
 }
 
 extension StorageError {
-    fileprivate static func strangeToken(_ reference: Reference) -> StorageError {
-        .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
+    fileprivate static func strangeToken(_ reference: Reference, httpStatus: Int? = nil) -> StorageError {
+        var error = invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
+        error.httpStatus = httpStatus
+        return error
     }
 }

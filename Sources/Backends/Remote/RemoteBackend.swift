@@ -107,7 +107,7 @@ public final class RemoteBackend: Backend {
         while true {
             let reading = clock.reading
             do throws(StorageError) {
-                return try await body()
+                return try await LastAnswer.told(by: body)
             } catch {
                 guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
                 patience.note(error, took: reading.passed(), at: .now)
@@ -161,8 +161,10 @@ extension RemoteBackend {
             var response = try await http.perform(whole)
             // Some servers repeat what they refuse.
             response.secrets = tokens.map(\.secret) + request.secrets + response.headers.secrets
+            LastAnswer.note(response.status)
             return response
         } catch {
+            LastAnswer.note(nil)
             onLost?(error)
             throw .noAnswer(error, from: endpoint, reference)
         }
@@ -170,6 +172,7 @@ extension RemoteBackend {
 
     /// None for a URL that a server has named and that is not the endpoint's.
     func tokens(for request: RemoteRequest, of caller: Caller) async throws(StorageError) -> [Token] {
+        LastAnswer.note(nil)
         guard let source = caller.tokens, endpoint.covers(url(of: request)) else { return [] }
         var tokens: [Token] = []
         for kind in dialect.authorization where tokens.isEmpty {

@@ -72,8 +72,11 @@ final class RemoteDownload: DownloadSession {
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
-                try await backend.settled(download.reference, download.caller) { object async throws(StorageError) in
-                    try await self.fetch(object, attempt, reports)
+                try await LastAnswer.told { () async throws(StorageError) in
+                    try await backend.settled(download.reference, download.caller) {
+                        object async throws(StorageError) in
+                        try await self.fetch(object, attempt, reports)
+                    }
                 })
         } catch {
             answer = .failed(error.about(download.reference))

@@ -107,11 +107,13 @@ final class RemoteUpload: UploadSession {
 @Loop extension RemoteUpload {
     private func answer(to step: UploadMachine.Step) async -> Answer {
         do throws(StorageError) {
-            switch step {
-            case .sendWhole: return try await sendWhole()
-            case .open: return try await open()
-            case .query: return try await resumed()
-            case .send(let range): return try await send(range)
+            return try await LastAnswer.told { () async throws(StorageError) in
+                switch step {
+                case .sendWhole: try await sendWhole()
+                case .open: try await open()
+                case .query: try await resumed()
+                case .send(let range): try await send(range)
+                }
             }
         } catch {
             guard Task.isCancelled else {
@@ -130,6 +132,12 @@ final class RemoteUpload: UploadSession {
     private func counter(of body: Int64) -> @Sendable (Int64) -> Void {
         sending.withLock { $0 = BodyProgress(count: body, reading: backend.clock.reading) }
         return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
+    }
+
+    /// Whatever the server has answered before, this is about the source.
+    private func check(_ md5: [UInt8]) throws(StorageError) {
+        LastAnswer.note(nil)
+        try upload.checkMD5(md5)
     }
 
     private func ask(_ request: RemoteRequest) async throws(StorageError) -> HTTPResponse {
@@ -167,7 +175,7 @@ final class RemoteUpload: UploadSession {
         if let answer = try await answerIfSuperseded() { return answer }
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
-        try upload.checkMD5(checksum.md5)
+        try check(checksum.md5)
         let request = backend.dialect.sendWhole(
             upload, bytes, checksum, boundary: SecureRandom().uuid(), if: binding)
         mayBeStored = true
@@ -193,7 +201,7 @@ final class RemoteUpload: UploadSession {
 @Loop extension RemoteUpload {
     private func open() async throws(StorageError) -> Answer {
         if let answer = try await answerIfSuperseded() { return answer }
-        if upload.expectedMD5 != nil { try upload.checkMD5(await source.md5()) }
+        if upload.expectedMD5 != nil { try check(await source.md5()) }
         try await lookBefore(openingSession: true)
         let request = backend.dialect.open(upload, if: binding)
         let session = try await opening.session(of: upload, at: backend) { () async throws(StorageError) in
@@ -297,7 +305,8 @@ final class RemoteUpload: UploadSession {
         case .stored: return .completed(try await verified(response))
         case .garbled(let what): throw .garbled(what, response, upload.reference)
         case .ended:
-            return .forgotten(StorageError(.unknown, "The upload session was ended by somebody else."))
+            let why = StorageError(.unknown, "The upload session was ended by somebody else.")
+            return .forgotten(why.after(httpStatus: response.status))
         }
     }
 

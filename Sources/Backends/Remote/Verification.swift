@@ -91,7 +91,9 @@ extension RemoteBackend {
             for attempt in 0..<3 {
                 do {
                     if attempt > 0 { try await clock.sleep(for: .milliseconds(500)) }
-                    let response = try await ask(request, for: caller, about: upload.reference)
+                    let response = try await LastAnswer.told { () async throws(StorageError) in
+                        try await self.ask(request, for: caller, about: upload.reference)
+                    }
                     let refusal = StorageError.refusal(response, of: request, to: upload.reference)
                     if response.isSuccess || !refusal.retryable { return response.isSuccess || response.status == 404 }
                 } catch {

@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// `reference/delete`: removes an object.
-struct Delete: RPCMethod {
+struct Delete: ReferenceMethod {
     static let name = "reference/delete"
 
     let reference: Reference

@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// `reference/downloadURL`: a URL that anybody may fetch the object from.
-struct DownloadURL: RPCMethod {
+struct DownloadURL: ReferenceMethod {
     static let name = "reference/downloadURL"
 
     let reference: Reference
@@ -24,7 +24,7 @@ struct DownloadURL: RPCMethod {
 }
 
 /// `reference/revokeDownloadURL`: makes the URLs that were given before worthless, and gives a new one.
-struct RevokeDownloadURL: RPCMethod {
+struct RevokeDownloadURL: ReferenceMethod {
     static let name = "reference/revokeDownloadURL"
 
     let reference: Reference

@@ -5,7 +5,7 @@ import Storage
 import Transfers
 
 /// `reference/getData`: all bytes of an object, if they are not too many.
-struct GetData: RPCMethod {
+struct GetData: ReferenceMethod {
     static let name = "reference/getData"
 
     let reference: Reference

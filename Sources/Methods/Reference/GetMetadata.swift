@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// `reference/getMetadata`: what the engine knows about an object.
-struct GetMetadata: RPCMethod {
+struct GetMetadata: ReferenceMethod {
     static let name = "reference/getMetadata"
 
     let reference: Reference

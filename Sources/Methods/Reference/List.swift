@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// `reference/list`: one page of what is directly below a reference.
-struct List: RPCMethod {
+struct List: ReferenceMethod {
     static let name = "reference/list"
 
     let reference: Reference

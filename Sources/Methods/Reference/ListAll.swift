@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// `reference/listAll`: all that is directly below a reference.
-struct ListAll: RPCMethod {
+struct ListAll: ReferenceMethod {
     static let name = "reference/listAll"
 
     let reference: Reference

@@ -4,11 +4,13 @@ import Storage
 import Transfers
 
 /// `reference/putData`: uploads bytes from memory.
-struct PutData: RPCMethod {
+struct PutData: ReferenceMethod {
     static let name = "reference/putData"
 
     let data: [UInt8]
     let put: PutOptions
+
+    var reference: Reference { put.reference }
 
     init(_ params: inout Params) throws(RPCError) {
         data = try Self.bytes(data: params.optionalData("data"), text: params.optionalData("text"))

@@ -3,11 +3,13 @@ import Storage
 import Transfers
 
 /// `reference/putFile`: uploads a local file.
-struct PutFile: RPCMethod {
+struct PutFile: ReferenceMethod {
     static let name = "reference/putFile"
 
     let file: String
     let put: PutOptions
+
+    var reference: Reference { put.reference }
 
     init(_ params: inout Params) throws(RPCError) {
         file = try params.localFile("file")

@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// `reference/updateMetadata`: keeps what is absent, removes what is null, sets the rest.
-struct UpdateMetadata: RPCMethod {
+struct UpdateMetadata: ReferenceMethod {
     static let name = "reference/updateMetadata"
 
     let reference: Reference

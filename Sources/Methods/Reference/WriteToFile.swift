@@ -3,7 +3,7 @@ import Storage
 import Transfers
 
 /// `reference/writeToFile`: downloads to a local file.
-struct WriteToFile: RPCMethod {
+struct WriteToFile: ReferenceMethod {
     static let name = "reference/writeToFile"
 
     let reference: Reference
