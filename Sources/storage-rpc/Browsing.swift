@@ -52,7 +52,7 @@ extension Errand {
 
     private mutating func remove(_ text: String) throws(Client.Failure) -> JSON {
         let reference = try reference(text)
-        _ = try client.call("reference/delete", ["reference": reference])
+        _ = try client.call("reference/delete", bound([.init(key: "reference", value: reference)]))
         return reference
     }
 

@@ -66,6 +66,10 @@ enum Command {
             case .flag("--json"): options.json = true
             case .flag("--exact"): options.isExact = true
             case .flag("--expires-in"): options.expiresIn = try line.number(in: 1...604_800)
+            case .flag("--if-generation-match"):
+                options.preconditions["ifGenerationMatch"] = try line.number(in: 0...Int.max)
+            case .flag("--if-metageneration-match"):
+                options.preconditions["ifMetagenerationMatch"] = try line.number(in: 0...Int.max)
             case .flag("--socket"): options.service.socket = try line.value("a path")
             case .flag(let flag): try options.service.take(flag, &line)
             case .word(let word): words.append(word)
@@ -73,6 +77,10 @@ enum Command {
         }
         guard let kind = ErrandKind(name, words) else {
             throw UsageError(message: "\(name) takes \(ErrandKind.usages[name] ?? ""); try --help")
+        }
+        if !options.preconditions.isEmpty, !kind.isWrite {
+            throw UsageError(
+                message: "--if-generation-match and --if-metageneration-match are for put and rm; try --help")
         }
         if options.service.socket != nil, !(options.service.readable + options.service.writable).isEmpty {
             throw UsageError(message: "--allow-read and --allow-write are for the service that listens; try --help")
@@ -94,6 +102,14 @@ enum ErrandKind {
         "put": "a FILE and a REFERENCE", "get": "a REFERENCE and a FILE", "ls": "one REFERENCE, or none",
         "rm": "one REFERENCE or more", "url": "a REFERENCE",
     ]
+
+    /// It changes an object.
+    var isWrite: Bool {
+        switch self {
+        case .put, .rm: true
+        case .get, .ls, .url: false
+        }
+    }
 
     /// Nil where the words are too few or too many.
     init?(_ name: String, _ words: [String]) {
@@ -185,6 +201,8 @@ struct ErrandOptions {
     var json = false
     /// A REFERENCE names an object byte for byte.
     var isExact = false
+    /// What has to be there, by the names of the params: 0 stands for no object.
+    var preconditions: [String: Int] = [:]
     /// In seconds: how long a URL is good.
     var expiresIn: Int?
 }

@@ -63,6 +63,11 @@ struct Errand {
         options.service.credentials.running.stopAll()
     }
 
+    /// The params of a write.
+    func bound(_ params: [JSON.Member]) -> JSON {
+        .object(params + options.preconditions.map { .init(key: $0.key, value: JSON(Int64($0.value))) })
+    }
+
     /// What a person names by a URL, or by a path in the default bucket.
     mutating func reference(_ text: String) throws(Client.Failure) -> JSON {
         if options.isExact, !text.isEmpty { return try exactReference(text) }

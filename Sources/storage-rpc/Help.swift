@@ -42,6 +42,8 @@ enum Help {
           --json                 print the result as JSON
           --expires-in SECONDS   how long the URL is good; 7 days where not given (with url and --engine gcs)
           --exact                REFERENCE is an object's exact name, as in folder/ or a//b; ls tells such names
+          --if-generation-match N, --if-metageneration-match N
+                                 put and rm only where just that version is there; 0: where nothing is
           --trace                show the JSON-RPC conversation on stderr
 
         bounds, with their defaults: what each means is in protocol/README.md

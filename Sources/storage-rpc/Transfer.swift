@@ -25,10 +25,10 @@ extension Errand {
     private mutating func start(_ method: String, _ reference: JSON, _ file: String) throws(Client.Failure) -> JSON {
         let started = try client.call(
             method,
-            [
-                "reference": reference, "file": .string(absolute(file)),
-                "observe": ["progress", "success", "failure"],
-            ])
+            bound([
+                .init(key: "reference", value: reference), .init(key: "file", value: .string(absolute(file))),
+                .init(key: "observe", value: ["progress", "success", "failure"]),
+            ]))
         return started["task"] ?? .null
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import TestSupport
 import Testing
 
@@ -26,6 +27,27 @@ import Testing
         #expect(try await run("ls") == (0, "a/\n"))
         #expect(try await run("get", "a/b", "out") == (1, ""))
         #expect(try Data(contentsOf: directory.appending(path: "out")) == bytes)
+    }
+
+    @Test(arguments: ["--if-generation-match", "--if-metageneration-match"])
+    func `What is put and removed is bound to the version that is there`(flag: String) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try Data("Hello".utf8).write(to: directory.appending(path: "in"))
+        #expect(try await run("put", "in", "a", flag, "1").status == 1)
+        let put = try await run("put", "in", "a", "--json", "\(flag)=0")
+        let stored = try #require(put.status == 0 ? JSON(parsing: put.output) : nil)
+        let generation = try #require(stored["generation"]?.string)
+        for words in [["put", "in", "a"], ["rm", "a"]] {
+            let refused = await Command(
+                Self.program.path, words + [flag, "0"] + root, environment: ["TMPDIR": directory.path],
+                in: directory.path, withErrors: true
+            ).run()
+            let present = "generation \(generation), metageneration 1. (preconditionFailed)"
+            #expect(refused.status == 1 && refused.text.contains(present), "\(refused.text)")
+        }
+        let version = flag == "--if-generation-match" ? generation : "1"
+        #expect(try await run("rm", "a", flag, version).status == 0)
+        #expect(try await run("ls") == (0, ""))
     }
 
     @Test func `Exact names are told and reached`() async throws {
@@ -92,7 +114,8 @@ import Testing
         ["ls", "--what"], ["lst"], ["--help=1"], ["ls", "--help=1"], ["--version=1"], ["--max-tasks", "0"],
         ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"], ["trace"], ["trace", "a", "b"],
         ["trace", "a", "--html"], ["url", "a", "--expires-in", "604801"], ["ls", "--user-project", "payer"],
-        ["ls", "--engine", "gcs", "--user-project", "a b"],
+        ["ls", "--engine", "gcs", "--user-project", "a b"], ["rm", "a", "--if-generation-match", "-1"],
+        ["put", "a", "b", "--if-metageneration-match"], ["get", "a", "b", "--if-generation-match", "1"],
     ])
     func `A command line that cannot be understood is refused`(words: [String]) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -21,6 +21,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(64, f"{self.prog}: {message}\n")
 
 
+def version(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return number
+
+
 def parser() -> Parser:
     options = Parser(add_help=False)
     options.add_argument("--socket", metavar="PATH", help="the service that listens there, not one of its own")
@@ -30,16 +37,25 @@ def parser() -> Parser:
     commands = whole.add_subparsers(dest="command", required=True, metavar="put|metadata")
     put = commands.add_parser("put", parents=[options], help="upload a file")
     put.add_argument("file", metavar="FILE")
+    for name in ("generation", "metageneration"):
+        put.add_argument(
+            f"--if-{name}-match", type=version, metavar="N", help=f"only where this {name} is there; 0: where nothing is"
+        )
     metadata = commands.add_parser("metadata", parents=[options], help="show what is known of an object")
     for command in (put, metadata):
         command.add_argument("reference", metavar="REFERENCE", help="gs://BUCKET/PATH, or a PATH")
     return whole
 
 
-def put(reference: Reference, file: str) -> Metadata:
+def put(reference: Reference, options: argparse.Namespace) -> Metadata:
     """Uploads; Ctrl-C cancels."""
     with ProgressBar() as bar:
-        task = reference.put_file(file, on_progress=bar)
+        task = reference.put_file(
+            options.file,
+            if_generation_match=options.if_generation_match,
+            if_metageneration_match=options.if_metageneration_match,
+            on_progress=bar,
+        )
         try:
             return task.wait()
         except KeyboardInterrupt:
@@ -66,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Storage(socket=options.socket, root=options.root, bucket=options.bucket) as storage:
             is_url = "://" in options.reference
             reference = (storage.reference_for_url if is_url else storage.reference)(options.reference)
-            show(put(reference, options.file) if options.command == "put" else reference.get_metadata())
+            show(put(reference, options) if options.command == "put" else reference.get_metadata())
         return 0
     except (StorageError, TimeoutError) as error:
         print(f"storage_rpc: {error}", file=sys.stderr)

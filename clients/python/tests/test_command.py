@@ -34,6 +34,19 @@ class CommandTests(StorageTestCase):
         metadata = self.run_command("metadata", "gs://b/images/space.jpg", "--root", root)
         self.assertEqual((metadata.returncode, metadata.stdout, metadata.stderr), (0, put.stdout, ""))
 
+    def test_preconditions(self) -> None:
+        root = self.directory / "root"
+        path = self.file("space.jpg", b"x")
+        first = self.run_command("put", path, "x", "--root", root, "--if-generation-match", 0)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        generation = first.stdout.split("generation: ")[1].split("\n")[0]
+        for flag in ("--if-generation-match", "--if-metageneration-match"):
+            refused = self.run_command("put", path, "x", "--root", root, flag, 0)
+            self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+            self.assertIn(f"generation {generation}, metageneration 1", refused.stderr)
+        again = self.run_command("put", path, "x", "--root", root, "--if-generation-match", generation)
+        self.assertEqual(again.returncode, 0, again.stderr)
+
     def test_a_bar_on_a_terminal(self) -> None:
         terminal, end = pty.openpty()
         path = self.file("space.jpg", b"x" * MIB)
@@ -53,7 +66,8 @@ class CommandTests(StorageTestCase):
         self.assertIn("No service can be reached at /no/such/socket", nobody.stderr)
 
     def test_usage(self) -> None:
-        for words in ([], ["put", "a"], ["take", "a", "b"], ["put", "a", "b", "--what"]):
+        negative = ["put", "a", "b", "--if-generation-match=-1"]
+        for words in ([], ["put", "a"], ["take", "a", "b"], ["put", "a", "b", "--what"], negative):
             with self.subTest(words=words):
                 self.assertEqual(self.run_command(*words).returncode, 64)
         self.assertEqual(self.run_command("metadata", "x", "--socket", "a", "--root", "b").returncode, 64)
