@@ -27,7 +27,11 @@ public protocol Backend: Sendable {
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
     /// All bytes, verified. Throws `downloadSizeExceeded` that names both sizes, before it fetches any if it can.
-    func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    ///
+    /// - Parameter known: the object's metadata, where the caller has just looked at it.
+    func data(
+        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
     /// A URL that anybody may fetch the object from, for so many seconds where somebody said. Throws
     /// `invalidArgument` where its URLs do not end by themselves.

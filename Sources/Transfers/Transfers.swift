@@ -124,7 +124,8 @@ extension Transfers {
         }
         let caller = caller(tokens, settings.maxDownloadRetryTime)
         let most = min(maxSize, usable)
-        let expected = most <= 1 << 20 ? most : min(most, try await backend.metadata(of: reference, for: caller).size)
+        let known = most <= 1 << 20 ? nil : try await backend.metadata(of: reference, for: caller)
+        let expected = min(most, known?.size ?? most)
         repeat {
             while bytesInMemory > Self.memoryLimit { try await room.wait() }
             try await mayBegin()
@@ -132,7 +133,7 @@ extension Transfers {
         return try await settingAside(Int(clamping: expected)) {
             let bytes: [UInt8]
             do throws(StorageError) {
-                bytes = try await backend.data(of: reference, maxSize: most, for: caller)
+                bytes = try await backend.data(of: reference, known: known, maxSize: most, for: caller)
             } catch {
                 throw most < maxSize ? error.blamingTheAnswer : error
             }

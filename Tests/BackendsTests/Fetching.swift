@@ -24,6 +24,10 @@ extension Backend {
         try await data(of: ref(path, in: bucket), maxSize: maxSize, for: caller)
     }
 
+    func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8] {
+        try await data(of: reference, known: nil, maxSize: maxSize, for: caller)
+    }
+
     func downloadURL(_ path: String, expiresIn seconds: Int64? = nil) async throws -> String {
         try await downloadURL(of: ref(path), expiresIn: seconds, for: caller)
     }

@@ -1,8 +1,10 @@
+import EventLoop
 import HTTP
 import JSONText
 import Storage
 import TestSupport
 import Testing
+import Transfers
 
 @testable import Backends
 
@@ -45,6 +47,15 @@ import Testing
         }
         #expect(error.code == .downloadSizeExceeded && error.message.contains("\(bytes.count) bytes"))
         #expect(place.fixture.requests.count == (manner == .firebaseEmulator ? 2 : 1))
+    }
+
+    @Loop @Test(arguments: StorageFixture.Manner.allCases)
+    func `A look for the size, before memory is set aside, is the only one`(manner: StorageFixture.Manner) async throws
+    {
+        let place = try place(manner)
+        try place.fixture.put(bytes, "b", "a")
+        let fetched = try await Transfers(backend: place.backend).data(of: ref("a"), maxSize: .max) { $0 }
+        #expect(fetched == bytes && place.fixture.requests.map(\.kind) == [.getMetadata, .media])
     }
 
     @Test func `What comes unpacked is asked for as it is stored, of the same generation`() async throws {

@@ -74,8 +74,9 @@ public final class ScriptedBackend: Backend {
         return session
     }
 
-    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
-    {
+    public func data(
+        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
         try await read(reference, maxSize, caller)
     }
 

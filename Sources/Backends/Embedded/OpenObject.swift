@@ -131,8 +131,9 @@ extension EmbeddedBackend {
         }
     }
 
-    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
-    {
+    public func data(
+        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
         let object = try await open(reference) { _, metadata in
             guard metadata.size <= maxSize else { throw StorageError.sizeExceeded(reference, metadata.size, maxSize) }
         }

@@ -15,14 +15,20 @@ private enum FirstAnswer {
 }
 
 extension RemoteBackend {
-    public func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
-    {
-        try await patiently(caller) { () async throws(StorageError) in
-            let first = try await self.firstAnswer(reference, maxSize, caller)
+    public func data(
+        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        var known = known
+        return try await patiently(caller) { () async throws(StorageError) in
+            let object = known
+            known = nil
+            let first =
+                object == nil ? try await self.firstAnswer(reference, maxSize, caller) : .undescribed(nil, [:])
             if case .verified(let bytes) = first { return bytes }
             var doubt: (Int64, StorageError)?
             if case .doubtful(let generation, let error) = first { doubt = (generation, error) }
-            return try await self.settled(reference, caller, doubt: doubt) { object async throws(StorageError) in
+            return try await self.settled(reference, caller, known: object, doubt: doubt) {
+                object async throws(StorageError) in
                 guard object.size <= maxSize else { throw .sizeExceeded(reference, object.size, maxSize) }
                 let content = StoredContent(object)
                 if case .undescribed(let bytes?, let headers) = first, content.holds(bytes, headers) {

@@ -11,15 +11,19 @@ enum MediaOutcome<Value: Sendable>: Sendable {
 extension RemoteBackend {
     /// Looks at the metadata and has bytes fetched, anew where the object was overwritten meanwhile.
     ///
-    /// - Parameter doubt: why bytes of that generation could not be had: the outcome, if it is still there.
+    /// - Parameters:
+    ///   - known: the metadata, where the first look is not needed.
+    ///   - doubt: why bytes of that generation could not be had: the outcome, if it is still there.
     func settled<Value: Sendable>(
-        _ reference: Reference, _ caller: Caller, doubt: (generation: Int64, error: StorageError)? = nil,
+        _ reference: Reference, _ caller: Caller, known: ObjectMetadata? = nil,
+        doubt: (generation: Int64, error: StorageError)? = nil,
         _ fetch: (ObjectMetadata) async throws(StorageError) -> MediaOutcome<Value>
     ) async throws(StorageError) -> Value {
-        var doubt = doubt
+        var (known, doubt) = (known, doubt)
         for _ in 0..<4 {
-            let object = try await metadataOnce(
-                from: dialect.metadata(of: reference, generation: nil), reference, caller)
+            let look = dialect.metadata(of: reference, generation: nil)
+            let object = if let known { known } else { try await metadataOnce(from: look, reference, caller) }
+            known = nil
             if let doubt, doubt.generation == object.generation { throw doubt.error }
             switch try await fetch(object) {
             case .done(let value): return value
