@@ -94,7 +94,9 @@ final class JournalPage {
     }
 
     /// Whether nothing is left to do but to tell.
-    func isDone(after outcome: TaskOutcome) -> Bool { isKeptByEngine(outcome) && !isKept && !isWriting }
+    func isDone(after outcome: TaskOutcome) -> Bool {
+        isKeptByEngine(outcome) && !isKept && !isWriting && !isSpooled
+    }
 
     private func isKeptByEngine(_ outcome: TaskOutcome) -> Bool {
         if case .succeeded = outcome { journal.isEngines && record.kind == .upload } else { false }

@@ -8,6 +8,7 @@ public final class MemoryArchive: TaskArchive {
         var unreadable: [StorageError] = []
         var spooled: [String: [UInt8]] = [:]
         var failure: StorageError?
+        var takesRecords = true
         var takesEnds = true
         var isStalled = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -52,6 +53,12 @@ public final class MemoryArchive: TaskArchive {
         set { state.withLock { $0.failure = newValue } }
     }
 
+    /// Whether there is room for records of tasks; there may be some for what is spooled all the same.
+    public var takesRecords: Bool {
+        get { state.withLock { $0.takesRecords } }
+        set { state.withLock { $0.takesRecords = newValue } }
+    }
+
     /// Whether there is room for ends even where everything else fails.
     public var takesEnds: Bool {
         get { state.withLock { $0.takesEnds } }
@@ -90,6 +97,7 @@ public final class MemoryArchive: TaskArchive {
 
     public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
         try await turn()
+        guard takesRecords else { throw StorageError(.quotaExceeded, "There is no room left.") }
         let isEnd = state.withLock { state in
             state.keeps += 1
             if case .ended? = state.records[record.id]?.stage { return false }

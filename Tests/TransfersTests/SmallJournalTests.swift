@@ -100,4 +100,17 @@ import Transfers
         #expect(await stage.transfers.uploads.forget(task))
         #expect(archive.kept.isEmpty, "what is forgotten does not come back")
     }
+
+    @Test func `One that was spooled, but could not be kept, leaves nothing once it is stored`() async throws {
+        let stage = Stage(ScriptedBackend(), archive, isEngines: true)
+        let (task, session) = try await stage.upload(1)
+        archive.takesRecords = false
+        #expect(try await task.pause())
+        #expect(archive.spooled == [task.id: [1]] && archive.kept.isEmpty)
+        #expect(task.resume())
+        #expect(await session.nextStep() == .sendWhole)
+        session.complete()
+        #expect(try await task.result().state == .success)
+        #expect(archive.spooled.isEmpty)
+    }
 }
