@@ -110,6 +110,7 @@ import Testing
                 try lives.start()
                 let found = try Self.found(task, lives)
                 #expect(found.completed <= fixture.log.sessions.first?.persisted ?? 0)
+                #expect(found.completed >= Int64((size * kill / count) / Self.granule * Self.granule - Self.granule))
                 _ = try Self.finish(found, lives)
                 #expect(fixture.bytes("default-bucket", "a") == Self.source && fixture.objects.count == 1)
                 #expect(fixture.log.sessions.count == 1 && fixture.log.resentPersistedBytes == 0)

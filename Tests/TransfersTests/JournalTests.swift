@@ -79,7 +79,7 @@ import Transfers
         #expect(try bookmark(task.id) == "opened")
     }
 
-    @Test func `Each acknowledged chunk is kept, and nobody waits for that`() async throws {
+    @Test func `Each acknowledged chunk is kept while the next one is sent`() async throws {
         let (task, session) = try await stage.sending()
         archive.stall()
         session.mark = "two"
@@ -87,10 +87,10 @@ import Transfers
         #expect(await session.nextStep() == .send(2..<6))
         session.mark = "six"
         session.answer(.received(upTo: 6))
-        #expect(await session.nextStep() == .send(6..<14))
-        await turns(3)
-        #expect(archive.waiting == 1, "one at a time, the newest next")
+        await turns(5)
+        #expect(archive.waiting == 1 && !session.isInFlight, "the record before the last is not kept yet")
         archive.goOn()
+        #expect(await session.nextStep() == .send(6..<14))
         await turns(5)
         #expect(try bookmark(task.id) == "six" && record(task.id).progress == .of(6, 20))
     }
