@@ -250,9 +250,3 @@ final class Batch {
         return remaining == 0
     }
 }
-
-extension [UInt8] {
-    fileprivate mutating func append(_ text: StaticString) {
-        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-}

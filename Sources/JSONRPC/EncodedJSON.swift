@@ -26,13 +26,20 @@ public struct EncodedJSON: JSONConvertible {
 extension EncodedJSON {
     private static let thread = WorkerThreads("answers")
 
-    /// Encodes on a thread what would hold up the loop.
-    public static func encode(_ write: @escaping @Sendable (inout JSONTextWriter) -> Void) async -> EncodedJSON {
-        await thread.run {
-            var text = JSONTextWriter()
-            write(&text)
-            return EncodedJSON(segments: text.bytes.segments)
-        }
+    /// Encodes at once what is short, and on a thread what would hold up the loop.
+    @Loop public static func encode<Failure>(
+        isShort: Bool = false, _ write: @escaping @Sendable (inout JSONTextWriter) throws(Failure) -> Void
+    ) async throws(Failure) -> EncodedJSON {
+        if isShort { return try EncodedJSON(writing: write) }
+        return try await thread.run {
+            Result { () throws(Failure) in try EncodedJSON(writing: write) }
+        }.get()
+    }
+
+    private init<Failure>(writing write: (inout JSONTextWriter) throws(Failure) -> Void) throws(Failure) {
+        var text = JSONTextWriter()
+        try write(&text)
+        segments = text.bytes.segments
     }
 }
 
@@ -40,12 +47,10 @@ extension EncodedJSON {
 public struct JSONTextWriter {
     private(set) var bytes = SegmentedBytes()
 
-    init() {}
+    fileprivate init() {}
 
     /// What stands around values and between them.
-    public mutating func add(verbatim text: StaticString) {
-        bytes.append { $0 += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount) }
-    }
+    public mutating func add(verbatim text: StaticString) { bytes.append { $0.append(text) } }
 
     public mutating func add(verbatim text: [UInt8]) { bytes.append(text) }
 
@@ -53,12 +58,13 @@ public struct JSONTextWriter {
         bytes.append { value.write(to: &$0) }
     }
 
-    public mutating func add<Element>(_ elements: [Element], _ json: (Element) -> JSON) {
-        add(verbatim: "[")
+    /// An array of what `add` adds for each element.
+    public mutating func add<Element>(_ elements: [Element], _ add: (inout JSONTextWriter, Element) -> Void) {
+        self.add(verbatim: "[")
         for (index, element) in elements.enumerated() {
-            if index > 0 { add(verbatim: ",") }
-            add(json(element))
+            if index > 0 { self.add(verbatim: ",") }
+            add(&self, element)
         }
-        add(verbatim: "]")
+        self.add(verbatim: "]")
     }
 }

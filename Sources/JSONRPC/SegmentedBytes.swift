@@ -45,3 +45,9 @@ struct SegmentedBytes: Sendable {
     /// All of them as one.
     var joined: [UInt8] { segments.count == 1 ? segments[0] : Array(segments.joined()) }
 }
+
+extension [UInt8] {
+    mutating func append(_ text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+}

@@ -1,3 +1,4 @@
+import EventLoop
 import JSONText
 import FoundationEssentials
 import JSONRPC
@@ -62,37 +63,52 @@ extension SettableMetadata {
     }
 }
 
+extension EncodedJSON {
+    /// So many references or tasks can be encoded at once.
+    fileprivate static let few = 50
+}
+
 extension Listing {
-    /// What can be encoded at once.
-    private static let few = 50
-
-    private var json: JSON {
-        var members: [JSON.Member] = [
-            .init(key: "prefixes", value: .array(prefixes.map(\.json))),
-            .init(key: "items", value: .array(items.map(\.json))),
-        ]
-        if let pageToken { members.append(.init(key: "pageToken", value: .string(pageToken))) }
-        return .object(members)
-    }
-
-    func encoded() async -> EncodedJSON {
-        if prefixes.count + items.count <= Self.few { return EncodedJSON(json) }
-        return await EncodedJSON.encode { text in
+    @Loop func encoded() async -> EncodedJSON {
+        await EncodedJSON.encode(isShort: prefixes.count + items.count <= EncodedJSON.few) { text in
             text.add(verbatim: "{\"prefixes\":")
-            text.add(prefixes, \.json)
+            text.add(prefixes) { $0.add($1.json) }
             text.add(verbatim: ",\"items\":")
-            text.add(items, \.json)
-            if let pageToken {
-                text.add(verbatim: ",\"pageToken\":")
-                text.add(.string(pageToken))
-            }
-            text.add(verbatim: "}")
+            text.add(items) { $0.add($1.json) }
+            text.finishPage(pageToken)
         }
     }
 
     /// About how many bytes that is.
     var encodedBytes: Int {
         (prefixes + items).reduce(0) { $0 + 3 * $1.fullPath.utf8.count + 2 * $1.bucket.utf8.count + 64 }
+    }
+}
+
+extension TaskPage {
+    /// Throws `quotaExceeded` where it has to be all tasks, and they take more than `bytes`.
+    @Loop func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
+        try await EncodedJSON.encode(isShort: count <= EncodedJSON.few) { text throws(StorageError) in
+            let (tasks, pageToken) = try fitting(bytes) { snapshot in
+                var task: [UInt8] = []
+                snapshot.json.write(to: &task)
+                return (task, task.count + 1)
+            }
+            text.add(verbatim: "{\"tasks\":")
+            text.add(tasks) { $0.add(verbatim: $1) }
+            text.finishPage(pageToken)
+        }
+    }
+}
+
+extension JSONTextWriter {
+    /// The last member of a page, which the last page has not.
+    fileprivate mutating func finishPage(_ pageToken: String?) {
+        if let pageToken {
+            add(verbatim: ",\"pageToken\":")
+            add(.string(pageToken))
+        }
+        add(verbatim: "}")
     }
 }
 

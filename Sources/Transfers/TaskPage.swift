@@ -1,11 +1,11 @@
 import Storage
 
 /// Where a page of a list of tasks ended: the next one begins behind that task, whichever end or are forgotten meanwhile.
-struct TaskPageToken {
+struct TaskPageToken: Sendable {
     let number: Int64
     let id: String
 
-    init<Course>(after task: TransferTask<Course>) { (number, id) = (task.number, task.id) }
+    init<Course>(of task: TransferTask<Course>) { (number, id) = (task.number, task.id) }
 
     /// Throws `invalidArgument` unless it can have been given for a page of this kind of tasks.
     init(_ text: String, of kind: TaskKind) throws(StorageError) {
@@ -26,28 +26,49 @@ struct TaskPageToken {
     func precedes<Course>(_ task: TransferTask<Course>) -> Bool { (number, id) < (task.number, task.id) }
 }
 
-extension TaskList {
-    /// Tasks in the order of their creation, behind those of an earlier page: at most `maxResults`, or as many as fit
-    /// into so many bytes, but one in any case. Without `maxResults` it has to be all of them.
+/// Tasks as they were in one moment, of which a page is made. That takes a while where they are many, so any thread may
+/// do it.
+public struct TaskPage: Sendable {
+    private let kind: TaskKind
+    /// Nil where it has to be all of them.
+    private let most: Int?
+    /// One more than a page may have, where there are as many.
+    private let tasks: [(place: TaskPageToken, snapshot: TaskSnapshot)]
+
+    fileprivate init(_ kind: TaskKind, most: Int?, _ tasks: [(place: TaskPageToken, snapshot: TaskSnapshot)]) {
+        (self.kind, self.most, self.tasks) = (kind, most, tasks)
+    }
+
+    public var count: Int { tasks.count }
+
+    /// As many as the page may have, or as fit into so many bytes, but one in any case.
     ///
     /// - Parameter item: what is to be told of a task, and how long that is.
-    public func page<Item>(
-        _ maxResults: Int64?, after pageToken: String?, bytes: Int, _ item: (TransferTask<Course>) -> (Item, bytes: Int)
+    public func fitting<Item>(
+        _ bytes: Int, _ item: (TaskSnapshot) -> (Item, bytes: Int)
     ) throws(StorageError) -> (items: [Item], pageToken: String?) {
-        let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
-        let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Course.kind) }
-        var items: [Item] = [], last: TransferTask<Course>?, room = bytes
-        for task in all where token?.precedes(task) ?? true {
-            let (next, size) = item(task)
+        var items: [Item] = [], last: TaskPageToken?, room = bytes
+        for (place, snapshot) in tasks {
+            let (next, size) = item(snapshot)
             room -= size
             if let last, items.count == most || room < 0 {
-                guard most != nil else { throw .tooManyTasks(Course.kind) }
-                return (items, TaskPageToken(after: last).text(for: Course.kind))
+                guard most != nil else { throw .tooManyTasks(kind) }
+                return (items, last.text(for: kind))
             }
             items.append(next)
-            last = task
+            last = place
         }
         return (items, nil)
+    }
+}
+
+extension TaskList {
+    /// Tasks in the order of their creation, behind those of an earlier page: at most `maxResults`, else all of them.
+    public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage {
+        let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
+        let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Course.kind) }
+        let tasks = all.drop { token?.precedes($0) == false }.prefix(most.map { $0 + 1 } ?? .max)
+        return TaskPage(Course.kind, most: most, tasks.map { (TaskPageToken(of: $0), $0.snapshot()) })
     }
 }
 

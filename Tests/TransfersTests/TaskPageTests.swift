@@ -15,7 +15,7 @@ import Transfers
     ) async throws -> [[String]] {
         var pages: [[String]] = [], token = token
         repeat {
-            let page = try uploads.page(size, after: token, bytes: .max) { ($0.id, bytes: 1) }
+            let page = try uploads.page(size, after: token).fitting(.max) { ($0.task, bytes: 1) }
             pages.append(page.items)
             token = page.pageToken
             if token != nil { try await between() }
@@ -72,7 +72,7 @@ import Transfers
     @Test func `A token is as good after a restart`() async throws {
         var ids: [String] = []
         for index in 0..<5 { ids.append(try await index % 2 == 0 ? ended(in: stage) : stage.upload().0.id) }
-        let first = try stage.transfers.uploads.page(2, after: nil, bytes: .max) { ($0.id, bytes: 1) }
+        let first = try stage.transfers.uploads.page(2, after: nil).fitting(.max) { ($0.task, bytes: 1) }
         let next = try await stage.afterCrash()
         let rest = try await pages(2, from: first.pageToken, of: next.transfers.uploads)
         #expect(first.items + rest.flatMap { $0 } == ids)
@@ -84,7 +84,7 @@ import Transfers
     ])
     func `What nobody gave is no token`(text: String) throws {
         let error = #expect(throws: StorageError.self) {
-            try stage.transfers.uploads.page(1, after: text, bytes: .max) { ($0.id, bytes: 1) }
+            try stage.transfers.uploads.page(1, after: text).fitting(.max) { ($0.task, bytes: 1) }
         }
         #expect(error?.code == .invalidArgument && error?.param == "pageToken")
     }
@@ -92,7 +92,7 @@ import Transfers
     @Test(arguments: [0, -1, 1001, .max, .min] as [Int64])
     func `A page has one to a thousand tasks`(size: Int64) throws {
         let error = #expect(throws: StorageError.self) {
-            try stage.transfers.uploads.page(size, after: nil, bytes: .max) { ($0.id, bytes: 1) }
+            try stage.transfers.uploads.page(size, after: nil).fitting(.max) { ($0.task, bytes: 1) }
         }
         #expect(error?.code == .invalidArgument && error?.param == "maxResults")
     }
@@ -101,11 +101,11 @@ import Transfers
         var ids: [String] = []
         for _ in 0..<5 { ids.append(try await stage.upload().0.id) }
         let uploads = stage.transfers.uploads
-        #expect(try uploads.page(1000, after: nil, bytes: 30) { ($0.id, bytes: 10) }.items == Array(ids.prefix(3)))
-        #expect(try uploads.page(1000, after: nil, bytes: 3) { ($0.id, bytes: 10) }.items == Array(ids.prefix(1)))
-        #expect(try uploads.page(nil, after: nil, bytes: 50) { ($0.id, bytes: 10) }.items == ids)
+        #expect(try uploads.page(1000, after: nil).fitting(30) { ($0.task, bytes: 10) }.items == Array(ids.prefix(3)))
+        #expect(try uploads.page(1000, after: nil).fitting(3) { ($0.task, bytes: 10) }.items == Array(ids.prefix(1)))
+        #expect(try uploads.page(nil, after: nil).fitting(50) { ($0.task, bytes: 10) }.items == ids)
         let error = #expect(throws: StorageError.self) {
-            try uploads.page(nil, after: nil, bytes: 49) { ($0.id, bytes: 10) }
+            try uploads.page(nil, after: nil).fitting(49) { ($0.task, bytes: 10) }
         }
         #expect(error?.code == .quotaExceeded && error?.retryable == false)
     }

@@ -41,19 +41,12 @@ struct ListTasks<Course: TransferCourse>: RPCMethod {
         pageToken = try params.optionalString("pageToken")
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<Session>) async throws -> EncodedJSON {
         let transfers = request.context.transfers
         try await transfers.ready()
         try await request.roomToAnswer()
         let longest = request.context.service.configuration.longestAnswer - 1024
-        let (tasks, next) = try Course.tasks(of: transfers).page(
-            maxResults, after: pageToken, bytes: maxResults == nil ? longest : min(longest, Self.longestPage)
-        ) { task in
-            let snapshot = task.snapshot().json
-            return (snapshot, snapshot.text.utf8.count + 1)
-        }
-        var members = [JSON.Member(key: "tasks", value: .array(tasks))]
-        if let next { members.append(.init(key: "pageToken", value: .string(next))) }
-        return .object(members)
+        return try await Course.tasks(of: transfers).page(maxResults, after: pageToken)
+            .encoded(within: maxResults == nil ? longest : min(longest, Self.longestPage))
     }
 }
