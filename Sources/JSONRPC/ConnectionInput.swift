@@ -99,7 +99,7 @@ extension Connection {
         receive()
     }
 
-    private func begin(_ text: DecodedText, bytes: Int) {
+    private func begin(_ text: DecodedInput, bytes: Int) {
         switch text {
         case .message(let message): begin(message, bytes: bytes, in: nil)
         case .batch(let messages):

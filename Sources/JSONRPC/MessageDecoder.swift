@@ -20,7 +20,7 @@ struct MessageDecoder: Sendable {
     }
 
     /// A text that is read at once, for it is short.
-    func decode(short bytes: UnsafeRawBufferPointer) -> DecodedText {
+    func decode(short bytes: UnsafeRawBufferPointer) -> DecodedInput {
         do throws(JSONSyntaxError) {
             let message = try json(bytes)
             return message.array.map { batch(BatchDecoder($0, bytes: bytes.count, self)) } ?? .message(decode(message))
@@ -30,7 +30,7 @@ struct MessageDecoder: Sendable {
     }
 
     /// One of any length, whose bytes are those of `text`.
-    func decode(_ bytes: UnsafeRawBufferPointer, of text: ArraySlice<UInt8>) -> DecodedText {
+    func decode(_ bytes: UnsafeRawBufferPointer, of text: ArraySlice<UInt8>) -> DecodedInput {
         do throws(JSONSyntaxError) {
             guard bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["),
                 let messages = try JSONElements(text, maxDepth: limits.nesting, maxValues: limits.messageValues)
@@ -45,7 +45,7 @@ struct MessageDecoder: Sendable {
         try JSON(parsing: bytes, maxDepth: limits.nesting, maxValues: limits.messageValues)
     }
 
-    private func batch(_ messages: BatchDecoder) -> DecodedText {
+    private func batch(_ messages: BatchDecoder) -> DecodedInput {
         let (count, most) = (messages.count, limits.batchMessages)
         if count == 0 { return .refused(.invalidRequest("A batch must not be empty.")) }
         if count > most {
@@ -83,7 +83,7 @@ struct MessageDecoder: Sendable {
 }
 
 /// One text from the peer.
-enum DecodedText: Sendable {
+enum DecodedInput: Sendable {
     case message(DecodedMessage)
     case batch(BatchDecoder)
     /// It is none of these, which is answered with a null id.

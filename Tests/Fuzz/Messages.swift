@@ -11,7 +11,7 @@ import JSONText
     expect(meaning(of: decoder.decode(input, of: ArraySlice(input))) == whole, "it means the same in pieces: \(whole)")
 }
 
-private func meaning(of text: DecodedText) -> [String] {
+private func meaning(of text: DecodedInput) -> [String] {
     switch text {
     case .message(let message): return ["\(message)"]
     case .batch(var batch):
