@@ -28,22 +28,26 @@ extension ScriptedBackend {
     private let backend: ScriptedBackend
     private let own: (any TokenSource)?
     private let engine: String
+    private let limits: Limits
     private lazy var service = Service(
-        .init(engine: engine, defaultBucket: "b", limits: Limits(), processID: 1),
+        .init(engine: engine, defaultBucket: "b", limits: limits, processID: 1),
         transfers: Transfers(backend: backend), tokens: own, now: { [time] in time.now }
     ) { _ in }
 
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
 
-    nonisolated init(_ backend: ScriptedBackend, own: (any TokenSource)? = nil, engine: String = "firebase") {
-        (self.backend, self.own, self.engine) = (backend, own, engine)
+    nonisolated init(
+        _ backend: ScriptedBackend, own: (any TokenSource)? = nil, engine: String = "firebase",
+        limits: Limits = Limits()
+    ) {
+        (self.backend, self.own, self.engine, self.limits) = (backend, own, engine, limits)
     }
 
     @discardableResult
     func serve(_ socket: Descriptor, clock: any Clock<Duration> = ManualClock()) -> Connection<Session> {
         var session: Session?
         let connection = Connection<Session>(
-            input: socket, output: socket, table: allMethods, limits: ConnectionLimits(), clock: clock
+            input: socket, output: socket, table: allMethods, limits: limits.connection, clock: clock
         ) { [weak self] connection in
             session?.leave()
             session = nil
