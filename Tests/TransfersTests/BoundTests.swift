@@ -64,14 +64,7 @@ import Testing
     @Test func `The newest finished tasks are kept, as many as allowed`() async throws {
         let stage = stage { $0.finishedTasks = 2 }
         var ids: [String] = []
-        for _ in 1...4 {
-            let (task, session) = try await stage.upload(1)
-            task.start()
-            _ = await session.nextStep()
-            session.complete()
-            _ = try await task.result()
-            ids.append(task.id)
-        }
+        for _ in 1...4 { ids.append(try await stage.storedUpload()) }
         #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(2))
     }
 

@@ -49,7 +49,17 @@ import Transfers
         return (task, await backend.nextSession())
     }
 
-    /// The same, with its first chunk on the way.
+    /// The id of a small one that has succeeded.
+    func storedUpload() async throws -> String {
+        let (task, session) = try await upload(1)
+        task.start()
+        _ = await session.nextStep()
+        session.complete()
+        _ = try await task.result()
+        return task.id
+    }
+
+    /// A task of 20 bytes with its first chunk on the way.
     func sending() async throws -> (UploadTask, ScriptedSession) {
         let (task, session) = try await upload()
         task.start()

@@ -23,15 +23,6 @@ import Transfers
         return pages
     }
 
-    private func ended(in stage: Stage) async throws -> String {
-        let (task, session) = try await stage.upload(1)
-        task.start()
-        _ = await session.nextStep()
-        session.complete()
-        _ = try await task.result()
-        return task.id
-    }
-
     @Test(arguments: [1, 2, 3, 6, 7, 1000] as [Int64])
     func `Pages have all tasks in their order, and the last one has no token`(size: Int64) async throws {
         var ids: [String] = []
@@ -63,15 +54,15 @@ import Transfers
 
     @Test func `Tasks that are pushed out by newer ones take no others along`() async throws {
         let first = try await stage.upload().0.id
-        for _ in 0..<6 { _ = try await ended(in: stage) }
+        for _ in 0..<6 { _ = try await stage.storedUpload() }
         let last = try await stage.upload().0.id
-        let pages = try await pages(2, of: stage.transfers.uploads) { _ = try await ended(in: stage) }
+        let pages = try await pages(2, of: stage.transfers.uploads) { _ = try await stage.storedUpload() }
         #expect(pages.flatMap { $0 }.count { $0 == first || $0 == last } == 2)
     }
 
     @Test func `A token is as good after a restart`() async throws {
         var ids: [String] = []
-        for index in 0..<5 { ids.append(try await index % 2 == 0 ? ended(in: stage) : stage.upload().0.id) }
+        for index in 0..<5 { ids.append(try await index % 2 == 0 ? stage.storedUpload() : stage.upload().0.id) }
         let first = try stage.transfers.uploads.page(2, after: nil).fitting(.max) { ($0.task, bytes: 1) }
         let next = try await stage.afterCrash()
         let rest = try await pages(2, from: first.pageToken, of: next.transfers.uploads)
