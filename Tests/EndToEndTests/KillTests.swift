@@ -35,7 +35,8 @@ import Testing
         try lives.call(
             "reference/writeToFile",
             [
-                "reference": "gs://default-bucket/a", "file": .string(lives.path("target")), "observe": ["progress"],
+                "reference": "gs://default-bucket/a", "file": .string(lives.path("target")),
+                "observe": ["progress", "success"],
             ])
     }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import JSONRPC
 import JSONText
 import Storage
 import TestSupport
