@@ -2,8 +2,9 @@ import CSQLite
 
 /// One row of an answer, good until the closure that was given it returns.
 ///
-/// Columns are read by name. Reading one that is not there, that shares its name with another, or that holds a value of another type throws an error of code SQLITE_RANGE or
-/// SQLITE_MISMATCH: SQLite's own conversions are not for data that this program has written itself.
+/// Columns are read by name. Reading one that is not there, that shares its name with another, or that holds a value of
+/// another type throws an error of code SQLITE_RANGE or SQLITE_MISMATCH: SQLite's own conversions are not for data that
+/// this program has written itself.
 public struct Row: ~Copyable {
     let statement: Statement
 

@@ -17,7 +17,8 @@ extension Transfers {
         while !isReady { try await readiness.wait() }
     }
 
-    /// Makes the tasks that the journal knows, once; all others are made after that. `tokens` are for those that go on by themselves.
+    /// Makes the tasks that the journal knows, once; all others are made after that. `tokens` are for those that go on
+    /// by themselves.
     public func restore(_ wish: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
         guard let ends else { return }
         var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []

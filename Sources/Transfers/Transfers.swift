@@ -111,9 +111,9 @@ public final class Transfers {
 // MARK: - Into memory
 
 extension Transfers {
-    /// What `use` makes of all bytes of an object. Waits while too much is in memory already, and for `mayBegin`; as much
-    /// as may come is set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than `maxSize` bytes, or more
-    /// than `use` can take.
+    /// What `use` makes of all bytes of an object. Waits while too much is in memory already, and for `mayBegin`; as
+    /// much as may come is set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than
+    /// `maxSize` bytes, or more than `use` can take.
     public func data<Answer>(
         of reference: Reference, maxSize: Int64, usable: Int64 = .max, tokens: (any TokenSource)? = nil,
         mayBegin: @Loop () async throws -> Void = {}, _ use: @Loop ([UInt8]) async -> Answer

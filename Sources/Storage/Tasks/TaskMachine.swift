@@ -1,9 +1,9 @@
 /// The rules of one upload or download, without clocks, sockets or disks.
 ///
-/// Feed it events in the order they happened and carry out the effects in the order returned,
-/// each finished before the next. At most one step is in flight, ever; which one comes next, and what its answer
-/// means, is the course's to say. After a failure it rests, then goes on: both are published as progress. Only bytes that were
-/// never there before renew patience. Exactly one of success and failure is published, last.
+/// Feed it events in the order they happened and carry out the effects in the order returned, each finished before the
+/// next. At most one step is in flight, ever; which one comes next, and what its answer means, is the course's to say.
+/// After a failure it rests, then goes on: both are published as progress. Only bytes that were never there before
+/// renew patience. Exactly one of success and failure is published, last.
 ///
 ///     ready ──▶ queued ──▶ working ──▶ ended
 ///                 ▲        │ ▲   │ ▲

@@ -30,7 +30,8 @@ extension StorageFixture.Fault {
         }
     }
 
-    /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the request that carries it.
+    /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the
+    /// request that carries it.
     public enum Deed: Sendable {
         /// Instead of handling the request. At a byte: without reading the rest, and for the last time.
         case answer(Int, headers: HTTPHeaders = [:], body: String = "")
