@@ -16,9 +16,13 @@ public enum Unanswered: Error, Equatable {
 final class Questions {
     typealias Answer = Result<JSON, any Error>
 
+    /// Some clients take a request with an id of their own requests, which they count up from 0 or 1, for an answer. It
+    /// fits 31 bits.
+    nonisolated static let firstNumber = 1 << 30
+
     private let clock: any Clock<Duration>
     private var waiting: [Int: CheckedContinuation<JSON, any Error>] = [:]
-    private var lastNumber = 0
+    private var lastNumber = firstNumber - 1
 
     init(clock: any Clock<Duration>) { self.clock = clock }
 

@@ -48,7 +48,7 @@ import Testing
         let (_, ended) = try desk.connect(wire)
         await wire.sendLine(inquire(1))
         #expect(await wire.line() == question(1))
-        await wire.sendLine(reply("1", "5"))
+        await wire.sendLine(response(1, "5"))
         wire.endSending()
         #expect(await wire.line() == reply("1", "5"))
         #expect(await wire.line() == nil)

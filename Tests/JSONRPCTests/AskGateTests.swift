@@ -13,7 +13,7 @@ import Testing
     @Test func `Any number of requests may wait for answers that stand behind them`() async throws {
         let (connection, _) = try desk.connect(wire)
         let count = ConnectionLimits().requests * 3
-        let all = (1...count).map { inquire($0) } + (1...count).map { reply("\($0)", "\($0)") }
+        let all = (1...count).map { inquire($0) } + (1...count).map { response($0, "\($0)") }
         async let sent = wire.send(all.joined(separator: "\n") + "\n")
         let lines = await wire.lines(count * 2)
         #expect(lines.filter { $0.contains("word") } == (1...count).map(question))
@@ -28,7 +28,7 @@ import Testing
         for number in 1...ConnectionLimits().requests { await wire.sendLine(inquire(number, stay: true)) }
         _ = await wire.lines(ConnectionLimits().requests)
         #expect(connection.gate.isOpen())
-        for number in 1...ConnectionLimits().requests { await wire.sendLine(reply("\(number)", "\(number)")) }
+        for number in 1...ConnectionLimits().requests { await wire.sendLine(response(number, "\(number)")) }
         for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
         #expect(!connection.gate.isOpen())
         await wire.sendLine(echo("0"))
@@ -49,7 +49,7 @@ import Testing
         }
         for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
         #expect(connection.gate.isOpen())
-        await wire.sendLine(reply("1", "5"))
+        await wire.sendLine(response(1, "5"))
         #expect(await shared.value == "5")
         desk.opened.wakeAll()
         #expect(await wire.lines(ConnectionLimits().requests).count == ConnectionLimits().requests)
@@ -66,7 +66,7 @@ import Testing
         #expect(desk.started.waiting.isEmpty)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
-        await wire.sendLine(reply("1", "5"))
+        await wire.sendLine(response(1, "5"))
         #expect(await answer.value == "5")
         #expect(await desk.started.next() == "0")
         await wire.sendLine(wait("-1"))
@@ -85,7 +85,7 @@ import Testing
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
         let count = ConnectionLimits().requests * 2
-        async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + reply("1") + "\n")
+        async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + response(1) + "\n")
         for _ in 1...count { _ = await desk.started.next() }
         await turns(5)
         #expect(!connection.questions.isEmpty)

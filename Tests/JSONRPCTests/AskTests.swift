@@ -40,9 +40,15 @@ extension Desk {
     }
 }
 
-func question(_ id: Int) -> String {
-    #"{"jsonrpc":"2.0","id":\#(id),"method":"word","params":{"language":"en"}}"#
+/// The service's first request is number 1.
+func question(_ number: Int) -> String {
+    #"{"jsonrpc":"2.0","id":\#(questionID(number)),"method":"word","params":{"language":"en"}}"#
 }
+
+func response(_ number: Int, _ result: String = "1") -> String { reply("\(questionID(number))", result) }
+
+/// No client counts that far, and it fits 31 bits.
+private func questionID(_ number: Int) -> Int { 1_073_741_823 + number }
 
 func inquire(_ id: Int, stay: Bool = false) -> String {
     #"{"jsonrpc":"2.0","id":\#(id),"method":"inquire","params":{"stay":\#(stay)}}"#
@@ -62,18 +68,20 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let (connection, _) = try desk.connect(wire)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
-        await wire.sendLine(#"{"jsonrpc":"2.0","id":1,\#(said)}"#)
+        await wire.sendLine(#"{"jsonrpc":"2.0","id":1073741824,\#(said)}"#)
         #expect(await answer.value == expected)
         #expect(connection.questions.isEmpty)
         connection.close()
     }
 
     @Test(arguments: [
-        #"{"jsonrpc":"2.0","id":1}"#, #"{"id":1,"result":1}"#, #"{"jsonrpc":"2.0","id":1,"error":null}"#,
-        #"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}"#,
-        #"{"jsonrpc":"2.0","id":1,"error":"no"}"#, #"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"no"}}"#,
-        #"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#, #"{"jsonrpc":"2.0","id":1,"error":{}}"#,
-        #"{"jsonrpc":"2.0","id":1,"error":{"code":99999999999999999999,"message":"no"}}"#,
+        #"{"jsonrpc":"2.0","id":1073741824}"#, #"{"id":1073741824,"result":1}"#,
+        #"{"jsonrpc":"2.0","id":1073741824,"error":null}"#,
+        #"{"jsonrpc":"2.0","id":1073741824,"result":1,"error":{"code":1,"message":""}}"#,
+        #"{"jsonrpc":"2.0","id":1073741824,"error":"no"}"#,
+        #"{"jsonrpc":"2.0","id":1073741824,"error":{"code":1.5,"message":"no"}}"#,
+        #"{"jsonrpc":"2.0","id":1073741824,"error":{"code":1}}"#, #"{"jsonrpc":"2.0","id":1073741824,"error":{}}"#,
+        #"{"jsonrpc":"2.0","id":1073741824,"error":{"code":99999999999999999999,"message":"no"}}"#,
     ])
     func `What is no answer fails the request at once, and no other`(said: String) async throws {
         let (connection, _) = try desk.connect(wire)
@@ -82,7 +90,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         _ = await wire.lines(2)
         await wire.sendLine(said)
         #expect(await answer.value == "malformed")
-        await wire.sendLine(reply("2"))
+        await wire.sendLine(response(2))
         #expect(await other.value == "1")
         await wire.sendLine(echo("1"))
         #expect(await wire.line() == reply("1"), "nothing is said about it")
@@ -93,10 +101,10 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let (connection, _) = try desk.connect(wire)
         let answers = (1...4).map { _ in desk.asking() }
         #expect(await wire.lines(4) == (1...4).map(question))
-        await wire.sendLine(reply("4", "40"))
-        await wire.sendLine("[\(reply("3", "30")),\(echo("1")),\(reply("1", "10")),\(reply("1", "11"))]")
+        await wire.sendLine(response(4, "40"))
+        await wire.sendLine("[\(response(3, "30")),\(echo("1")),\(response(1, "10")),\(response(1, "11"))]")
         #expect(await wire.line() == "[\(reply("1"))]")
-        await wire.sendLine("[\(reply("2", "20"))]")
+        await wire.sendLine("[\(response(2, "20"))]")
         var heard: [String] = []
         for answer in answers { heard.append(await answer.value) }
         #expect(heard == ["10", "20", "30", "40"])
@@ -105,13 +113,15 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         connection.close()
     }
 
-    @Test(arguments: [#""1""#, "2", "0", "-1", "1.0", "null", "99999999999999999999"])
+    @Test(arguments: [
+        #""1073741824""#, "1", "1073741825", "0", "-1", "1073741824.5", "null", "99999999999999999999",
+    ])
     func `An answer to something else is none`(id: String) async throws {
         let (connection, _) = try desk.connect(wire)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
         await wire.sendLine(reply(id, "5"))
-        await wire.sendLine(reply("1", "6"))
+        await wire.sendLine(response(1, "6"))
         #expect(await answer.value == "6")
         connection.close()
     }
@@ -120,9 +130,9 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let (connection, _) = try desk.connect(wire)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
-        await wire.sendLine(echo("1"))
-        #expect(await wire.line() == reply("1"))
-        await wire.sendLine(reply("1", "6"))
+        await wire.sendLine(echo("1073741824"))
+        #expect(await wire.line() == reply("1073741824"))
+        await wire.sendLine(response(1, "6"))
         #expect(await answer.value == "6")
         connection.close()
     }
@@ -136,10 +146,10 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         clock.advance(by: Desk.patience)
         #expect(await answer.value == "late")
         #expect(connection.questions.isEmpty)
-        await wire.sendLine(reply("1", "6"))
+        await wire.sendLine(response(1, "6"))
         let next = desk.asking()
         #expect(await wire.line() == question(2))
-        await wire.sendLine(reply("2", "7"))
+        await wire.sendLine(response(2, "7"))
         #expect(await next.value == "7")
         connection.close()
     }
@@ -156,7 +166,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#)
         #expect(try complaint(await wire.line()) == "1 -32800")
         #expect(connection.questions.isEmpty)
-        await wire.sendLine(reply("2", "7"))
+        await wire.sendLine(response(2, "7"))
         await wire.sendLine(echo("2"))
         #expect(await wire.line() == reply("2"))
         connection.close()
@@ -185,7 +195,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         while line?.contains("told") == true { line = await wire.line() }
         #expect(line?.contains("shown") == true)
         #expect(await wire.line() == question(1))
-        await wire.sendLine(reply("1", "6"))
+        await wire.sendLine(response(1, "6"))
         #expect(await answer.value == "6")
         connection.close()
     }
@@ -198,7 +208,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let answer = desk.asking()
         let asked = "Content-Length: \(question(1).utf8.count)\r\n\r\n\(question(1))"
         #expect(await wire.bytes(asked.utf8.count) == asked)
-        await wire.send("Content-Length: \(reply("1").utf8.count)\r\n\r\n\(reply("1"))")
+        await wire.send("Content-Length: \(response(1).utf8.count)\r\n\r\n\(response(1))")
         #expect(await answer.value == "1")
         connection.close()
     }
