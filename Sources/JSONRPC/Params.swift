@@ -69,7 +69,7 @@ extension Params {
         return bool
     }
 
-    /// A whole number; `1.0` and `1e3` are none.
+    /// A whole number, such as `1`, `1.0` and `1e3`.
     public mutating func integer(_ name: String) throws(RPCError) -> Int64 {
         try integer(name, in: require(name))
     }

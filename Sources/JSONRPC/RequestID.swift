@@ -6,21 +6,14 @@ struct RequestID: Hashable, Sendable {
 
     static let null = RequestID("null")
 
-    /// Nil unless the value is a string, an integer or null.
+    /// Nil unless the value is a string, a whole number or null.
     init?(_ value: JSON) {
         switch value {
         case .null, .string: self.init(value.text)
-        case .number(let number) where number.isIntegerLiteral: self.init(number.literal)
+        case .number(let number) where number.isWhole: self.init(number.literal)
         case .number, .bool, .array, .object: return nil
         }
     }
 
     private init(_ text: String) { bytes = Array(text.utf8) }
-}
-
-extension JSONNumber {
-    fileprivate var isIntegerLiteral: Bool {
-        int64 != nil
-            || !literal.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
-    }
 }

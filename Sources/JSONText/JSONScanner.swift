@@ -118,18 +118,17 @@ extension JSONScanner {
         }
     }
 
+    /// Passes both halves of a surrogate pair; one alone is passed as JavaScript writes it, and read as U+FFFD.
     private mutating func unicodeEscape() throws(JSONSyntaxError) {
-        let start = position
-        let unit = try hexUnit()
-        guard 0xD800..<0xE000 ~= unit else { return }
-        guard unit < 0xDC00, skip(UInt8(ascii: "\\")), 0xDC00..<0xE000 ~= (try hexUnit()) else {
-            throw failure("lone surrogate", at: start)
-        }
+        guard 0xD800..<0xDC00 ~= (try hexUnit()), current == UInt8(ascii: "\\") else { return }
+        var rest = self
+        rest.advance()
+        if rest.current == UInt8(ascii: "u"), 0xDC00..<0xE000 ~= (try rest.hexUnit()) { self = rest }
     }
 
     /// The value of `uXXXX`.
     private mutating func hexUnit() throws(JSONSyntaxError) -> UInt32 {
-        guard skip(UInt8(ascii: "u")) else { throw failure("lone surrogate") }
+        position += 1
         var unit: UInt32 = 0
         for _ in 0..<4 {
             guard let digit = current.hexDigit else { throw failure("expected a hexadecimal digit") }
@@ -201,7 +200,9 @@ private func escaped(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> (
     case UInt8(ascii: "u"):
         let unit = hexUnit(in: content, at: index + 1)
         if let scalar = Unicode.Scalar(unit) { return (scalar, 5) }
-        let low = hexUnit(in: content, at: index + 7)
+        guard unit < 0xDC00, content[(index + 5)...].starts(with: "\\u".utf8),
+            case let low = hexUnit(in: content, at: index + 7), 0xDC00..<0xE000 ~= low
+        else { return ("\u{FFFD}", 5) }
         return (Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF) ?? "\u{FFFD}", 11)
     case let byte: return (Unicode.Scalar(byte), 1)
     }

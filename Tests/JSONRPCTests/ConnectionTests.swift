@@ -167,7 +167,7 @@ import Testing
             await wire.sendLine(echo("1"))
             #expect(await wire.line() == reply("1"))
         }
-        await wire.sendLine(echo("2", "\"\\uD800\""))
+        await wire.sendLine(echo("2", "\"\\uD80\""))
         #expect(try complaint(await wire.line()) == "null -32700")
         await wire.sendLine(String(repeating: "[", count: 199))
         #expect(try complaint(await wire.line()) == "null -32700")

@@ -7,7 +7,8 @@ import Testing
 @Suite struct IncomingTests {
     @Test(arguments: [
         "1", "0", "-1", "-0", "99999999999999999999", "9007199254740993", "-99999999999999999999999999", #""""#,
-        #""a""#, #""1""#, #""\u0000""#, #""\"\\""#, #""é😀""#, "null", #""null""#, #""1.5""#,
+        #""a""#, #""1""#, #""\u0000""#, #""\"\\""#, #""é😀""#, "null", #""null""#, #""1.5""#, "1.0", "1e3", "1E3",
+        "-1.0", "0.0", "8.0", "150e-1", "1e400",
     ])
     func `An id comes back as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
@@ -22,7 +23,7 @@ import Testing
         #expect(Set(ids).count == 8)
     }
 
-    @Test(arguments: ["1.0", "1.5", "1e3", "1E3", "-1.0", "0.0", "true", "false", "[]", "[1]", "{}"])
+    @Test(arguments: ["1.5", "-1.5", "1e-3", "1E-400", "0.1", "true", "false", "[]", "[1]", "{}"])
     func `Other ids are refused, with a null`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
         guard case .invalid(.null, let error) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }

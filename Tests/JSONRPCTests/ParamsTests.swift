@@ -20,8 +20,8 @@ import Testing
         ("1", { (p) throws(RPCError) in _ = try p.optionalInteger("p") }, "must be a whole number, not a string"),
         (1.5, { (p) throws(RPCError) in _ = try p.optionalInteger("p") }, "must be a whole number, not the number 1.5"),
         (
-            .number(.init(literal: "1e3")), { (p) throws(RPCError) in _ = try p.optionalInteger("p") },
-            "must be a whole number, not the number 1e3"
+            .number(.init(literal: "1e-3")), { (p) throws(RPCError) in _ = try p.optionalInteger("p") },
+            "must be a whole number, not the number 1e-3"
         ),
         (
             .number(.init(literal: "9223372036854775808")), { (p) throws(RPCError) in _ = try p.optionalInteger("p") },

@@ -13,10 +13,19 @@ struct JSONStringTests {
     }
 
     @Test(arguments: [
-        #"\uD800"#, #"\uD800x"#, #"\uDC00"#, #"\uD800\n"#, #"\uD800\uD800"#, #"\uD800A"#, #"\uDE00\uD83D"#,
+        (#"\uD800"#, "?"), (#"\uD800x"#, "?x"), (#"\uDC00"#, "?"), (#"\uD800\n"#, "?\n"), (#"\uD800\uD800"#, "??"),
+        (#"\uD800A"#, "?A"), (#"\uDE00\uD83D"#, "??"), (#"\uD83D\uD83D\uDE00"#, "?😀"), (#"\uD83D\u0041"#, "?A"),
+        (#"\uD83D\uDE00\uDE00"#, "😀?"),
     ])
-    func refusesLoneSurrogates(escape: String) {
-        #expect(throws: JSONSyntaxError.self) { try parse("\"\(escape)\"") }
+    func readsALoneSurrogateAsTheReplacementCharacter(escapes: String, expected: String) throws {
+        let text = expected.replacing("?", with: "\u{FFFD}")
+        #expect(try parse("\"\(escapes)\"") == .string(text))
+        #expect(try parse("{\"\(escapes)\":1}")[text] == 1)
+    }
+
+    @Test(arguments: [#"\uD83D\u"#, #"\uD83D\uDE0"#, #"\uD83D\uDE0x"#, #"\uD83D\x"#, #"\uD83"#, #"\uD83D\"#])
+    func refusesWhatIsNoEscape(escapes: String) {
+        #expect(throws: JSONSyntaxError.self) { try parse("\"\(escapes)\"") }
     }
 
     @Test(

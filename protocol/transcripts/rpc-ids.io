@@ -16,12 +16,14 @@
 >> {"jsonrpc": "2.0", "id": null, "method": "service/ping"}
 << {"jsonrpc": "2.0", "id": null, "result": "pong"}
 
+# A whole number is one however it is written.
+>> {"jsonrpc": "2.0", "id": 8.0, "method": "service/ping"}
+<< {"jsonrpc": "2.0", "id": 8.0, "result": "pong"}
+>> {"jsonrpc": "2.0", "id": 1e3, "method": "service/ping"}
+<< {"jsonrpc": "2.0", "id": 1e3, "result": "pong"}
+
 # Nothing else is an id.
 >> {"jsonrpc": "2.0", "id": 1.5, "method": "service/ping"}
-<< {"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "An id must be a string, an integer or null."}}
->> {"jsonrpc": "2.0", "id": 1.0, "method": "service/ping"}
-<< {"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "An id must be a string, an integer or null."}}
->> {"jsonrpc": "2.0", "id": 1e3, "method": "service/ping"}
 << {"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "An id must be a string, an integer or null."}}
 >> {"jsonrpc": "2.0", "id": true, "method": "service/ping"}
 << {"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "An id must be a string, an integer or null."}}
