@@ -25,7 +25,9 @@ import Testing
         func isOne(of rule: String) -> Bool { method[rule]?.array?.contains(.string(name)) == true }
     }
 
-    static let methods = (try? ContractDocument())?.methods ?? []
+    private static let all = (try? ContractDocument())?.methods ?? []
+    static let open = all.filter { $0["x-open-params"] == true }
+    static let methods = all.filter { $0["x-open-params"] != true }
     static let params: [Param] = methods.flatMap { method in
         method["params"]?.array?.map { param in
             Param(method: method, name: param["name"]?.string ?? "", isRequired: param["required"]?.bool ?? false)
@@ -53,6 +55,15 @@ import Testing
         let example = try #require(Example.all.first { $0.method == method })
         let more = example.params + [.init(key: "stranger", value: 1)]
         #expect(try await refusal(of: example, more) == "stranger")
+    }
+
+    @Test(arguments: open) func everythingIsTaken(_ method: JSON) async throws {
+        let example = try #require(Example.all.first { $0.method == method })
+        for value in [nil, true, 1.5, "1", [], [:]] as [JSON] {
+            let params = example.params.map { JSON.Member(key: $0.key, value: value) }
+            let answer = try await answer(to: example.request(params + [.init(key: "stranger", value: value)], id: 1))
+            #expect(answer["result"] != nil)
+        }
     }
 
     @Test(arguments: methods.filter { $0["x-exactly-one-of"] != nil || $0["x-not-together"] != nil })

@@ -6,17 +6,8 @@ struct Initialize: PromptMethod {
     static let name = "initialize"
     static let protocolVersion: Int64 = 1
 
-    init(_ params: inout Params) throws(RPCError) {
-        let version = try params.optionalInteger("protocolVersion") ?? Self.protocolVersion
-        guard version == Self.protocolVersion else {
-            throw .invalidParam(
-                "protocolVersion", "must be \(Self.protocolVersion), the only version that this service speaks")
-        }
-        guard var client = try params.optionalObject("client") else { return }
-        _ = try client.string("name")
-        _ = try client.optionalString("version")
-        try client.finish()
-    }
+    /// Clients of other protocols say more of themselves than this service has use for.
+    init(_ params: inout Params) throws(RPCError) { _ = params.takeRest() }
 
     func run(in request: Request<Session>) throws -> JSON {
         let configuration = request.context.service.configuration

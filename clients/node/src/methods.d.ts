@@ -315,7 +315,7 @@ export interface Listing {
 export interface Methods {
   "initialize": {
     params: {
-      protocolVersion?: 1;
+      protocolVersion?: number;
       client?: {
         /** Its name. */
         name: string;
@@ -324,6 +324,7 @@ export interface Methods {
       };
     };
     result: {
+      /** The version that the service speaks: 1. */
       protocolVersion: number;
       server: {
         /** storage-rpc */
