@@ -93,7 +93,7 @@ import Testing
         let calls = (1...count).map {
             #"{"jsonrpc":"2.0","id":\#($0),"method":"reference/getMetadata","params":{"reference":"gs://b/a"}}"#
         }
-        await wire.send((calls + [#"{"jsonrpc":"2.0","id":1,"result":"fresh"}"#, ""]).joined(separator: "\n"))
+        await wire.send((calls + [#"{"jsonrpc":"2.0","id":1073741824,"result":"fresh"}"#, ""]).joined(separator: "\n"))
         let lines = await wire.lines(count + 1)
         #expect(lines.count { $0.contains("auth/refreshToken") } == 1)
         #expect(lines.count { $0.contains(#""size":5"#) } == count)
