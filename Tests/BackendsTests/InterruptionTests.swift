@@ -93,15 +93,17 @@ import Testing
 
     @Test func `An abort answers at once, whatever the threads are stuck in`() async throws {
         let place = try await EmbeddedUnderTest()
+        // All that may be: a free one could open the file before the abort comes.
+        let threads = 16
         let isStuck = Mail<Void>()
         let gate = DispatchSemaphore(value: 0)
-        for _ in 0..<5 {
+        for _ in 0..<threads {
             place.backend.files.submit {
                 isStuck.deliver(())
                 gate.wait()
             }
         }
-        for _ in 0..<5 { await isStuck.next() }
+        for _ in 0..<threads { await isStuck.next() }
         let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
         let answers = Mail<UploadMachine.Answer>()
         Task { answers.deliver(await session.perform(.open)) }
@@ -110,7 +112,7 @@ import Testing
             await Task.yield()
         }
         #expect(await answers.next() == .aborted)
-        for _ in 0..<5 { gate.signal() }
+        for _ in 0..<threads { gate.signal() }
         session.discard()
         #expect(try await place.settledContents(.none) == .none)
     }
