@@ -103,7 +103,6 @@ static int enter(struct call *call, enum kind kind, const char *name, int fd, co
                                                            : number == control->at;
     if (!is_hit) return 1;
     call->action = control->action;
-    control->hits++;
     return 1;
 }
 
@@ -118,6 +117,8 @@ static void note(struct call *call, int fd, int64_t offset, int64_t length, int6
     struct iovec all[] = {{line, count}, {NULL, 0}};
     if (data != NULL && control->keeps_data && result > 0) all[1] = (struct iovec){data->iov_base, result};
     syscall(SYS_writev, notes, all, 2);
+    // Not before: the process may end in between, and what is counted is looked for in the notes.
+    if (call->action != PASS) control->hits++;
 }
 
 // Ends a call: with the result of the system, or one that was made up.
