@@ -8,6 +8,7 @@ extension TransferTask {
         guard !isHandling else { return }
         isHandling = true
         while !events.isEmpty {
+            if !machine.taskState.isFinished { wasPaused = machine.taskState == .paused }
             for effect in machine.handle(events.removeFirst()) { carryOut(effect) }
         }
         isHandling = false

@@ -29,6 +29,8 @@ public final class TransferTask<Course: TaskCourse> {
     var noted: Noted
     /// Everybody has heard how it ended.
     var isTold: Bool
+    /// It stood still before it ended.
+    var wasPaused = false
     /// A client of this process asked for it: it may replace what was stored since it began.
     private(set) var replacesNewer = true
     let time: TimeKeeping
@@ -76,7 +78,10 @@ public final class TransferTask<Course: TaskCourse> {
     }
 
     /// As everybody may know it: an end that is not recorded yet has not been told.
-    public var state: TaskState { isEnding ? .running : machine.taskState }
+    public var state: TaskState {
+        guard isEnding else { return machine.taskState }
+        return wasPaused ? .paused : .running
+    }
 
     /// It has ended, and that is being recorded.
     private var isEnding: Bool { machine.taskState.isFinished && !isTold }

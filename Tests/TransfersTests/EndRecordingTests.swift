@@ -30,6 +30,23 @@ import Transfers
         #expect(next.backend.uploadsBegun.isEmpty)
     }
 
+    @Test func `While its end is recorded a paused task stays paused for all who ask`() async throws {
+        let (task, session) = try await stage.sending()
+        async let paused = task.pause()
+        await turns(3)
+        session.answer(.aborted)
+        #expect(try await paused)
+        archive.stall()
+        async let cancelled = task.cancel()
+        await turns(3)
+        let ear = Ear()
+        ear.observeAll(task)
+        #expect(archive.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
+        archive.goOn()
+        #expect(try await cancelled)
+        #expect(ear.story == ["pause pause 0", "failure failure 0"])
+    }
+
     @Test func `A failure is told after it is kept there`() async throws {
         let (task, session) = try await stage.sending()
         archive.failure = full
