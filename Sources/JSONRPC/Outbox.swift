@@ -35,7 +35,7 @@ struct Outbox: Sendable {
     }
 
     mutating func put(_ message: [UInt8], sample key: String) {
-        guard isBlocked else { return release(message) }
+        guard isBlocked || !samples.isEmpty else { return release(message) }
         if let place = places[key] {
             samples[place] = message
         } else {

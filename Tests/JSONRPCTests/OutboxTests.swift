@@ -8,8 +8,8 @@ import Testing
         var text = ""
         var room = Int.max
 
-        mutating func take(from outbox: inout Outbox) {
-            outbox.flush { bytes in
+        mutating func take(from outbox: inout Outbox, atMost limit: Int = 1 << 60) {
+            outbox.flush(atMost: limit) { bytes in
                 let count = min(room, bytes.count)
                 text += String(decoding: bytes[..<count], as: UTF8.self)
                 room -= count
@@ -49,6 +49,18 @@ import Testing
         ([.sample("s1", key: "k"), .fact("f"), .sample("s2", key: "k")], "s1 f s2 ", "s1 f s2 "),
         ([.sample("s1", key: "k"), .sample("s2", key: "k"), .fact("f")], "s2 f ", "s1 s2 f "),
     ]
+
+    @Test func `A sample does not pass an older one of its key that waits for the next turn`() {
+        var (outbox, reader) = Self.blocked()
+        outbox.put(Array("s1 ".utf8), sample: "k")
+        reader.room = 2
+        reader.take(from: &outbox, atMost: 2)
+        #expect(reader.text == "ol" && !outbox.isBlocked)
+        outbox.put(Array("s2 ".utf8), sample: "k")
+        reader.room = .max
+        reader.take(from: &outbox)
+        #expect(reader.text == "old s2 ")
+    }
 
     @Test func `Samples give way only while somebody reads slowly, and never pass a fact`() {
         for story in Self.stories {
