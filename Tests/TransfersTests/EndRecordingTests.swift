@@ -18,6 +18,7 @@ import Transfers
         archive.failure = full
         archive.takesEnds = takesEnds
         async let accepted = task.cancel()
+        while session.aborts == 0 { await turns(1) }
         session.answer(.aborted)
         #expect(try await accepted && task.state == .cancelled)
         return task
@@ -33,12 +34,12 @@ import Transfers
     @Test func `While its end is recorded a paused task stays paused for all who ask`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
-        await turns(3)
+        while session.aborts == 0 { await turns(1) }
         session.answer(.aborted)
         #expect(try await paused)
         archive.stall()
         async let cancelled = task.cancel()
-        await turns(3)
+        await archive.stalled.next()
         let ear = Ear()
         ear.observeAll(task)
         #expect(archive.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
