@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `An object that is deleted while it is fetched arrives whole`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedUnderTest(clock: ManualClock())
         let answer = try await fetch(in: place) { _ in
             try await place.backend.delete("a")
             #expect(try await place.settledContents(.none) == .none)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `One that is overwritten while it is fetched arrives as it was`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedUnderTest(clock: ManualClock())
         let answer = try await fetch(in: place) { _ in
             try await place.backend.put(noise(300_000, seed: 9), at: "a")
             let expected = Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `An abort answers while the thread is stuck, and the next try waits for it`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedUnderTest(clock: ManualClock())
         try await place.backend.put(bytes, at: "a")
         let stop = Stop()
         let session = try place.backend.download("a", to: place.scratch.path + "/file")
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `What is discarded leaves nothing, even while it is being written`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedUnderTest(clock: ManualClock())
         let answer = try await fetch(in: place) { $0.discard() }
         #expect(answer == .aborted)
         #expect(try await settledNames(in: place.scratch.path, ["root"]) == ["root"])

@@ -68,18 +68,22 @@ struct EmbeddedUnderTest: BackendUnderTest {
     let root: Root
     let backend: EmbeddedBackend
 
-    init() async throws { try await self.init { _ in } }
+    init() async throws { try await self.init(clock: ContinuousClock()) }
 
-    init(complain: @escaping @Sendable (String) -> Void) async throws {
+    /// With a clock that nobody moves, downloads tell what has arrived on the thread that writes it, and nowhere else.
+    init(
+        clock: any Clock<Duration> = ContinuousClock(), complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws {
         let scratch = try Scratch()
-        try await self.init(scratch, Root(scratch.path + "/root"), complain)
+        try await self.init(scratch, Root(scratch.path + "/root"), clock, complain)
     }
 
     private init(
-        _ scratch: Scratch, _ root: Root, _ complain: @escaping @Sendable (String) -> Void = { _ in }
+        _ scratch: Scratch, _ root: Root, _ clock: any Clock<Duration> = ContinuousClock(),
+        _ complain: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         (self.scratch, self.root) = (scratch, root)
-        backend = EmbeddedBackend(root, complain: complain)
+        backend = EmbeddedBackend(root, clock: clock, complain: complain)
         try await backend.open()
     }
 

@@ -1,3 +1,4 @@
+import HTTP
 import JSONText
 import Storage
 import Synchronization
@@ -56,7 +57,9 @@ import Testing
 
     @Test func `An abort answers while the disk is stuck, and the next try waits for it`() async throws {
         for place in RemoteFaultTests.places {
-            let (place, scratch, stop) = (try await place.init(), try Scratch(), Stop())
+            let (place, scratch, stop) = (
+                try place.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock()), try Scratch(), Stop()
+            )
             try place.fixture.put(noise(size), "b", "a")
             let session = try place.backend.download("a", to: scratch.path + "/file")
             let isFirst = Mutex(true)
