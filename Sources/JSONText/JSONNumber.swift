@@ -30,7 +30,7 @@ public struct JSONNumber: Sendable, Hashable {
     }
 
     /// True for a number of any size that has no fraction, however it is written.
-    public var isWhole: Bool { DecimalDigits(literal).isWhole }
+    public var isWhole: Bool { Int64(literal) != nil || DecimalDigits(literal).isWhole }
 
     /// The nearest double; nil where that is infinite.
     public var double: Double? {
