@@ -16,8 +16,8 @@ public enum Unanswered: Error, Equatable {
 final class Questions {
     typealias Answer = Result<JSON, any Error>
 
-    /// Some clients take a request with an id of their own requests, which they count up from 0 or 1, for an answer. It
-    /// fits 31 bits.
+    /// The id of the first request. Some clients take a request for the answer to one of theirs with the same id: they
+    /// count theirs up from 0 or 1, and never reach this one. It fits 31 bits.
     nonisolated static let firstNumber = 1 << 30
 
     private let clock: any Clock<Duration>
