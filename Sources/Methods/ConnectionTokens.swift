@@ -18,6 +18,8 @@ public final class ConnectionTokens: TokenSource {
     private struct Held {
         var token: Token
         var isRefused = false
+        /// The client was asked for another one before it expires, and has given none.
+        var isLast = false
     }
 
     @Loop private final class Refresh {
@@ -51,7 +53,11 @@ public final class ConnectionTokens: TokenSource {
     func moment(in seconds: Double) -> Timestamp { now().advanced(bySeconds: seconds) }
 
     @Loop public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
-        if let refused, held[kind]?.token.secret == refused.secret { held[kind]?.isRefused = true }
+        if let refused, let given = held[kind], given.token.secret == refused.secret {
+            held[kind] = Held(token: given.token, isRefused: true)
+            // What failed with it has asked already.
+            if given.isLast { return nil }
+        }
         if let reason = staleness(of: kind) { try await refresh(kind, reason) }
         if let held = held[kind] {
             let isGood = !held.isRefused && held.token.secret != refused?.secret && !isPast(held.token)
@@ -92,7 +98,7 @@ extension ConnectionTokens {
         refresh.asking = Task {
             let fresh = await ask(kind, reason)
             guard refreshes[kind] === refresh else { return }
-            if let fresh { take(fresh) }
+            if let fresh { take(fresh) } else if reason == .expired { held[kind]?.isLast = true }
             end(refresh, of: kind)
         }
         return refresh

@@ -102,6 +102,20 @@ import Testing
         #expect(try await second == nil)
     }
 
+    @Test func `Who gave no new token before one expires is not asked again for the same failure`() async throws {
+        let tokens = tokens(holding: "old", for: 29)
+        async let first = tokens.secret()
+        client.answer(await client.questions.next().number, .failure(RPCError.methodNotFound("auth/refreshToken")))
+        #expect(try await first == "old")
+        #expect(try await tokens.secret(insteadOf: "old") == nil)
+        #expect(client.asked == 1)
+        async let next = tokens.secret()
+        let question = await client.questions.next()
+        #expect(question.params == ["kind": "idToken", "reason": "refused"])
+        client.answer(question.number, .success("new"))
+        #expect(try await next == "new")
+    }
+
     nonisolated static let noAnswers: [Result<JSON, any Error>] = [
         .failure(RPCError.methodNotFound("auth/refreshToken")), .failure(Unanswered.late), .failure(Unanswered.gone),
         .failure(Unanswered.malformed), .success(nil), .success([:]), .success(["token": nil]), .success(["token": 1]),

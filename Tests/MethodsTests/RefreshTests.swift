@@ -39,8 +39,6 @@ import Testing
             >> {"jsonrpc": "2.0", "id": 2, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
             << {"jsonrpc": "2.0", "id": "<first>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "expired"}}
             >> {"jsonrpc": "2.0", "id": "<first>", "error": {"code": -32601, "message": "There is no such method."}}
-            << {"jsonrpc": "2.0", "id": "<second>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
-            >> {"jsonrpc": "2.0", "id": "<second>", "error": {"code": -32601, "message": "There is no such method."}}
             << {"jsonrpc": "2.0", "id": 2, "error": {"code": -13020, "message": "Who asks must be known.", "...": "..."}}
             >> {"jsonrpc": "2.0", "id": 3, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
             << {"jsonrpc": "2.0", "id": "<third>", "method": "auth/refreshToken", "params": {"kind": "idToken", "reason": "refused"}}
