@@ -144,7 +144,7 @@ extension Params {
 }
 
 extension StorageError {
-    fileprivate func naming(_ param: String) -> StorageError {
+    func naming(_ param: String) -> StorageError {
         var error = self
         error.param = param
         return error

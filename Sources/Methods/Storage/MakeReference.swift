@@ -26,7 +26,8 @@ struct MakeReference: PromptMethod {
             if let object { return try Reference(bucket: bucket, object: object).json }
             return try Reference(bucket: bucket, path: path ?? "").json
         }
-        let reference = try Reference(url: url)
+        let reference: Reference
+        do throws(StorageError) { reference = try Reference(url: url) } catch { throw error.naming("url") }
         if let bucket { try reference.check(bucket: bucket) }
         return reference.json
     }
