@@ -9,6 +9,27 @@ public protocol Peer: AnyObject, Sendable {
     /// The peer's result. Throws the `RPCError` that it answered with, `Unanswered` where there is none of use and
     /// none to wait for within `patience`, or `CancellationError`.
     func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON
+
+    /// The peer's own requests that are not answered yet.
+    var requests: RequestCounts { get }
+
+    /// Answers what waits with a cancellation, and ends the connection when the peer has taken all answers.
+    func end()
+}
+
+/// How many requests are not answered yet.
+public struct RequestCounts: Equatable, Sendable {
+    /// Those that are worked on.
+    public var active = 0
+    /// Those that only wait for the end of tasks.
+    public var waiting = 0
+
+    public init(active: Int = 0, waiting: Int = 0) { (self.active, self.waiting) = (active, waiting) }
+
+    public static func += (sum: inout RequestCounts, more: RequestCounts) {
+        sum.active += more.active
+        sum.waiting += more.waiting
+    }
 }
 
 /// How much a piece of news is worth to one who reads slowly.
@@ -131,13 +152,21 @@ public final class Connection<Context: MethodContext>: Peer {
         }
     }
 
+    public var requests: RequestCounts {
+        RequestCounts(active: underWay.count - seatsTaken, waiting: seatsTaken)
+    }
+
+    public func end() {
+        Task { await finish("The connection ends before this has happened.") }
+    }
+
     /// Takes nothing more, answers what waits with a cancellation, and returns when the peer has taken it all.
-    public func finish() async {
+    public func finish(_ why: String = "The service ends before this has happened.") async {
         hasEnd = true
         inputIsOver = true
         leaveOutRest()
         questions.giveUp()
-        cancelAll()
+        cancelAll(why)
         await answerAll()
         while stream != nil {
             do { try await closed.wait() } catch { return }
@@ -201,8 +230,8 @@ public final class Connection<Context: MethodContext>: Peer {
         flush()
     }
 
-    private func cancelAll() {
-        cancellation = RPCError(code: RPCError.cancelled.code, message: "The service ends before this has happened.")
+    private func cancelAll(_ why: String = "The service ends before this has happened.") {
+        cancellation = RPCError(code: RPCError.cancelled.code, message: why)
         for request in underWay.values { request.task?.cancel() }
     }
 }

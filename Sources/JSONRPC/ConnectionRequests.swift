@@ -142,6 +142,7 @@ extension RPCError {
         case let error as RPCError: self = error
         case let error as any RPCErrorConvertible: self = error.rpcError
         case is CancellationError: self = cancelled
+        case let error as CancelledWait: self.init(code: cancelled.code, message: cancelled.message, data: error.data)
         default: self = .internalError("\(error)")
         }
     }

@@ -1,6 +1,13 @@
 import JSONText
 import Secrets
 
+/// Ends a request that only waited, and was cancelled, with what the peer wants to know of it.
+public struct CancelledWait: Error {
+    public let data: JSON
+
+    public init(data: JSON) { self.data = data }
+}
+
 /// The error object of a reply.
 public struct RPCError: Error, Equatable, Sendable {
     public var code: Int

@@ -9,6 +9,7 @@ public let allMethods = MethodTable<Session>([
     Discover.self,
     Ping.self,
     ServiceStatus.self,
+    StopService.self,
     SetToken.self,
     MakeReference.self,
     GetSettings.self,

@@ -24,10 +24,7 @@ public struct Bound: Sendable {
     public let value: any WritableKeyPath<Limits, Int> & Sendable
     public let range: ClosedRange<Int>
 
-    /// `--max-message-bytes`.
-    public var flag: String {
-        "--" + name.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
-    }
+    public var flag: String { name.asFlag }
 
     public static let all: [Bound] = [
         Bound("maxMessageBytes", \.connection.messageBytes, 1024...(1 << 40)),
@@ -53,6 +50,11 @@ public struct Bound: Sendable {
     ) {
         (self.name, self.value, self.range) = (name, value, range)
     }
+}
+
+extension String {
+    /// The flag of the command line for what is called `maxMessageBytes` elsewhere: `--max-message-bytes`.
+    public var asFlag: String { "--" + reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) } }
 }
 
 extension Limits {

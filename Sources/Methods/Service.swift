@@ -36,14 +36,16 @@ public final class Service {
     let tokens: (any TokenSource)?
     let now: @Sendable () -> Timestamp
     let started = ContinuousClock.now
-    var connections = 0
-    private let end: @Loop (_ status: Int32) -> Void
+    private(set) var sessions: [ObjectIdentifier: Session] = [:]
+    private let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
     /// `tokens` are for connections that have none of their own. `end` is called when a client asks the process to
-    /// end, with the status it is to end with. `now` is the time of day, by which tokens expire.
+    /// end, with the status it is to end with, and the words for the log. `now` is the time of day, by which tokens
+    /// expire.
     public init(
         _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil,
-        now: @escaping @Sendable () -> Timestamp = { .now }, end: @escaping @Loop (_ status: Int32) -> Void
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
     ) {
         self.configuration = configuration
         self.transfers = transfers
@@ -52,34 +54,65 @@ public final class Service {
         self.end = end
     }
 
-    func exit(_ status: Int32) { end(status) }
+    /// Ends the process, for all clients.
+    func exit(_ status: Int32, _ cause: String) { end(status, cause) }
+
+    fileprivate func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
+    fileprivate func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
 }
 
 /// One connection's view of the service: what methods run in.
 @Loop
 public final class Session: MethodContext {
+    /// Whose the process is, and what `exit` ends with that.
+    public enum Ownership: Sendable {
+        /// The client's own, on stdio: `exit` ends the process.
+        case own
+        /// That of all clients, on a socket: `exit` ends the connection.
+        case shared
+    }
+
     let service: Service
     let listener: Listener
     let tokens: ConnectionTokens
+    /// The number of the connection, for the log.
+    let number: Int64
+    var settings: Settings
     var isShutDown = false
+    private let ownership: Ownership
+    private weak var peer: (any Peer)?
 
-    public init(_ service: Service, peer: some Peer) {
+    public init(_ service: Service, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own) {
         self.service = service
+        self.peer = peer
+        self.number = number
+        self.ownership = ownership
+        settings = service.transfers.settings
         tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.now)
         listener = Listener(of: service.transfers.audience) { [weak peer] handle, snapshot in
             peer?.notify(
                 TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,
                 snapshot.newsKind(for: handle))
         }
-        service.connections += 1
+        service.add(self)
     }
 
     var transfers: Transfers { service.transfers }
+    var client: TransferClient { TransferClient(tokens: tokens, settings: settings) }
+    var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
     /// The connection is gone: its observers go with it, its tasks go on.
     public func leave() {
         listener.leave()
-        service.connections -= 1
+        service.remove(self)
+    }
+
+    /// What `exit` asks for.
+    func exit() {
+        switch ownership {
+        case .own: service.exit(isShutDown ? 0 : 1, "exit on stdio")
+        case .shared: peer?.end()
+        }
     }
 
     public func admit(_ method: String) throws(RPCError) {

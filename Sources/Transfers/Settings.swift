@@ -1,6 +1,6 @@
 import Storage
 
-/// What a client may tune. It holds for tasks and calls that begin afterwards.
+/// What a client may tune. It holds for its tasks and calls that begin afterwards.
 public struct Settings: Equatable, Sendable {
     /// In seconds, like the two below: how long failures may be retried.
     public private(set) var maxUploadRetryTime = 600.0

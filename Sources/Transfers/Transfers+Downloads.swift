@@ -4,22 +4,24 @@ import Storage
 extension Transfers {
     /// A task that downloads to a local file; it waits for `start`.
     public func download(
-        _ reference: Reference, to file: String, tokens: (any TokenSource)? = nil
+        _ reference: Reference, to file: String, for client: TransferClient? = nil
     ) async throws -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
+        let client = orDefault(client)
         try await ready()
         return try await withPlace { () async throws(StorageError) in
-            try await self.create(reference, to: file, tokens)
+            try await self.create(reference, to: file, client)
         }
     }
 
     private func create(
-        _ reference: Reference, to file: String, _ tokens: (any TokenSource)?
+        _ reference: Reference, to file: String, _ client: TransferClient
     ) async throws(StorageError) -> DownloadTask {
-        let patience = settings.maxDownloadRetryTime
+        let caller = client.caller(\.maxDownloadRetryTime)
+        let patience = client.settings.maxDownloadRetryTime
         let request = TaskRequest(
-            file: file, patience: patience, userProject: settings.userProject,
-            hasOwnTokens: await tokens?.isPersonal() ?? false)
+            file: file, patience: patience, userProject: caller.userProject,
+            hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         let record = TaskRecord(
             id: .newTask, kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
@@ -27,7 +29,6 @@ extension Transfers {
         let session: Session<DownloadCourse>
         do throws(StorageError) {
             try await page?.begin()
-            let caller = caller(tokens, patience)
             session = Session(
                 backend.beginDownload(Download(reference: reference, file: file, task: record.id, caller: caller)))
         } catch {

@@ -4,59 +4,59 @@ import Storage
 
 extension Transfers {
     public func metadata(
-        of reference: Reference, tokens: (any TokenSource)? = nil
+        of reference: Reference, for client: TransferClient? = nil
     ) async throws(StorageError) -> ObjectMetadata {
-        try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(tokens))
+        try await backend.metadata(of: reference.checkedAsObject("has no metadata"), for: caller(client))
     }
 
     public func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
-        tokens: (any TokenSource)? = nil
+        for client: TransferClient? = nil
     ) async throws(StorageError) -> ObjectMetadata {
         try change.check()
         return try await backend.updateMetadata(
-            of: reference.checkedAsObject("has no metadata"), change, if: conditions, for: caller(tokens))
+            of: reference.checkedAsObject("has no metadata"), change, if: conditions, for: caller(client))
     }
 
     public func delete(
-        _ reference: Reference, if conditions: Preconditions = Preconditions(), tokens: (any TokenSource)? = nil
+        _ reference: Reference, if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
     ) async throws(StorageError) {
         try await backend.delete(
-            reference.checkedAsObject("cannot be deleted"), if: conditions, for: caller(tokens))
+            reference.checkedAsObject("cannot be deleted"), if: conditions, for: caller(client))
     }
 
     public func downloadURL(
-        of reference: Reference, expiresIn seconds: Int64? = nil, tokens: (any TokenSource)? = nil
+        of reference: Reference, expiresIn seconds: Int64? = nil, for client: TransferClient? = nil
     ) async throws(StorageError) -> String {
         try await backend.downloadURL(
-            of: reference.checkedAsObject("has no download URL"), expiresIn: seconds, for: caller(tokens))
+            of: reference.checkedAsObject("has no download URL"), expiresIn: seconds, for: caller(client))
     }
 
     public func revokeDownloadURL(
-        of reference: Reference, tokens: (any TokenSource)? = nil
+        of reference: Reference, for client: TransferClient? = nil
     ) async throws(StorageError) -> String {
-        try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(tokens))
+        try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(client))
     }
 
     /// One page; the largest where nobody says how many results it may have.
     public func list(
         _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
-        tokens: (any TokenSource)? = nil
+        for client: TransferClient? = nil
     ) async throws(StorageError) -> Listing {
         let maxResults = try Listing.checked(maxResults: maxResults ?? Int64(Listing.mostResults))
         let query = ListQuery(reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact)
-        return try await backend.list(query, for: caller(tokens))
+        return try await backend.list(query, for: caller(client))
     }
 
     /// All pages as one. Throws `quotaExceeded` where that would be too much.
     public func listAll(
-        _ reference: Reference, isExact: Bool = false, tokens: (any TokenSource)? = nil
+        _ reference: Reference, isExact: Bool = false, for client: TransferClient? = nil
     ) async throws -> Listing {
         var all = Listing(), token: String?, known: Set<Reference> = [], seen: Set<Int> = []
         let (mostResults, mostPages) = (limits.listResults, 1000 + limits.listResults / 100)
         repeat {
             try Task.checkCancellation()
-            let page = try await list(reference, pageToken: token, isExact: isExact, tokens: tokens)
+            let page = try await list(reference, pageToken: token, isExact: isExact, for: client)
             // One emulator tells all prefixes on each page.
             all.prefixes += page.prefixes.filter { known.insert($0).inserted }
             all.items += page.items
@@ -69,7 +69,7 @@ extension Transfers {
         return all
     }
 
-    private func caller(_ tokens: (any TokenSource)?) -> Caller { caller(tokens, settings.maxOperationRetryTime) }
+    private func caller(_ client: TransferClient?) -> Caller { orDefault(client).caller(\.maxOperationRetryTime) }
 }
 
 extension StorageError {

@@ -5,25 +5,25 @@ extension Transfers {
     /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
     public func upload(
         _ data: [UInt8], to reference: Reference, _ change: MetadataChange,
-        if conditions: Preconditions = Preconditions(), tokens: (any TokenSource)? = nil
+        if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
     ) async throws -> UploadTask {
         try change.check()
-        let settings = settings
+        let client = orDefault(client)
         try await ready()
         while bytesInMemory > Self.memoryLimit { try await room.wait() }
         return try await settingAside(data.count) {
             try await create(
-                .data(data), reference, change, conditions, settings, tokens, contentTypeFrom: [reference.name])
+                .data(data), reference, change, conditions, client, contentTypeFrom: [reference.name])
         }
     }
 
     /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
     public func upload(
         file path: String, to reference: Reference, _ change: MetadataChange,
-        if conditions: Preconditions = Preconditions(), tokens: (any TokenSource)? = nil
+        if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
     ) async throws -> UploadTask {
         try change.check()
-        let settings = settings
+        let client = orDefault(client)
         try await ready()
         let source: UploadSource, failure: StorageError?
         do throws(StorageError) {
@@ -33,25 +33,25 @@ extension Transfers {
         }
         try Task.checkCancellation()
         return try await create(
-            source, reference, change, conditions, settings, tokens, contentTypeFrom: [path, reference.name],
+            source, reference, change, conditions, client, contentTypeFrom: [path, reference.name],
             failing: failure)
     }
 
     private func create(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
-        _ settings: Settings, _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
+        _ client: TransferClient, contentTypeFrom names: [String],
         failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
         let reference = try reference.checkedAsObject("cannot be written")
         return try await withPlace { () async throws(StorageError) in
             try await self.make(
-                source, reference, change, conditions, settings, tokens, contentTypeFrom: names, failing: error)
+                source, reference, change, conditions, client, contentTypeFrom: names, failing: error)
         }
     }
 
     private func make(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
-        _ settings: Settings, _ tokens: (any TokenSource)?, contentTypeFrom names: [String],
+        _ client: TransferClient, contentTypeFrom names: [String],
         failing error: StorageError?
     ) async throws(StorageError) -> UploadTask {
         var metadata = SettableMetadata()
@@ -60,9 +60,12 @@ extension Transfers {
         try metadata.apply(change.withoutRemovals)
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
-            if: conditions, caller: caller(tokens, settings.maxUploadRetryTime))
-        let course = course(of: upload, chunkSize: settings.uploadChunkSizeBytes)
-        let request = TaskRequest(source, conditions, settings, hasOwnTokens: await tokens?.isPersonal() ?? false)
+            if: conditions, caller: client.caller(\.maxUploadRetryTime))
+        let settings = client.settings
+        var course = course(of: upload, chunkSize: settings.uploadChunkSizeBytes)
+        course.sizeIsKnown = error == nil
+        let isPersonal = await client.tokens?.isPersonal() ?? false
+        let request = TaskRequest(source, conditions, settings, hasOwnTokens: isPersonal)
         let record = TaskRecord(
             id: .newTask, kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
             progress: course.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))

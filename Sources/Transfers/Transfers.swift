@@ -7,6 +7,7 @@ public final class Transfers {
     /// In bytes: what uploads from memory and downloads to it may hold before the next one has to wait.
     public static let memoryLimit = 64 << 20
 
+    /// What clients find that have changed nothing.
     public var settings = Settings()
     public private(set) lazy var uploads: TaskList<UploadCourse> = newList()
     public private(set) lazy var downloads: TaskList<DownloadCourse> = newList()
@@ -89,10 +90,7 @@ public final class Transfers {
     /// Tries once more to record how tasks ended, where that could not be recorded yet.
     public func recordEnds() async { await ends?.settle() }
 
-    /// Whom the engine works for, and how patiently.
-    func caller(_ tokens: (any TokenSource)?, _ seconds: Double) -> Caller {
-        Caller(tokens: tokens, patience: .seconds(seconds), userProject: settings.userProject)
-    }
+    func orDefault(_ client: TransferClient?) -> TransferClient { client ?? TransferClient(settings: settings) }
 
     /// The same for a task of an earlier process.
     func caller(_ request: TaskRequest) -> Caller {
@@ -115,14 +113,14 @@ extension Transfers {
     /// much as may come is set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than
     /// `maxSize` bytes, or more than `use` can take.
     public func data<Answer>(
-        of reference: Reference, maxSize: Int64, usable: Int64 = .max, tokens: (any TokenSource)? = nil,
+        of reference: Reference, maxSize: Int64, usable: Int64 = .max, for client: TransferClient? = nil,
         mayBegin: @Loop () async throws -> Void = {}, _ use: @Loop ([UInt8]) async -> Answer
     ) async throws -> Answer {
         let reference = try reference.checkedAsObject("has no bytes")
         guard maxSize >= 0 else {
             throw StorageError.invalidArgument("maxSize", "maxSize must be at least 0, not \(maxSize).")
         }
-        let caller = caller(tokens, settings.maxDownloadRetryTime)
+        let caller = orDefault(client).caller(\.maxDownloadRetryTime)
         let most = min(maxSize, usable)
         let known = most <= 1 << 20 ? nil : try await backend.metadata(of: reference, for: caller)
         let expected = min(most, known?.size ?? most)

@@ -155,7 +155,7 @@ struct ServiceOptions {
         switch flag {
         case "--root": root = try line.value("a directory")
         case "--http": http = try line.value("an address")
-        case "--bucket": bucket = try line.value("a name")
+        case "--bucket": bucket = try Self.bucket(line.value("a name"))
         case "--engine": engine = try line.choice()
         case "--endpoint": endpoint = try line.value("a URL")
         case "--allow-insecure": allowInsecure = true
@@ -163,9 +163,10 @@ struct ServiceOptions {
         case "--allow-write": writable.append(try line.value("a directory"))
         case "--user-project":
             let project = try line.value("a project")
-            do throws(StorageError) { try settings.setUserProject(project) } catch {
-                throw UsageError(message: "--user-project must be the id of a project; try --help")
-            }
+            try set(flag) { settings throws(StorageError) in try settings.setUserProject(project) }
+        case "--upload-chunk-size-bytes":
+            let bytes = try line.number(in: 1...Int.max)
+            try set(flag) { settings throws(StorageError) in try settings.setUploadChunkSize(Int64(bytes)) }
         case "--service-account": credentials.serviceAccount = try line.value("a key file")
         case "--application-default": credentials.useApplicationDefault = true
         case "--log-level": logLevel = try line.choice()
@@ -174,11 +175,34 @@ struct ServiceOptions {
                 credentials.files[kind] = try line.value("a file")
             } else if let kind = Token.Kind.allCases.first(where: { $0.commandFlag == flag }) {
                 credentials.commands[kind] = try line.value("a command")
+            } else if let time = Settings.RetryTime.allCases.first(where: { $0.rawValue.asFlag == flag }) {
+                let seconds = try line.seconds()
+                try set(flag) { settings throws(StorageError) in try settings.set(time, to: seconds) }
             } else if let bound = Bound.all.first(where: { $0.flag == flag }) {
                 limits[keyPath: bound.value] = try line.number(in: bound.range)
             } else {
                 throw UsageError(message: "unknown flag \(flag); try --help")
             }
+        }
+    }
+
+    /// Takes `gs://NAME`, too.
+    private static func bucket(_ text: String) throws(UsageError) -> String {
+        let isURL = text.utf8.starts(with: "gs://".utf8)
+        do throws(StorageError) {
+            let reference = try isURL ? Reference(url: text) : Reference(bucket: text, path: "")
+            guard reference.isRoot else { throw .invalidArgument("bucket", "\(text) names an object.") }
+            return reference.bucket
+        } catch {
+            throw UsageError(message: "--bucket: \(error.message)")
+        }
+    }
+
+    private mutating func set(
+        _ flag: String, _ change: (inout Settings) throws(StorageError) -> Void
+    ) throws(UsageError) {
+        do throws(StorageError) { try change(&settings) } catch {
+            throw UsageError(message: "\(flag): \(error.message)")
         }
     }
 
@@ -269,6 +293,14 @@ struct CommandLineReader {
                 message: "\(last) needs a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
         }
         return number
+    }
+
+    mutating func seconds() throws(UsageError) -> Double {
+        let text = try value("a number of seconds")
+        guard let seconds = Double(text), seconds.isFinite else {
+            throw UsageError(message: "\(last) needs a number of seconds, not \"\(text)\"")
+        }
+        return seconds
     }
 
     mutating func choice<Choice: RawRepresentable & CaseIterable>() throws(UsageError) -> Choice

@@ -24,7 +24,7 @@ enum Help {
           --tasks WISH           uploads and downloads that an earlier process left unfinished: pause (the default),
                                  resume (but replace nothing that is newer than the task) or forget
           --trace FILE           write every message and its time to FILE, without tokens (with serve)
-          --bucket NAME          the default bucket; default-bucket where not given
+          --bucket NAME          the default bucket, also as gs://NAME; default-bucket where not given
           --endpoint URL         another server than the service's own; so do FIREBASE_STORAGE_EMULATOR_HOST and
                                  STORAGE_EMULATOR_HOST. Plain http to other machines needs --allow-insecure
 
@@ -45,6 +45,10 @@ enum Help {
           --if-generation-match N, --if-metageneration-match N
                                  put and rm only where just that version is there; 0: where nothing is
           --trace                show the JSON-RPC conversation on stderr
+
+        how long failures are retried, in seconds, and how uploads are cut: what clients find that set nothing else
+          --max-upload-retry-time 600, --max-download-retry-time 600, --max-operation-retry-time 120
+          --upload-chunk-size-bytes N   growing with the upload where not given
 
         bounds, with their defaults: what each means is in protocol/README.md
         \(bounds)

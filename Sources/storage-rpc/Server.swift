@@ -24,7 +24,11 @@ final class Server {
         .init(
             engine: options.engine.rawValue, defaultBucket: options.bucket, limits: options.limits,
             processID: getpid()),
-        transfers: transfers, tokens: engine.tokens, end: { [weak self] status in self?.end(status) })
+        transfers: transfers, tokens: engine.tokens,
+        end: { [weak self] status, cause in
+            // Where others may be connected they want to know.
+            self?.end(status, cause, self?.listener == nil ? .info : .warning)
+        })
     private lazy var memory = ConnectionMemory(
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes)
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
@@ -90,7 +94,7 @@ final class Server {
 
     /// One more peer, on a socket.
     private func serve(_ socket: Descriptor) {
-        serve("socket", input: socket, output: socket, linger: nil) { _ in }
+        serve("socket", .shared, input: socket, output: socket, linger: nil) { _ in }
     }
 
     private func serve(_ stdio: StandardStreams) {
@@ -100,11 +104,14 @@ final class Server {
             do { try await transfers.restsOnly() } catch { return }
             await backend.settle()
         }
-        serve("stdio", input: stdio.input, output: stdio.output, linger: linger) { $0.end(0) }
+        serve("stdio", .own, input: stdio.input, output: stdio.output, linger: linger) {
+            $0.end(0, "the end of stdin or stdout")
+        }
     }
 
     private func serve(
-        _ kind: String, input: Descriptor, output: Descriptor, linger: Connection<Session>.Linger?,
+        _ kind: String, _ ownership: Session.Ownership, input: Descriptor, output: Descriptor,
+        linger: Connection<Session>.Linger?,
         ended: @escaping @Loop (Server) -> Void
     ) {
         var session: Session?
@@ -124,7 +131,7 @@ final class Server {
             ended(self)
             self.exitIfAllAreGone()
         }
-        let opened = Session(service, peer: connection)
+        let opened = Session(service, peer: connection, number: number, ownership)
         session = opened
         connections[ObjectIdentifier(connection)] = connection
         connection.serve(opened)
@@ -181,19 +188,20 @@ final class Server {
                     await group.next()
                     group.cancelAll()
                 }
-                self.end(1)
+                self.end(1, "the loss of its root")
             }
         }
     }
 
     private func watch(_ descriptor: Int32) {
-        signals = Watch(descriptor, for: .readable) { _ in self.end(0) }
+        signals = Watch(descriptor, for: .readable) { _ in self.end(0, "a signal") }
     }
 
     /// Pauses what runs, lets the peers have what is ready for them, and ends the process: within two seconds, whatever hangs.
-    private func end(_ status: Int32) {
+    private func end(_ status: Int32, _ cause: String, _ level: LogLevel = .info) {
         guard ending == nil else { return }
         ending = status
+        log.write(level, "ends with status \(status): \(cause)")
         deadline?.set(status)
         acceptor?.close()
         listener?.removeFile()

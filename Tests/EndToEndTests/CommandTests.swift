@@ -115,11 +115,22 @@ import Testing
         ["ls", "--engine", "gcs", "--endpoint", "http://127.0.0.1:99999"], ["trace"], ["trace", "a", "b"],
         ["trace", "a", "--html"], ["url", "a", "--expires-in", "604801"], ["ls", "--user-project", "payer"],
         ["ls", "--engine", "gcs", "--user-project", "a b"], ["rm", "a", "--if-generation-match", "-1"],
+        ["ls", "--bucket", "a/b"], ["ls", "--bucket", "gs://a/b"], ["ls", "--bucket", "https://a.example"],
+        ["ls", "--max-upload-retry-time", "-1"], ["ls", "--max-download-retry-time", "nan"],
+        ["--max-operation-retry-time", "soon"], ["--upload-chunk-size-bytes", "0"],
         ["put", "a", "b", "--if-metageneration-match"], ["get", "a", "b", "--if-generation-match", "1"],
     ])
     func `A command line that cannot be understood is refused`(words: [String]) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         #expect(try await run(words) == (64, ""))
+    }
+
+    @Test(arguments: ["photos", "gs://photos", "gs://photos/"])
+    func `The default bucket may be named by its URL`(bucket: String) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try Data().write(to: directory.appending(path: "in"))
+        #expect(try await run("put", "in", "a", "--bucket", bucket).status == 0)
+        #expect(try await run("ls", "gs://photos") == (0, "a\n"))
     }
 
     @Test(arguments: ["get", "ls", "rm", "url", "trace"])

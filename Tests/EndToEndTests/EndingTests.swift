@@ -156,9 +156,9 @@ import Testing
             try #require(try client.call("service/ping") == "pong")
             service.narrowLog(to: 4096)
             for _ in 1...60 { try turnAway() }
-            client.wire.send(#"{"jsonrpc":"2.0","method":"exit"}"#)
+            try client.call("service/stop")
             try client.waitForEnd()
-            try #require(try service.waitForExit() == 1)
+            try #require(try service.waitForExit() == 0)
         }
     }
 

@@ -40,7 +40,7 @@ final class Place: Sendable {
 /// A client that says one thing after the other. It hangs up with its last owner.
 final class Caller {
     let wire: WireClient
-    private var lastID = 0
+    private(set) var lastID = 0
 
     struct Refusal: Error { let error: JSON }
     struct HungUp: Error {}

@@ -59,7 +59,7 @@ private let anyone: Request<Session> = {
         return onLoop {
             let configuration = Service.Configuration(
                 engine: "embedded", defaultBucket: "b", limits: Limits(), processID: 1)
-            let service = Service(configuration, transfers: Transfers(backend: backend)) { _ in }
+            let service = Service(configuration, transfers: Transfers(backend: backend)) { _, _ in }
             return Request(context: Session(service, peer: Nobody()))
         }
     } catch {
@@ -68,6 +68,8 @@ private let anyone: Request<Session> = {
 }()
 
 @Loop private final class Nobody: Peer {
+    var requests: RequestCounts { RequestCounts() }
     func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {}
+    func end() {}
     func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON { throw Unanswered.gone }
 }

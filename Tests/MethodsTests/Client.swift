@@ -23,7 +23,11 @@ import TestSupport
     private(set) var asked = 0
     private var waiting: [Int: CheckedContinuation<JSON, any Error>] = [:]
 
+    let requests = RequestCounts()
+
     func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {}
+
+    func end() {}
 
     func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON {
         if hasLeft { throw Unanswered.gone }

@@ -32,7 +32,7 @@ extension ScriptedBackend {
     private lazy var service = Service(
         .init(engine: engine, defaultBucket: "b", limits: limits, processID: 1),
         transfers: Transfers(backend: backend), tokens: own, now: { [time] in time.now }
-    ) { _ in }
+    ) { _, _ in }
 
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
 

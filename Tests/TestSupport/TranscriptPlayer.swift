@@ -9,10 +9,16 @@ public protocol TranscriptStage: AnyObject {
     func connect(_ framing: WireFraming) throws -> WireClient
     /// Starts the service anew on what it has stored. Its connections have ended.
     func restart() throws
+    /// `exit` ends the service: else only the connection.
+    var endsWithItsClient: Bool { get }
     /// The status that the service ended with by itself.
     func waitForExit() throws -> Int32
     /// Called at the end, when all connections have ended.
     func strike() throws
+}
+
+extension TranscriptStage {
+    public var endsWithItsClient: Bool { true }
 }
 
 /// Plays a transcript: says what is to be said, and compares what is heard.
@@ -141,6 +147,8 @@ public final class TranscriptPlayer {
 
     private func exit(_ status: Int32) throws {
         for name in clients.keys.sorted() { try drain(name) }
+        // Whoever comes next is let in.
+        guard stage.endsWithItsClient else { return _ = try stage.connect(.lines) }
         let actual = try stage.waitForExit()
         guard actual == status else { throw Failure(description: "the service ended with status \(actual)") }
     }

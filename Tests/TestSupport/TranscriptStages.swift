@@ -65,6 +65,7 @@ final class ServiceOnStdio: TranscriptStage {
 
 /// The binary on a Unix socket.
 final class ServiceOnSocket: TranscriptStage {
+    let endsWithItsClient = false
     private let path: String
     private let flags: [String]
     private let server: StorageFixture?
@@ -179,8 +180,8 @@ private final class ServiceScene: Sendable {
     @Loop private func makeService() -> Service {
         let configuration = Service.Configuration(
             engine: "embedded", defaultBucket: "default-bucket", limits: limits, processID: getpid())
-        return Service(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) { [weak self] in
-            self?.end($0)
+        return Service(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) {
+            [weak self] status, _ in self?.end(status)
         }
     }
 

@@ -38,8 +38,9 @@ import Transfers
 
     @Test func `Those with tokens of a client's own wait for one who has some`() async throws {
         let own = Tokens(isPersonal: true)
-        let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), tokens: own)
-        let download = try await stage.transfers.download(Stage.reference(), to: "/f", tokens: own)
+        let client = TransferClient(tokens: own, settings: Settings())
+        let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), for: client)
+        let download = try await stage.transfers.download(Stage.reference(), to: "/f", for: client)
         var next = stage
         for _ in 0..<2 {
             next = try await next.afterCrash(.resume, tokens: Tokens())

@@ -4,7 +4,7 @@
 << {"jsonrpc": "2.0", "id": 1, "result": {"task": "<task>", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": "a wait", "method": "uploadTask/wait", "params": {"task": "<task>"}}
 >> {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "a wait"}}
-<< {"jsonrpc": "2.0", "id": "a wait", "error": {"code": -32800, "message": "The request was cancelled."}}
+<< {"jsonrpc": "2.0", "id": "a wait", "error": {"code": -32800, "message": "The request was cancelled.", "data": {"task": "<task>"}}}
 >> {"jsonrpc": "2.0", "id": 2, "method": "uploadTask/snapshot", "params": {"task": "<task>"}}
 << {"jsonrpc": "2.0", "id": 2, "result": {"state": "running", "...": "..."}}
 

@@ -18,7 +18,7 @@ struct DownloadURL: ReferenceMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
         let url = try await session.transfers.downloadURL(
-            of: reference, expiresIn: expiresIn, tokens: session.tokens)
+            of: reference, expiresIn: expiresIn, for: session.client)
         return ["url": .string(url)]
     }
 }
@@ -33,7 +33,7 @@ struct RevokeDownloadURL: ReferenceMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        let url = try await session.transfers.revokeDownloadURL(of: reference, tokens: session.tokens)
+        let url = try await session.transfers.revokeDownloadURL(of: reference, for: session.client)
         return ["url": .string(url)]
     }
 }

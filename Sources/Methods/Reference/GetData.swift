@@ -20,7 +20,7 @@ struct GetData: ReferenceMethod {
         let session = request.context
         return try await session.transfers.data(
             of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes,
-            tokens: session.tokens, mayBegin: { try await request.roomToAnswer() }
+            for: session.client, mayBegin: { try await request.roomToAnswer() }
         ) { bytes in await Self.encoded(bytes) }
     }
 

@@ -22,7 +22,7 @@ struct PutData: ReferenceMethod {
         let session = request.context
         return try await put.start.start(in: request) {
             try await session.transfers.upload(
-                data, to: put.reference, put.metadata, if: put.preconditions, tokens: session.tokens)
+                data, to: put.reference, put.metadata, if: put.preconditions, for: session.client)
         }
     }
 

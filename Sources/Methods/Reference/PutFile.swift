@@ -21,7 +21,7 @@ struct PutFile: ReferenceMethod {
         let session = request.context
         return try await put.start.start(in: request) {
             try await session.transfers.upload(
-                file: file, to: put.reference, put.metadata, if: put.preconditions, tokens: session.tokens)
+                file: file, to: put.reference, put.metadata, if: put.preconditions, for: session.client)
         }
     }
 

@@ -19,7 +19,7 @@ struct WriteToFile: ReferenceMethod {
     func run(in request: Request<Session>) async throws -> Started<DownloadCourse> {
         let session = request.context
         return try await start.start(in: request) {
-            try await session.transfers.download(reference, to: file, tokens: session.tokens)
+            try await session.transfers.download(reference, to: file, for: session.client)
         }
     }
 

@@ -1,13 +1,11 @@
 import JSONText
 import JSONRPC
 
-/// `exit`: ends the process, with status 0 after `shutdown`, else 1.
+/// `exit`: on stdio ends the process, with status 0 after `shutdown`, else 1; on a socket ends the connection.
 struct Exit: ParameterlessMethod {
     static let name = "exit"
 
     func run(in request: Request<Session>) async throws -> JSON { .null }
 
-    func didReply(_ result: JSON, in session: Session) {
-        session.service.exit(session.isShutDown ? 0 : 1)
-    }
+    func didReply(_ result: JSON, in session: Session) { session.exit() }
 }

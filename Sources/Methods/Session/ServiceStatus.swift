@@ -10,13 +10,18 @@ struct ServiceStatus: ParameterlessMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let service = request.context.service
         try await service.transfers.ready()
+        let requests = service.sessions.values.reduce(into: RequestCounts()) { $0 += $1.requests }
         let uptime = service.started.duration(to: .now)
         return [
             "version": .string(Service.version),
             "pid": JSON(Int64(service.configuration.processID)),
             "uptime": JSON((uptime / .milliseconds(1)).rounded() / 1000),
             "engine": .string(service.configuration.engine),
-            "connections": JSON(Int64(service.connections)),
+            "connections": JSON(Int64(service.sessions.count)),
+            "requests": [
+                // This one is not counted.
+                "active": JSON(Int64(max(0, requests.active - 1))), "waiting": JSON(Int64(requests.waiting)),
+            ],
             "tasks": .object(
                 TaskState.allCases.map { state in
                     .init(key: state.rawValue, value: JSON(Int64(service.transfers.count(of: state))))

@@ -2,7 +2,7 @@ import JSONText
 import JSONRPC
 import Transfers
 
-/// `storage/updateSettings`: changes what is named, for the tasks and calls that begin afterwards.
+/// `storage/updateSettings`: changes what is named, for the tasks and calls that the connection begins afterwards.
 struct UpdateSettings: PromptMethod {
     static let name = "storage/updateSettings"
 
@@ -21,11 +21,11 @@ struct UpdateSettings: PromptMethod {
     }
 
     func run(in request: Request<Session>) throws -> JSON {
-        var settings = request.context.transfers.settings
+        var settings = request.context.settings
         for (time, seconds) in retryTimes { try settings.set(time, to: seconds) }
         if let uploadChunkSizeBytes { try settings.setUploadChunkSize(uploadChunkSizeBytes) }
         if let userProject { try settings.setUserProject(userProject) }
-        request.context.transfers.settings = settings
+        request.context.settings = settings
         return settings.json
     }
 }

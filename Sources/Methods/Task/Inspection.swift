@@ -23,7 +23,7 @@ struct WaitForEnd<Course: TransferCourse>: TaskMethod {
         let task: TransferTask<Course> = try await request.task(task)
         try request.checkWait()
         request.stepAside()
-        return try await task.result().json
+        return try await task.awaitedEnd().json
     }
 }
 

@@ -33,7 +33,7 @@ struct StartOptions: Sendable {
         guard wait else { return started }
         started.didReply(in: session)
         request.stepAside()
-        return Started(task: nil, snapshot: try await task.result(), observers: observers)
+        return Started(task: nil, snapshot: try await task.awaitedEnd(), observers: observers)
     }
 }
 
@@ -55,6 +55,15 @@ struct Started<Course: TaskCourse>: JSONConvertible {
         let handles = observers.map { JSON.Member(key: $0.rawValue, value: .string($1)) }
         members.append(.init(key: "observers", value: .object(handles)))
         return .object(members)
+    }
+}
+
+extension TransferTask {
+    /// A wait that is cancelled names the task, which goes on: nobody loses it.
+    @Loop func awaitedEnd() async throws -> TaskSnapshot {
+        do { return try await result() } catch is CancellationError {
+            throw CancelledWait(data: ["task": .string(id)])
+        }
     }
 }
 

@@ -37,6 +37,8 @@ public struct UploadCourse: TaskCourse {
 
     /// In bytes.
     public let size: Int64
+    /// False where the source could not be looked at.
+    public var sizeIsKnown = true
     /// Bytes that the engine has acknowledged; never goes back, even when the engine forgets some.
     public private(set) var acknowledged: Int64 = 0
 
@@ -64,7 +66,9 @@ public struct UploadCourse: TaskCourse {
         return course
     }
 
-    public var progress: Progress { Progress(completedUnitCount: acknowledged, totalUnitCount: size) }
+    public var progress: Progress {
+        sizeIsKnown ? Progress(completedUnitCount: acknowledged, totalUnitCount: size) : .unknown
+    }
 
     public var nextStep: Step {
         if isWhole { return .sendWhole }

@@ -65,7 +65,10 @@ export interface Metadata {
   cacheControl?: string;
   /** How a browser presents the bytes. */
   contentDisposition?: string;
-  /** How the bytes are encoded, such as gzip. */
+  /**
+   * How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
+   * uploaded; see "Encoded contents" in the README for download URLs.
+   */
   contentEncoding?: string;
   /** The language of the content. */
   contentLanguage?: string;
@@ -91,7 +94,10 @@ export interface UploadingMetadata {
   cacheControl?: string;
   /** How a browser presents the bytes. */
   contentDisposition?: string;
-  /** How the bytes are encoded, such as gzip. */
+  /**
+   * How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
+   * uploaded; see "Encoded contents" in the README for download URLs.
+   */
   contentEncoding?: string;
   /** The language of the content. */
   contentLanguage?: string;
@@ -110,7 +116,10 @@ export interface MetadataWrite {
   cacheControl?: string | null;
   /** How a browser presents the bytes. */
   contentDisposition?: string | null;
-  /** How the bytes are encoded, such as gzip. */
+  /**
+   * How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
+   * uploaded; see "Encoded contents" in the README for download URLs.
+   */
   contentEncoding?: string | null;
   /** The language of the content. */
   contentLanguage?: string | null;
@@ -298,6 +307,12 @@ export interface ServiceStatus {
   engine: string;
   /** How many there are, this one included. */
   connections: number;
+  requests: {
+    /** Those that are worked on, without this one. */
+    active: number;
+    /** Those that wait for the end of a task. */
+    waiting: number;
+  };
   tasks: ServiceTasks;
 }
 
@@ -393,6 +408,10 @@ export interface Methods {
   "service/status": {
     params: {};
     result: ServiceStatus;
+  };
+  "service/stop": {
+    params: {};
+    result: null;
   };
   "auth/setToken": {
     params: {
@@ -704,10 +723,16 @@ export class StorageMethods {
   /** Is anybody there? Answers at once, whatever else is going on. */
   ping(options?: RequestOptions): Promise<"pong">;
   /**
-   * How the process is doing. Uptime in seconds; the number of connections, this one included; the number of tasks
-   * in each state.
+   * How the process is doing. Uptime in seconds; the number of connections, this one included; the requests of all
+   * connections that are not answered yet, without this one; the number of tasks in each state. Nothing is going on
+   * where no request is active or waiting, and no task is queued or running.
    */
   status(options?: RequestOptions): Promise<ServiceStatus>;
+  /**
+   * Ends the process for all clients, as SIGTERM does. Answered first. Then running tasks are paused, answers that
+   * are ready go out, and the process ends with 0. The log says which connection asked for it.
+   */
+  stop(options?: RequestOptions): Promise<void>;
   /**
    * In whose name this connection asks the engine from now on. For what the connection starts from then on, and for
    * what goes on of it; other connections have tokens of their own. A token of each kind may be set. One that
@@ -731,10 +756,10 @@ export class ReferenceMethods {
   getMetadata(options?: RequestOptions): Promise<Metadata>;
   /**
    * Keeps what is absent, removes what is null, sets the rest. What the service keeps itself is ignored, so that
-   * what was read can be sent back edited. metageneration grows by one. `ifGenerationMatch`: Changes only where the
-   * object has this generation: as metadata has it, or an integer; 0 where there must be no object. Otherwise
-   * -13412. `ifMetagenerationMatch`: The same with the metageneration. In the SDK:
-   * `StorageReference.updateMetadata(_:)`.
+   * what was read can be sent back edited. What is left out stays, also a key of customMetadata; null removes it.
+   * metageneration grows by one. `ifGenerationMatch`: Changes only where the object has this generation: as metadata
+   * has it, or an integer; 0 where there must be no object. Otherwise -13412. `ifMetagenerationMatch`: The same with
+   * the metageneration. In the SDK: `StorageReference.updateMetadata(_:)`.
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**

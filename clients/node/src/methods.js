@@ -9,6 +9,7 @@ export const METHODS = Object.freeze([
   "rpc.discover",
   "service/ping",
   "service/status",
+  "service/stop",
   "auth/setToken",
   "storage/reference",
   "storage/getSettings",
@@ -73,6 +74,10 @@ export class StorageMethods {
 
   status(options) {
     return this._ask("service/status", {}, options);
+  }
+
+  stop(options) {
+    return this._ask("service/stop", {}, options, () => undefined);
   }
 
   setToken(token, { kind, expiresIn, ...options } = {}) {

@@ -26,6 +26,7 @@ Method = Literal[
     "rpc.discover",
     "service/ping",
     "service/status",
+    "service/stop",
     "auth/setToken",
     "storage/reference",
     "storage/getSettings",
@@ -97,9 +98,19 @@ class StorageMethods(Asking[Method]):
     def status(self, *, timeout: float | None = None) -> ServiceStatus:
         """How the process is doing.
 
-        Uptime in seconds; the number of connections, this one included; the number of tasks in each state.
+        Uptime in seconds; the number of connections, this one included; the requests of all connections that are not
+        answered yet, without this one; the number of tasks in each state. Nothing is going on where no request is
+        active or waiting, and no task is queued or running.
         """
         return self._ask("service/status", {}, decode(_types.ServiceStatus), timeout)
+
+    def stop(self, *, timeout: float | None = None) -> None:
+        """Ends the process for all clients, as SIGTERM does.
+
+        Answered first. Then running tasks are paused, answers that are ready go out, and the process ends with 0. The
+        log says which connection asked for it.
+        """
+        self._ask("service/stop", {}, lambda result: None, timeout)
 
     def set_token(
         self,
@@ -151,9 +162,10 @@ class StorageMethods(Asking[Method]):
         *,
         timeout: float | None = None,
     ) -> Settings:
-        """Changes what is named, for the tasks and calls that begin afterwards.
+        """Changes what is named, for the tasks and calls that the connection begins afterwards.
 
-        All or nothing: where one value is out of range, none is changed.
+        Other connections have settings of their own. All or nothing: where one value is out of range, none is
+        changed.
 
         `max_upload_retry_time`: Seconds that a failing upload may be retried without progress.
 
@@ -316,8 +328,8 @@ class ReferenceMethods(Referring[Method]):
     ) -> Metadata:
         """Keeps what is absent, removes what is null, sets the rest.
 
-        What the service keeps itself is ignored, so that what was read can be sent back edited. metageneration grows
-        by one.
+        What the service keeps itself is ignored, so that what was read can be sent back edited. What is left out
+        stays, also a key of customMetadata; null removes it. metageneration grows by one.
 
         `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
         where there must be no object. Otherwise -13412.
@@ -534,9 +546,19 @@ class AsyncStorageMethods(AsyncAsking[Method]):
     async def status(self) -> ServiceStatus:
         """How the process is doing.
 
-        Uptime in seconds; the number of connections, this one included; the number of tasks in each state.
+        Uptime in seconds; the number of connections, this one included; the requests of all connections that are not
+        answered yet, without this one; the number of tasks in each state. Nothing is going on where no request is
+        active or waiting, and no task is queued or running.
         """
         return await self._ask("service/status", {}, decode(_types.ServiceStatus))
+
+    async def stop(self) -> None:
+        """Ends the process for all clients, as SIGTERM does.
+
+        Answered first. Then running tasks are paused, answers that are ready go out, and the process ends with 0. The
+        log says which connection asked for it.
+        """
+        await self._ask("service/stop", {}, lambda result: None)
 
     async def set_token(
         self,
@@ -583,9 +605,10 @@ class AsyncStorageMethods(AsyncAsking[Method]):
         upload_chunk_size_bytes: int | None = None,
         user_project: str | None = None,
     ) -> Settings:
-        """Changes what is named, for the tasks and calls that begin afterwards.
+        """Changes what is named, for the tasks and calls that the connection begins afterwards.
 
-        All or nothing: where one value is out of range, none is changed.
+        Other connections have settings of their own. All or nothing: where one value is out of range, none is
+        changed.
 
         `max_upload_retry_time`: Seconds that a failing upload may be retried without progress.
 
@@ -712,8 +735,8 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
     ) -> Metadata:
         """Keeps what is absent, removes what is null, sets the rest.
 
-        What the service keeps itself is ignored, so that what was read can be sent back edited. metageneration grows
-        by one.
+        What the service keeps itself is ignored, so that what was read can be sent back edited. What is left out
+        stays, also a key of customMetadata; null removes it. metageneration grows by one.
 
         `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
         where there must be no object. Otherwise -13412.

@@ -76,7 +76,9 @@ class Metadata:
     content_disposition: str | None = None
     """How a browser presents the bytes."""
     content_encoding: str | None = None
-    """How the bytes are encoded, such as gzip."""
+    """How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
+    uploaded; see "Encoded contents" in the README for download URLs.
+    """
     content_language: str | None = None
     """The language of the content."""
     content_type: str | None = None
@@ -130,6 +132,7 @@ class ServiceStatus:
     """Where objects are kept."""
     connections: int
     """How many there are, this one included."""
+    requests: Mapping[str, Any]
     tasks: Mapping[State, int]
 
 
@@ -196,7 +199,9 @@ class MetadataWrite(TypedDict, total=False):
     content_disposition: str | None
     """How a browser presents the bytes."""
     content_encoding: str | None
-    """How the bytes are encoded, such as gzip."""
+    """How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
+    uploaded; see "Encoded contents" in the README for download URLs.
+    """
     content_language: str | None
     """The language of the content."""
     content_type: str | None
