@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static uint32_t epoll_bits(uint32_t interest) {
@@ -76,23 +75,6 @@ void csystem_take_signal(int signals) {
     (void)!read(signals, &signal, sizeof signal);
 }
 
-int csystem_connect(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    strcpy(address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        int failure = errno;
-        close(fd);
-        errno = failure;
-        return -1;
-    }
-    return fd;
-}
-
 int csystem_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
 
 bool csystem_peer_is_same_user(int socket) {
@@ -125,6 +107,8 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length) {
 }
 
 int csystem_allocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+
+_Static_assert(CSYSTEM_SPAWN_NEW_SESSION == POSIX_SPAWN_SETSID, "spawn.h");
 
 int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);

@@ -74,8 +74,11 @@ public final class Transfers {
     /// Returns when no task runs or waits for a place: what is left is paused or has ended.
     public func restsOnly() async throws {
         try await ready()
-        while !uploads.areAtRest || !downloads.areAtRest { try await rest.wait() }
+        while areRunning { try await rest.wait() }
     }
+
+    /// Some task runs, or waits for a place.
+    public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest }
 
     /// Removes what has arrived of downloads that have not ended and that nobody can go on with.
     public func letGoOfDownloads() { downloads.letGo() }

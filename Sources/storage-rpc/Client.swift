@@ -33,11 +33,9 @@ struct Client {
 
     /// Connects to a service that listens. Throws a sentence that names the path.
     static func connect(to path: String) throws(Failure) -> Int32 {
-        let raw = csystem_connect(path)
-        guard raw >= 0 else {
-            throw Failure(message: "no service can be reached at \(path): \(String(cString: strerror(errno)))")
+        do throws(ConnectFailure) { return try connectUnixSocket(path) } catch {
+            throw Failure(message: "no service can be reached at \(path): \(error.reason)")
         }
-        return raw
     }
 
     mutating func say(_ method: String, _ params: JSON) throws(Failure) -> JSON {

@@ -8,6 +8,8 @@ enum Command {
     case help
     case version
     case serve(ServiceOptions)
+    /// `words` are the flags as they were given.
+    case connect(ServiceOptions, words: [String])
     case errand(ErrandKind, ErrandOptions)
     case trace(file: String, html: String?)
 
@@ -15,20 +17,28 @@ enum Command {
         var line = CommandLineReader(words)
         switch line.nextCommand() {
         case "serve", nil: self = try Self.serve(&line)
+        case "connect":
+            let words = Array(words.dropFirst())
+            self = try Self.serve(&line) { .connect($0, words: words) }
         case "trace": self = try Self.trace(&line)
         case let name? where ErrandKind.usages[name] != nil: self = try Self.errand(name, &line)
         case let other?: throw UsageError(message: "unknown command \"\(other)\"; try --help")
         }
     }
 
-    private static func serve(_ line: inout CommandLineReader) throws(UsageError) -> Command {
+    private static func serve(
+        _ line: inout CommandLineReader, connecting connect: ((ServiceOptions) -> Command)? = nil
+    ) throws(UsageError) -> Command {
         var options = ServiceOptions()
         while let word = try line.next() {
             switch word {
             case .flag("--help"), .flag("-h"): return try line.alone(.help)
             case .flag("--version"): return try line.alone(.version)
-            case .flag("--stdio"): options.stdio = true
-            case .flag("--socket"): options.socket = try line.value("a path")
+            case .flag("--stdio") where connect == nil: options.stdio = true
+            case .flag("--socket") where connect == nil: options.socket = try line.value("a path")
+            case .flag("--shared") where connect == nil: options.isShared = true
+            case .flag("--idle-timeout"): options.idleTimeout = try line.number(in: 1...Int(Int32.max))
+            case .flag("--wait-for-root"): options.rootPatience = try line.number(in: 0...3600)
             case .flag("--tasks"): options.tasks = try line.choice()
             case .flag("--trace"): options.trace = try line.value("a file")
             case .flag(let flag): try options.take(flag, &line)
@@ -36,7 +46,13 @@ enum Command {
             }
         }
         try options.check()
-        if options.socket == nil { options.stdio = true }
+        if let connect { return connect(options) }
+        if !options.listens {
+            guard options.idleTimeout == nil else {
+                throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")
+            }
+            options.stdio = true
+        }
         return .serve(options)
     }
 
@@ -128,12 +144,19 @@ enum ErrandKind {
 struct ServiceOptions {
     var stdio = false
     var socket: String?
+    /// It listens on the root's own socket, as it does wherever it listens on another one.
+    var isShared = false
+    /// In seconds: for how long nobody may be connected and nothing run before the service ends.
+    var idleTimeout: Int?
+    /// In seconds: how long another process that has the root is waited for.
+    var rootPatience = 0
     var root: String?
     /// Where download URLs are served, as `ADDRESS:PORT`.
     var http: String?
     /// Peers that download URLs are served to at the same time.
     var servedConnections = Int.max
-    var bucket = "default-bucket"
+    /// The one that was named.
+    var bucket: String?
     /// What becomes of those that an earlier process had not ended.
     var tasks = UnfinishedTasks.pause
     /// The file in which every message is written down.
@@ -150,6 +173,8 @@ struct ServiceOptions {
     /// What clients find, and may change.
     var settings = Settings()
     var logLevel = LogLevel.warning
+
+    var listens: Bool { socket != nil || isShared }
 
     fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
         switch flag {

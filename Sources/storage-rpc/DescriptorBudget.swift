@@ -49,8 +49,8 @@ extension ServiceOptions {
     func within(_ freeDescriptors: Int) -> ServiceOptions {
         var options = self
         let budget = DescriptorBudget(
-            free: freeDescriptors, connections: socket == nil ? 0 : limits.connections)
-        if socket != nil { options.limits.connections = budget.connections }
+            free: freeDescriptors, connections: listens ? limits.connections : 0)
+        if listens { options.limits.connections = budget.connections }
         options.servedConnections = budget.servedConnections
         return options
     }

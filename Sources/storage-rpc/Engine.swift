@@ -1,5 +1,6 @@
 import Backends
 import Credentials
+import EventLoop
 import HTTP
 import Glibc
 import Methods
@@ -17,6 +18,8 @@ struct Engine: Sendable {
     let journal: Journal?
     /// What is kept on this machine: objects, tasks or both. Nil where nothing is.
     let root: Root?
+    /// Whoever takes an object by a download URL right now.
+    let downloaders: @Loop @Sendable () -> Int
     /// Returns once everything is open. Throws a sentence that names what is at fault.
     let open: @Sendable () async throws(StorageError) -> Void
 
@@ -25,24 +28,25 @@ struct Engine: Sendable {
         let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let root = try Root(options.root ?? Self.defaultRoot)
+            let root = try Root(Self.directory(options), patience: options.rootPatience)
             let embedded = EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }
-            self.init(backend: embedded, tokens: nil, journal, root) { () async throws(StorageError) in
+            self.init(backend: embedded, tokens: nil, journal, root, { server.connectionCount }) {
+                () async throws(StorageError) in
                 try await embedded.open()
                 if options.http != nil { try await server.start() }
             }
         case .firebase:
-            let endpoint = try Self.endpoint(options, "FIREBASE_STORAGE_EMULATOR_HOST") ?? .firebase
+            let endpoint = try Self.endpoint(options) ?? .firebase
             let http = HTTPClient()
             try self.init(
                 backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
                 tokens: makeTokenSource(Self.credentials(options, endpoint), http: http, pace: Pace(now: { .now })),
                 options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
-            let endpoint = try Self.endpoint(options, "STORAGE_EMULATOR_HOST") ?? .gcs
+            let endpoint = try Self.endpoint(options) ?? .gcs
             let http = HTTPClient()
             let (credentials, pace) = (Self.credentials(options, endpoint), Pace(now: { .now }))
             try self.init(
@@ -67,12 +71,14 @@ struct Engine: Sendable {
 
     private init(
         backend: any Backend, tokens: (any TokenSource)?, _ journal: Journal?, _ root: Root?,
+        _ downloaders: @escaping @Loop @Sendable () -> Int = { 0 },
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
         self.backend = backend
         self.tokens = tokens
         self.journal = journal
         self.root = root
+        self.downloaders = downloaders
         self.open = open
     }
 
@@ -95,8 +101,19 @@ struct Engine: Sendable {
 
     private static let mostProcesses = 64
 
-    private static func directory(_ options: ServiceOptions) -> String {
-        "\(options.root ?? defaultRoot)/\(options.engine.rawValue)"
+    /// What is kept on this machine, tasks or objects too; and the socket on which all clients of a root can meet.
+    static func directory(_ options: ServiceOptions) -> String {
+        let root = options.root ?? defaultRoot
+        return options.engine == .embedded ? root : "\(root)/\(options.engine.rawValue)"
+    }
+
+    /// Another one for each endpoint that is not the service's own.
+    static func socket(_ options: ServiceOptions) throws(UsageError) -> String {
+        let endpoint = options.engine == .embedded ? nil : try endpoint(options)?.url
+        let suffix = endpoint.map { url in
+            "-" + String(url.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") ? $0 : "_" })
+        }
+        return "\(directory(options))/socket\(suffix ?? "")"
     }
 
     private static func tasks(
@@ -125,7 +142,8 @@ struct Engine: Sendable {
     }
 
     /// The flag counts for more than the variable.
-    private static func endpoint(_ options: ServiceOptions, _ variable: String) throws(UsageError) -> Endpoint? {
+    private static func endpoint(_ options: ServiceOptions) throws(UsageError) -> Endpoint? {
+        let variable = options.engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
         let said = options.endpoint.map { ($0, "--endpoint") } ?? environment(variable).map { ($0, variable) }
         guard let (text, origin) = said else { return nil }
         do throws(Endpoint.Unusable) {

@@ -10,6 +10,8 @@ enum Help {
 
         storage-rpc [serve] [FLAGS]              serve one client on stdin and stdout
         storage-rpc serve --socket PATH [FLAGS]  serve many clients on a Unix socket (add --stdio for both)
+        storage-rpc connect [FLAGS]              serve one client on stdin and stdout through the service that all
+                                                 clients of the root share; started where there is none
         storage-rpc put FILE REFERENCE [FLAGS]   upload a file; REFERENCE is gs://BUCKET/PATH or a PATH
         storage-rpc get REFERENCE FILE [FLAGS]   download to a file, or with - to stdout
         storage-rpc ls [REFERENCE] [FLAGS]       list what is directly below: names, folders with a slash
@@ -27,6 +29,11 @@ enum Help {
           --bucket NAME          the default bucket, also as gs://NAME; default-bucket where not given
           --endpoint URL         another server than the service's own; so do FIREBASE_STORAGE_EMULATOR_HOST and
                                  STORAGE_EMULATOR_HOST. Plain http to other machines needs --allow-insecure
+
+        a service that is shared
+          --shared               listen on ROOT/socket, where connect looks for a service; so does --socket
+          --idle-timeout SECONDS end when nobody was connected and nothing ran for so long; 60 with connect
+          --wait-for-root SECONDS  wait for another process that uses the root; 5 with connect, else 0
 
         who asks a service, besides auth/setToken
           --id-token-file FILE, --id-token-command COMMAND, STORAGE_RPC_ID_TOKEN       Firebase Authentication

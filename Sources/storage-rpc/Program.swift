@@ -26,6 +26,7 @@ enum Program {
             case .help: try write(line: Help.text)
             case .version: try say("storage-rpc \(Help.version)")
             case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
+            case .connect(let options, let words): try ConnectCommand.run(options, words)
             case .trace(let file, let html): try TraceCommand.run(file, html: html)
             case .errand(let kind, let options): try Errand.run(kind, options)
             }

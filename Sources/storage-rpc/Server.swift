@@ -22,19 +22,21 @@ final class Server {
     private let transfers: Transfers
     private lazy var service = Service(
         .init(
-            engine: options.engine.rawValue, defaultBucket: options.bucket, limits: options.limits,
+            engine: options.engine.rawValue, defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
             processID: getpid()),
         transfers: transfers, tokens: engine.tokens,
         end: { [weak self] status, cause in
             // Where others may be connected they want to know.
-            self?.end(status, cause, self?.listener == nil ? .info : .warning)
+            self?.end(status, cause, self?.options.listens == true ? .warning : .info)
         })
     private lazy var memory = ConnectionMemory(
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes)
     private var connections: [ObjectIdentifier: Connection<Session>] = [:]
-    private let listener: UnixListener?
+    private let listeners: [UnixListener]
     private let deadline: Deadline?
-    private var acceptor: Acceptor?
+    private var acceptors: [Acceptor] = []
+    /// Waits for the end of `--idle-timeout`, while nobody is connected.
+    private var idleness: Task<Void, Never>?
     private var signals: Watch?
     /// The status to end with, once that is sure.
     private var ending: Int32?
@@ -42,11 +44,11 @@ final class Server {
 
     init(
         _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listener: UnixListener? = nil, _ deadline: Deadline? = nil
+        _ listeners: [UnixListener] = [], _ deadline: Deadline? = nil
     ) {
         self.options = options
         self.deadline = deadline
-        self.listener = listener
+        self.listeners = listeners
         self.engine = engine
         self.log = log
         self.recorder = recorder
@@ -72,18 +74,33 @@ final class Server {
             ) { log.write(.error, $0) }
         }
         let engine = try Engine(options, log, keepsTasks: true)
-        let listener = try options.socket.map { path throws(UnixListener.Unusable) in try UnixListener(path) }
+        let listeners = try listen(options, log)
         let deadline = Deadline()
         Task { @Loop in
-            let server = Server(options, engine, log, recorder, listener, deadline)
+            let server = Server(options, engine, log, recorder, listeners, deadline)
             server.watch(signals)
             server.endWithoutRoot()
             Task { await server.open() }
             server.accept()
             if let stdio { server.serve(stdio) }
+            server.watchIdleness()
         }
         let status = deadline.wait()
         leave(status, options, recorder, patience: 300)
+    }
+
+    /// On the socket that was named, and on that of the root. The second is not what was asked for: where it cannot be
+    /// had, the log says so.
+    private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [UnixListener] {
+        guard options.listens else { return [] }
+        let path = try Engine.socket(options)
+        guard let named = options.socket else { return [try UnixListener(path)] }
+        let listener = try UnixListener(named)
+        guard named != path else { return [listener] }
+        do throws(UnixListener.Unusable) { return [listener, try UnixListener(path)] } catch {
+            log.write(.warning, "`storage-rpc connect` will not find this service: \(error.message)")
+            return [listener]
+        }
     }
 
     /// The only peer of an errand.
@@ -130,16 +147,33 @@ final class Server {
             self.connections[ObjectIdentifier(connection)] = nil
             ended(self)
             self.exitIfAllAreGone()
+            self.watchIdleness()
         }
         let opened = Session(service, peer: connection, number: number, ownership)
         session = opened
         connections[ObjectIdentifier(connection)] = connection
+        watchIdleness()
         connection.serve(opened)
     }
 
+    /// Ends the process once nobody has been connected and nothing has run for `--idle-timeout`.
+    private func watchIdleness() {
+        idleness?.cancel()
+        guard let seconds = options.idleTimeout, connections.isEmpty else { return }
+        idleness = Task { [weak self, transfers, engine] in
+            do {
+                repeat {
+                    try await transfers.restsOnly()
+                    try await Task.sleep(for: .seconds(seconds))
+                } while transfers.areRunning || engine.downloaders() > 0
+            } catch { return }
+            self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
+        }
+    }
+
     private func accept() {
-        acceptor = listener?.accept { self.welcome($0) }
-        if let path = options.socket { log.write(.info, "listens on \(path)") }
+        acceptors = listeners.map { $0.accept { self.welcome($0) } }
+        for listener in listeners { log.write(.info, "listens on \(listener.path)") }
     }
 
     /// Who comes when there is no room is told so, and not kept.
@@ -203,8 +237,8 @@ final class Server {
         ending = status
         log.write(level, "ends with status \(status): \(cause)")
         deadline?.set(status)
-        acceptor?.close()
-        listener?.removeFile()
+        for acceptor in acceptors { acceptor.close() }
+        for listener in listeners { listener.removeFile() }
         Task {
             do { try await transfers.suspend() } catch {}
             transfers.letGoOfDownloads()

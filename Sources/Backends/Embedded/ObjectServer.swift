@@ -27,6 +27,8 @@ public final class ObjectServer {
         self.limits = limits
     }
 
+    public var connectionCount: Int { server?.connectionCount ?? 0 }
+
     /// Listens, unless it does already, and returns what URLs begin with. Throws a sentence that names the address.
     @discardableResult
     public func start() throws(StorageError) -> String {

@@ -30,15 +30,10 @@ public final class Root: Sendable {
         public var isInUse = false
     }
 
-    public init(_ path: String) throws(Unusable) {
+    /// Waits at most so many seconds for another process that has the root, blocking the thread.
+    public init(_ path: String, patience: Int = 0) throws(Unusable) {
         self.path = path
-        do throws(SystemError) {
-            try Self.makeDirectories(path)
-            directory = try OpenFile(path, O_RDONLY | O_DIRECTORY)
-        } catch {
-            throw Unusable(path, error.reason)
-        }
-        try Self.check(directory, path)
+        directory = try Self.directory(path)
         do throws(SystemError) {
             guard mkdirat(directory.raw, "objects", 0o700) == 0 || errno == EEXIST else { throw .last }
             objectFiles = try OpenFile("objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
@@ -46,7 +41,7 @@ public final class Root: Sendable {
         } catch {
             throw Unusable(path, error.reason)
         }
-        try Self.take(lock, path)
+        try Self.take(lock, path, patience)
         do throws(SystemError) {
             lockInode = try lock.status().st_ino
             databaseInode = try Self.makeDatabase(in: directory)
@@ -230,8 +225,23 @@ public final class Root: Sendable {
 extension Root {
     private static let database = "storage.sqlite3"
     private static let names =
-        ["lock", "objects", "spool", Tombstones.name]
+        ["lock", "objects", "service.log", "spool", Tombstones.name]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
+
+    /// Makes the directory of a root, and checks that it is this user's alone to change, with what it holds.
+    public static func makeDirectory(_ path: String) throws(Unusable) { _ = try directory(path) }
+
+    private static func directory(_ path: String) throws(Unusable) -> OpenFile {
+        let directory: OpenFile
+        do throws(SystemError) {
+            try makeDirectories(path)
+            directory = try OpenFile(path, O_RDONLY | O_DIRECTORY)
+        } catch {
+            throw Unusable(path, error.reason)
+        }
+        try check(directory, path)
+        return directory
+    }
 
     /// Others could change what belongs to them, and a link could lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(Unusable) {
@@ -251,11 +261,16 @@ extension Root {
         }
     }
 
-    private static func take(_ lock: OpenFile, _ path: String) throws(Unusable) {
-        guard flock(lock.raw, LOCK_EX | LOCK_NB) == 0 else {
-            throw Unusable(
-                message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time.",
-                isInUse: true)
+    private static func take(_ lock: OpenFile, _ path: String, _ patience: Int) throws(Unusable) {
+        let deadline = ContinuousClock.now + .seconds(patience)
+        while flock(lock.raw, LOCK_EX | LOCK_NB) != 0 {
+            guard ContinuousClock.now < deadline else {
+                throw Unusable(
+                    message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time. "
+                        + "To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.",
+                    isInUse: true)
+            }
+            usleep(10_000)
         }
         // Only for people to read: what counts is the lock, which no crash leaves behind. Cut off afterwards, as on a
         // full disk there is no room but what the file has.

@@ -33,7 +33,6 @@ int csystem_termination_signals(void);
 /// Forgets one signal that the descriptor has told of.
 void csystem_take_signal(int signals);
 int csystem_accept(int listener);
-int csystem_connect(const char *path);
 bool csystem_peer_is_same_user(int socket);
 /// A descriptor of a place alone (O_PATH). Without magic links no way to it leads out of this process's own mounts.
 int csystem_open_path(const char *path, int flags, bool no_magic_links);
@@ -47,6 +46,10 @@ int csystem_drop_written(int fd, int64_t offset, int64_t length);
 int csystem_allocate(int fd, int64_t length);
 /// Both ends are closed in programs that are started; the first one is read from.
 int csystem_pipe(int ends[2]);
+enum {
+    /// For `posix_spawnattr_setflags`: the program that is started has no terminal, and no part in its starter's signals.
+    CSYSTEM_SPAWN_NEW_SESSION = 0x80,
+};
 /// In the program that is started, closes this descriptor and all above.
 int csystem_close_from(posix_spawn_file_actions_t *, int first);
 

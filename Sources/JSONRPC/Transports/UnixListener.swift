@@ -6,7 +6,7 @@ import Glibc
 public final class UnixListener: Sendable {
     public struct Unusable: Error { public var message: String }
 
-    private let path: String
+    public let path: String
     private let descriptor: Descriptor
     private let inode: ino_t
 
@@ -14,20 +14,20 @@ public final class UnixListener: Sendable {
     /// is no socket, is an error. May block for a second, so it does not belong on the loop.
     public init(_ path: String) throws(Unusable) {
         self.path = path
-        var address = try Self.address(path)
+        let address: UnixAddress
+        do throws(UnixAddress.Unusable) { address = try UnixAddress(path) } catch {
+            throw Self.unusable(path, error.code)
+        }
         // Held while looking and binding, so that of two that start together one finds the other listening.
-        let directory = Self.parent(of: path)
-        let lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard lock >= 0 else { throw Self.unusable(path, errno) }
-        defer { Glibc.close(lock) }
-        Self.wait(for: lock)
+        Self.wait(for: address.directory)
+        defer { flock(address.directory, LOCK_UN) }
 
-        try Self.clear(path, &address)
+        try Self.clear(path, address)
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard raw >= 0 else { throw Self.unusable(path, errno) }
         descriptor = Descriptor(owning: raw)
         // Whoever may not write to the file cannot connect: it has these permissions from birth.
-        guard fchmod(raw, 0o600) == 0, Self.withSocketAddress(&address, { bind(raw, $0, $1) }) == 0,
+        guard fchmod(raw, 0o600) == 0, address.bind(raw),
             listen(raw, 128) == 0
         else { throw Self.unusable(path, errno) }
         var status = stat()
@@ -54,7 +54,7 @@ public final class UnixListener: Sendable {
     }
 
     /// Removes a socket file that nobody listens on.
-    private static func clear(_ path: String, _ address: inout sockaddr_un) throws(Unusable) {
+    private static func clear(_ path: String, _ address: UnixAddress) throws(Unusable) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
@@ -63,35 +63,10 @@ public final class UnixListener: Sendable {
         let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard probe >= 0 else { throw unusable(path, errno) }
         defer { Glibc.close(probe) }
-        let answer = withSocketAddress(&address) { connect(probe, $0, $1) }
-        guard answer != 0, errno == ECONNREFUSED || errno == ENOENT else {
+        guard !address.connect(probe), errno == ECONNREFUSED || errno == ENOENT else {
             throw Unusable(message: "\(path) cannot be listened on: another process listens there.")
         }
         unlink(path)
-    }
-
-    private static func address(_ path: String) throws(Unusable) -> sockaddr_un {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let capacity = MemoryLayout.size(ofValue: address.sun_path)
-        guard !path.isEmpty, path.utf8.count < capacity else {
-            throw Unusable(message: "\(path) cannot be listened on: a socket's path has 1 to \(capacity - 1) bytes.")
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return address
-    }
-
-    private static func withSocketAddress(
-        _ address: inout sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-    ) -> Int32 {
-        withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-        }
-    }
-
-    private static func parent(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     private static func unusable(_ path: String, _ error: Int32) -> Unusable {

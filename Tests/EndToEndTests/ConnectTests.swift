@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import JSONText
+import TestSupport
+import Testing
+
+/// `storage-rpc connect`: clients that share the service of a root without having started it.
+@Suite(.timeLimit(.minutes(5))) struct ConnectTests {
+    private let place = Place()
+
+    /// A client that speaks through `connect`, and the process that relays for as long as it is kept.
+    private struct Relayed {
+        let relay: ServiceProcess
+        let client: Caller
+
+        func servicePID() throws -> pid_t {
+            pid_t(try client.call("service/status")["pid"]?.number?.int64 ?? 0)
+        }
+    }
+
+    private func connect(_ flags: [String] = [], root: String? = nil) throws -> Relayed {
+        let relay = try ServiceProcess(["connect", "--root", root ?? place.root, "--idle-timeout", "5"] + flags)
+        return Relayed(relay: relay, client: Caller(WireClient(reading: relay.output, writing: relay.input)))
+    }
+
+    @Test func `All who connect share one service, even those who come at once`() async throws {
+        try await onThread {
+            let all = try (0..<8).map { _ in try connect() }
+            let services = try Set(all.map { try $0.servicePID() })
+            try #require(services.count == 1 && !services.contains(all[0].relay.id))
+            try all[0].client.call("reference/putData", #"{"reference":"gs://b/a","text":"x","wait":true}"#)
+            let metadata = try all[1].client.call("reference/getMetadata", #"{"reference":"gs://b/a"}"#)
+            try #require(metadata["size"]?.number?.int64 == 1)
+            try all[2].client.call("service/stop")
+            for one in all {
+                try one.client.waitForEnd()
+                try #require(try one.relay.waitForExit() == 0)
+            }
+        }
+    }
+
+    @Test func `Good-bye ends the connection, and what is pending at the end of stdin is answered`() async throws {
+        try await onThread {
+            let (stays, leaves, closes) = (try connect(), try connect(), try connect())
+            try leaves.client.call("shutdown")
+            leaves.client.say("exit")
+            try leaves.client.waitForEnd()
+            try #require(try leaves.relay.waitForExit() == 0)
+            closes.client.say("service/ping")
+            closes.client.wire.endInput()
+            try #require(try closes.client.wire.next()?["result"]?.string == "pong")
+            try closes.client.waitForEnd()
+            try #require(try closes.relay.waitForExit() == 0)
+            try stays.client.call("service/stop")
+        }
+    }
+
+    @Test func `A service that listens elsewhere is found, in a root with a path of any length`() async throws {
+        let root = place.root + "/" + String(repeating: "long/", count: 40)
+        try await onThread {
+            let flags = ["--root", root, "--socket", place.socket, "--bucket", "photos", "--log-level", "info"]
+            let service = try ServiceProcess(["serve"] + flags)
+            try service.waitForLog("listens on \(root)/socket")
+            let one = try connect(root: root)
+            try #require(try one.servicePID() == service.id)
+            let other = try connect(["--bucket", "films"], root: root)
+            try #require(try other.relay.waitForExit() == 1)
+            try #require(other.relay.logged.contains("has the default bucket photos, not films"))
+            try one.client.call("service/stop")
+            try #require(try service.waitForExit() == 0)
+            let next = try connect(root: root)
+            try next.client.call("service/stop")
+        }
+    }
+
+    @Test func `After a service was killed there is another one`() async throws {
+        try await onThread {
+            let one = try connect()
+            let killed = try one.servicePID()
+            kill(killed, SIGKILL)
+            try one.client.waitForEnd()
+            try #require(try one.relay.waitForExit() == 0)
+            let next = try connect()
+            try #require(try next.servicePID() != killed)
+            try next.client.call("service/stop")
+        }
+    }
+
+    @Test func `Where the service cannot start the client is told why`() async throws {
+        try await onThread {
+            let (holder, holding) = try place.service()
+            try holding.call("service/ping")
+            let refused = try connect(["--wait-for-root", "0"])
+            try #require(try refused.relay.waitForExit() == 1)
+            let complaint =
+                "storage-rpc: The root \(place.root) is in use by process \(holder.id); one process may have it at a "
+                + "time. To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.\n"
+            try #require(refused.relay.logged == complaint)
+            try #require(try connect(["--what"]).relay.waitForExit() == 64)
+        }
+    }
+
+    @Test func `One that ends is waited for`() async throws {
+        try await onThread {
+            let (holder, holding) = try place.service()
+            try holding.call("service/ping")
+            let next = try connect(["--wait-for-root", "60"])
+            next.client.say("service/ping")
+            while !FileManager.default.fileExists(atPath: place.root + "/service.log") { usleep(1000) }
+            holding.wire.endInput()
+            try #require(try holder.waitForExit() == 0)
+            try #require(try next.client.wire.next()?["result"]?.string == "pong")
+            try next.client.call("service/stop")
+        }
+    }
+
+    /// A service that ends pauses what runs; this upload has failed.
+    @Test func `A service that nobody is connected to ends, but not before what runs has ended`() async throws {
+        try await onThread {
+            let flags = Place.unreachable + ["--idle-timeout", "1", "--log-level", "info"]
+            let first = try connect(flags + ["--max-upload-retry-time", "3"])
+            let task = try first.client.begin("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)
+            let service = try first.servicePID()
+            first.client.wire.endInput()
+            try first.client.waitForEnd()
+            try #require(try first.relay.waitForExit() == 0)
+            while kill(service, 0) == 0 { usleep(10_000) }
+            let log = try String(contentsOfFile: place.root + "/firebase/service.log", encoding: .utf8)
+            try #require(log.contains("ends with status 0: nobody was connected and nothing ran for 1 s"))
+            let next = try connect(flags)
+            let snapshot = try next.client.call("uploadTask/snapshot", #"{"task":"\#(task)"}"#)
+            try #require(snapshot["state"]?.string == "failed")
+            try next.client.call("service/stop")
+        }
+    }
+}
