@@ -1,25 +1,26 @@
 import JSONText
 import EventLoop
 
-/// One who can be told news, and asked.
+/// The other end of a connection, as methods see it.
 @Loop
 public protocol Peer: AnyObject, Sendable {
-    func notify(_ method: String, _ params: JSON, _ kind: NewsKind)
+    func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy)
 
-    /// The peer's result. Throws the `RPCError` that it answered with, `Unanswered` where there is none of use and
-    /// none to wait for within `patience`, or `CancellationError`.
-    func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON
+    /// Sends a request, and returns the peer's result. Throws the `RPCError` that the peer answered with, `Unanswered`
+    /// where no answer of use comes within `timeout`, or `CancellationError`.
+    ///
+    /// A method that waits for the result does so in `Request.whileWaitingForPeer`.
+    func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON
 
     /// The peer's own requests that are not answered yet.
     var requests: RequestCounts { get }
 
-    /// Answers what waits with a cancellation, and ends the connection when the peer has taken all answers.
+    /// Fails pending requests with `requestCancelled`, and ends the connection when the outbox is flushed.
     func end()
 }
 
 /// How many requests are not answered yet.
 public struct RequestCounts: Equatable, Sendable {
-    /// Those that are worked on.
     public var active = 0
     /// Those that only wait for the end of tasks.
     public var waiting = 0
@@ -32,140 +33,155 @@ public struct RequestCounts: Equatable, Sendable {
     }
 }
 
-/// How much a piece of news is worth to one who reads slowly.
-public enum NewsKind: Sendable {
-    /// Never dropped.
-    case fact
-    /// Only the newest of a key counts while older bytes wait.
-    case sample(key: String)
+/// What happens to a notification while the peer reads slowly.
+public enum DeliveryPolicy: Sendable {
+    /// It is never dropped.
+    case always
+    /// Only the newest of a key is kept while older bytes wait.
+    case latest(key: String)
 }
 
-/// One peer: reads its messages, answers its requests, tells it the news.
+/// How far a connection is on the way to its end. It never goes back.
+enum ConnectionPhase: Int, Comparable {
+    case open
+    /// The peer sends nothing more; what it sent is being begun.
+    case inputEnded
+    /// Nothing more is begun; pending requests are being answered.
+    case draining
+    /// Everything is answered; the connection closes when the outbox is empty.
+    case flushing
+    case closed
+
+    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+
+    mutating func advance(to next: Self) { self = max(self, next) }
+}
+
+/// What a connection has put off until later.
+struct ScheduledWork: OptionSet {
+    let rawValue: Int
+    /// In the next iteration of the loop, so that other connections have their turn.
+    static let receive = Self(rawValue: 1)
+    /// At the end of this iteration.
+    static let flush = Self(rawValue: 2)
+}
+
+/// One JSON-RPC connection: reads messages, runs the methods that they call, and writes replies and notifications.
 ///
-/// The life of a request, all of it on the loop:
+/// The life of a request, all of it on the event loop:
 ///
-///     readable ─▶ take bytes ─▶ cut messages while the gate is open ─▶ receive ─▶ one item, or a batch
-///         item ─▶ Incoming ─▶ call from the table ─▶ run to its end, or as a Swift task to its first wait
-///         end ─▶ settle: reply into the outbox, then what had to wait for it (`didReply`)
-///     end of turn ─▶ flush: one write for all replies of the turn
+///     readable ─▶ read bytes ─▶ frame messages while admission is open ─▶ receive ─▶ one message, or a batch
+///         message ─▶ Incoming ─▶ call from the table ─▶ run to its end, or as a Swift task to its first wait
+///         end ─▶ settle: reply into the outbox, then `didReply`
+///     end of the loop's iteration ─▶ flush: one write for all replies of the iteration
 ///
-/// What the service asks the peer has ids of its own. An answer is taken where it stands among the messages, so
-/// whatever waits for one must not keep the reader from it:
+/// Requests of the service have ids of their own. The peer's answer stands among the peer's messages, so a request that
+/// waits for such an answer must not keep the connection from reading:
 ///
-/// - a request whose task waits for an answer lends its place at the gate until it has it;
-/// - while an answer is outstanding the gate lets in as much again, for there are those who wait in a roundabout way,
-///   such as a request that wants memory which others hold who wait for the answer;
-/// - where all that is not enough, because the peer writes on and on before it reads, patience runs out.
+/// - it does not count as active until it has the answer (`Request.whileWaitingForPeer`);
+/// - while an answer is outstanding the limits are doubled, for some requests wait indirectly, such as one that needs
+///   memory which requests hold that wait for the answer;
+/// - where the peer still sends more than that before it reads, the request of the service times out.
 ///
-/// It ends when the peer is gone, or when its input has ended and nothing is left to answer.
+/// The connection ends when the peer is gone, or when its input has ended and nothing is left to answer.
 @Loop
 public final class Connection<Context: MethodContext>: Peer {
-    /// What happens between the end of the input and the end of the connection. It may wait.
+    /// Runs between the end of the input and the end of the connection.
     public typealias Linger = @Loop (Connection<Context>) async -> Void
 
     let limits: ConnectionLimits
     private let table: MethodTable<Context>
-    /// What methods run in; nil before and after the connection's life.
+    /// What methods run in; nil before `serve`, and after the end.
     private(set) var context: Context?
     private(set) var decoder: MessageDecoder?
     let threads: DecodingThreads
-    /// What it holds of what clients have sent, and of what they have not read yet.
-    let incoming: QuotaShare
-    let outgoing: QuotaShare
+    /// Shares of the memory of all connections: for received messages, and for what peers have not read.
+    let inputMemory: QuotaShare
+    let outputMemory: QuotaShare
     var framing: Framing
     var intake = Intake.idle
     var budget = IterationBudget()
-    /// Something has arrived that may not be begun yet, for the gate is closed or the peer does not read.
-    var isHeldUp = false
-    /// More is to be done in the next iteration.
-    var isResuming = false
-    /// The peer has hung up, while something that it said before was decoded.
+    var phase = ConnectionPhase.open
+    /// The peer has hung up; what it sent before is still begun.
     private(set) var peerIsGone = false
+    var scheduled: ScheduledWork = []
     var outbox: Outbox
-    var gate: Gate
-    let questions: Questions
+    var admission: AdmissionControl
+    let outgoingRequests: OutgoingRequests
     var stream: ByteStream?
-    var underWay: [Int: UnderWay] = [:]
-    /// How many of them have said that they will only wait for others.
-    var seatsTaken = 0
+    var pending: [Int: PendingRequest] = [:]
     var lastNumber = 0
-    /// The peer sends nothing more.
-    var hasEnd = false
-    /// And all that it sent has been begun.
-    var inputIsOver = false
-    var isEnding = false
-    /// The peer has left too much unread, in these words: it is closed at the end of the turn.
+    /// Why the connection is closed at the end of the iteration: the peer has left too much unread.
     public internal(set) var overrun: String?
     /// Bytes of answers in batches that are not complete.
-    var batched = 0
-    var isTurnNoted = false
+    var batchedBytes = 0
+    /// Those who wait for the end of a request, and for the peer to read.
     let answered = Waiters()
-    let taken = Waiters()
-    /// What a request hears that was cancelled.
+    let outboxShrank = Waiters()
+    /// The error of a request that is cancelled.
     private(set) var cancellation = RPCError.cancelled
     let tap: Tap?
     private let closed = Waiters()
     private let linger: Linger?
-    let unforeseen: @Loop (String) -> Void
+    let reportInternalError: @Loop (String) -> Void
     private let ended: @Loop (Connection<Context>) -> Void
 
-    /// `unforeseen` is told of each error that is a mistake of the service: the method, and what it has thrown.
+    /// `reportInternalError` gets each error that is a mistake of the service: the method, and what it has thrown.
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), tap: Tap? = nil,
         threads: DecodingThreads = .shared, memory: ConnectionMemory = ConnectionMemory(),
-        unforeseen: @escaping @Loop (String) -> Void = { _ in },
+        reportInternalError: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
         self.limits = limits
         self.table = table
         self.threads = threads
-        incoming = QuotaShare(of: memory.incoming)
-        outgoing = QuotaShare(of: memory.outgoing)
+        inputMemory = QuotaShare(of: memory.incoming)
+        outputMemory = QuotaShare(of: memory.outgoing)
         framing = Framing(maxMessageBytes: limits.messageBytes)
-        gate = Gate(limits)
+        admission = AdmissionControl(limits)
         self.linger = linger
-        self.unforeseen = unforeseen
-        questions = Questions(clock: clock)
+        self.reportInternalError = reportInternalError
+        outgoingRequests = OutgoingRequests(clock: clock)
         self.tap = tap
         outbox = Outbox(tap: tap)
         self.ended = ended
-        stream = ByteStream(input: input, output: output) { [weak self] in self?.hear($0) }
+        stream = ByteStream(input: input, output: output) { [weak self] in self?.handle($0) }
     }
 
-    /// Begins to read. The context is what methods will run in.
+    /// Begins to read. Methods run in `context`.
     public func serve(_ context: Context) {
         self.context = context
         let prompt = Request(context: context)
         decoder = MessageDecoder(limits) { [table] method, params throws(RPCError) in
             try table.call(method, params, prompt)
         }
-        incoming.revoke = { [weak self] in self?.abandonText() }
-        outgoing.revoke = { [weak self] in self?.disconnectIdleReader() }
+        inputMemory.revoke = { [weak self] in self?.abandonText() }
+        outputMemory.revoke = { [weak self] in self?.disconnectIdleReader() }
         adjust()
     }
 
-    /// Returns when nothing is under way any more but requests that only wait for others.
+    /// Returns when no request is pending any more but those that wait for tasks.
     public func workIsDone() async {
-        while underWay.contains(where: { $0.value.holdsPlace }) {
+        while pending.contains(where: { !$0.value.isWaiting }) {
             do { try await answered.wait() } catch { return }
         }
     }
 
     public var requests: RequestCounts {
-        RequestCounts(active: underWay.count - seatsTaken, waiting: seatsTaken)
+        RequestCounts(active: pending.count - admission.waiting, waiting: admission.waiting)
     }
 
     public func end() {
         Task { await finish("The connection ends before this has happened.") }
     }
 
-    /// Takes nothing more, answers what waits with a cancellation, and returns when the peer has taken it all.
+    /// Stops reading, fails pending requests with `requestCancelled`, and returns when the outbox is flushed.
     public func finish(_ why: String = "The service ends before this has happened.") async {
-        hasEnd = true
-        inputIsOver = true
+        phase.advance(to: .draining)
         leaveOutRest()
-        questions.giveUp()
+        outgoingRequests.failAll()
         cancelAll(why)
         await answerAll()
         while stream != nil {
@@ -173,25 +189,25 @@ public final class Connection<Context: MethodContext>: Peer {
         }
     }
 
-    /// Ends the connection now: what is not answered never will be.
+    /// Ends the connection now, without answers to pending requests.
     public func close() {
         guard let stream else { return }
         stream.close()
         self.stream = nil
-        isEnding = true
+        phase = .closed
         intake = .idle
-        incoming.leave()
-        outgoing.leave()
-        questions.giveUp()
+        inputMemory.leave()
+        outputMemory.leave()
+        outgoingRequests.failAll()
         cancelAll()
         ended(self)
         (context, decoder) = (nil, nil)
-        taken.wakeAll()
+        outboxShrank.wakeAll()
         closed.wakeAll()
     }
 
-    private func hear(_ news: ByteStream.News) {
-        switch news {
+    private func handle(_ event: ByteStream.Event) {
+        switch event {
         case .readable: read()
         case .writable:
             flush()
@@ -200,22 +216,22 @@ public final class Connection<Context: MethodContext>: Peer {
         }
     }
 
-    /// What a peer said before it hung up still begins.
+    /// What the peer sent before it hung up still begins.
     private func hangUp() {
         guard intake.isDecoding, stream?.isOneDescriptor == true else { return close() }
         peerIsGone = true
         stream?.stopWatching()
     }
 
-    /// Once the input is over: lets the linger finish, answers what is left, writes everything, closes.
+    /// All that the peer has sent is begun: runs the linger, answers what is left, flushes, and closes.
     func endInput() {
-        guard !inputIsOver else { return }
-        inputIsOver = true
-        questions.giveUp()
+        guard phase < .draining else { return }
+        phase = .draining
+        outgoingRequests.failAll()
         Task {
             if let linger {
                 await linger(self)
-                // A request whose wait has ended keeps its result: only those that still wait are cancelled by this.
+                // Requests whose wait has ended keep their results.
                 cancelAll()
             }
             await answerAll()
@@ -223,15 +239,15 @@ public final class Connection<Context: MethodContext>: Peer {
     }
 
     private func answerAll() async {
-        while !underWay.isEmpty {
+        while !pending.isEmpty {
             do { try await answered.wait() } catch { break }
         }
-        isEnding = true
+        phase.advance(to: .flushing)
         flush()
     }
 
     private func cancelAll(_ why: String = "The service ends before this has happened.") {
         cancellation = RPCError(code: RPCError.cancelled.code, message: why)
-        for request in underWay.values { request.task?.cancel() }
+        for request in pending.values { request.task?.cancel() }
     }
 }

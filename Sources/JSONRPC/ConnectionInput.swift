@@ -4,7 +4,7 @@ import EventLoop
 extension Connection {
     func read() {
         // What has arrived before comes first.
-        guard let stream, !isResuming else { return }
+        guard let stream, !scheduled.contains(.receive) else { return }
         switch stream.read(into: ReadBuffer.shared) {
         case .bytes(let count):
             framing.append(UnsafeRawBufferPointer(rebasing: ReadBuffer.shared[..<count]))
@@ -13,17 +13,16 @@ extension Connection {
             break
         case .end:
             framing.finish()
-            hasEnd = true
+            phase.advance(to: .inputEnded)
             receive()
         case .broken:
             close()
         }
     }
 
-    /// Begins what has arrived whole, as far as the gate and the budget let it in.
+    /// Begins the messages that have arrived whole, as far as admission and the budget of this iteration allow.
     func receive() {
         budget.renew(in: Loop.iteration)
-        isHeldUp = false
         while mayReceive {
             if budget.isSpent {
                 resumeInNextIteration()
@@ -36,16 +35,14 @@ extension Connection {
             case .decoding: return adjust()
             }
         }
-        isHeldUp = true
         adjust()
     }
 
-    /// Goes on in the next iteration, when other connections had theirs.
+    /// Goes on in the next iteration, when other connections had their turn.
     func resumeInNextIteration() {
-        guard !isResuming else { return }
-        isResuming = true
+        guard scheduled.insert(.receive).inserted else { return }
         Task {
-            isResuming = false
+            scheduled.remove(.receive)
             receive()
             flushUnlessMoreComes()
         }
@@ -60,9 +57,9 @@ extension Connection {
             reply(.null, .failure(.tooLong(bytes, limit)))
         case .unreadable(let reason):
             reply(.null, .failure(.invalidRequest("The headers cannot be read: \(reason).")))
-            hasEnd = true
+            phase.advance(to: .inputEnded)
         case nil:
-            if hasEnd { endInput() } else { makeRoomForRest() }
+            if phase >= .inputEnded { endInput() } else { makeRoomForRest() }
             return false
         }
         return true
@@ -78,24 +75,24 @@ extension Connection {
         begin(text, bytes: bytes)
     }
 
-    /// A long text has memory for all of it before more of it is read.
+    /// Reserves memory for all of a long message before more of it is read.
     private func makeRoomForRest() {
-        guard let text = framing.unfinished, text.held > QuotaShare.least, incoming.reserved == 0 else { return }
-        _ = incoming.reserve(text.expected) { [weak self] in self?.adjust() }
+        guard let text = framing.unfinished, text.held > QuotaShare.least, inputMemory.reserved == 0 else { return }
+        _ = inputMemory.reserve(text.expected) { [weak self] in self?.adjust() }
     }
 
-    /// What has been reserved for a text is needed for no more than `bytes` of it.
+    /// Frees what was reserved for a message, but for `bytes` of it.
     private func endText(keeping bytes: Int = 0) {
-        incoming.progress &+= 1
-        incoming.free(incoming.reserved - min(bytes, incoming.reserved))
+        inputMemory.progress &+= 1
+        inputMemory.free(inputMemory.reserved - min(bytes, inputMemory.reserved))
     }
 
-    /// Others wait for the memory that a text has which does not come.
+    /// Gives up a message that does not arrive while other connections wait for memory.
     func abandonText() {
-        guard case .idle = intake, incoming.reserved > 0 else { return }
+        guard case .idle = intake, inputMemory.reserved > 0 else { return }
         framing.skipUnfinished()
         endText()
-        reply(.null, .failure(.abandoned(after: incoming.quota.patience)))
+        reply(.null, .failure(.abandoned(after: inputMemory.quota.patience)))
         receive()
     }
 
@@ -123,26 +120,26 @@ extension Connection {
         }
     }
 
-    /// What of a batch has not been begun never will be, and is not answered.
+    /// Leaves what has not been begun of a batch without an answer.
     func leaveOutRest() {
         let batch = intake.batch
         intake = .idle
         if let batch, batch.isComplete(with: batch.unbegun) { complete(batch) }
     }
 
-    /// Asks the poller for just what can be used now.
+    /// Watches the stream for what can be used now.
     func adjust() {
-        let wantsInput = mayReceive && !intake.isDecoding && !hasEnd
-        if incoming.isFull(with: gate.bytes) { _ = incoming.reserve(0) { [weak self] in self?.receive() } }
-        if outgoing.isFull(with: unread) { _ = outgoing.reserve(0) { [weak self] in self?.flush() } }
-        // It is gone, and nothing of what it said can be begun now.
-        if peerIsGone, !wantsInput, !intake.isDecoding, !isResuming { return close() }
+        let wantsInput = mayReceive && !intake.isDecoding && phase == .open
+        if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
+        if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
+        // Nothing of what the peer sent can be begun now.
+        if peerIsGone, !wantsInput, !intake.isDecoding, !scheduled.contains(.receive) { return close() }
         stream?.want(input: wantsInput, room: outbox.isBlocked)
     }
 
     private var mayReceive: Bool {
-        stream != nil && !inputIsOver && gate.isOpen(wider: !questions.isEmpty) && !isCrowded
-            && !incoming.isWaiting && !incoming.isFull(with: gate.bytes)
+        phase < .draining && admission.isOpen(doubled: !outgoingRequests.isEmpty) && !isCrowded
+            && !inputMemory.isWaiting && !inputMemory.isFull(with: admission.bytes)
     }
 }
 

@@ -4,31 +4,29 @@ import EventLoop
 extension Connection {
     typealias Outcome = Result<Reply, RPCError>
 
-    public func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {
+    public func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy) {
         guard stream != nil else { return }
         let message: JSON = ["jsonrpc": "2.0", "method": .string(method), "params": params]
-        switch kind {
-        case .fact where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
+        switch delivery {
+        case .always where outbox.isBlocked && outbox.unsent >= limits.unreadBytes:
             overrun = "had left \(limits.unreadBytes) bytes unread (--max-unread-bytes)"
-            noteTurn()
-        case .fact:
+            scheduleFlush()
+        case .always:
             put { message.write(to: &$0) }
-        case .sample(let key):
+        case .latest(let key):
             var bytes: [UInt8] = []
             style.wrap(into: &bytes) { message.write(to: &$0) }
             outbox.put(bytes, sample: key)
-            noteTurn()
+            scheduleFlush()
         }
     }
 
-    public func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON {
-        guard stream != nil, !inputIsOver else { throw Unanswered.gone }
-        return try await RequestPlace.lent {
-            try await questions.ask(patience: patience) { number in
-                let id = JSON(Int64(number))
-                let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
-                put { message.write(to: &$0) }
-            }
+    public func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON {
+        guard phase < .draining else { throw Unanswered.gone }
+        return try await outgoingRequests.send(timeout: timeout) { number in
+            let id = JSON(Int64(number))
+            let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
+            put { message.write(to: &$0) }
         }
     }
 
@@ -36,15 +34,13 @@ extension Connection {
     func finish(
         _ number: Int, _ outcome: Outcome, _ afterwards: @escaping PreparedCall.Afterwards, in batch: Batch?
     ) {
-        guard let request = underWay.removeValue(forKey: number) else { return }
-        gate.leave()
-        if request.isAtGate { gate.stopWorking() }
-        if request.holdsPlace { unload(request) }
-        if request.hasSeat { seatsTaken -= 1 }
+        guard let request = pending.removeValue(forKey: number) else { return }
+        admission.end(request)
+        inputMemory.use(admission.bytes)
         settle(request.id, outcome, afterwards, in: batch)
-        outgoing.free(request.promised)
+        outputMemory.free(request.reservedAnswerBytes)
         answered.wakeAll()
-        noteTurn()
+        scheduleFlush()
     }
 
     /// Exactly one reply for what has an id; then what had to wait for it. A batch replies when all of it is done.
@@ -59,14 +55,14 @@ extension Connection {
             let size = batch.size
             batch.add { Self.write(id, outcome, to: &$0) }
             budget.spend(bytes: batch.size - size)
-            batched += batch.size - size
+            batchedBytes += batch.size - size
         }
         batch.afterwards.append(afterwards)
         if batch.isComplete(with: 1) { complete(batch) }
     }
 
     func complete(_ batch: Batch) {
-        batched -= batch.size
+        batchedBytes -= batch.size
         if let replies = batch.takeReplies() { put(replies) }
         // What they hold may hold the batch.
         for step in exchange(&batch.afterwards, with: []) { step() }
@@ -94,14 +90,14 @@ extension Connection {
                 if let tap { message[start...].withUnsafeBytes { tap(.service, $0) } }
             }
         }
-        noteTurn()
+        scheduleFlush()
     }
 
     private func put(_ message: SegmentedBytes) {
         guard stream != nil else { return }
         if let tap { message.joined.withUnsafeBytes { tap(.service, $0) } }
         outbox.put(style.wrapped(message))
-        noteTurn()
+        scheduleFlush()
     }
 
     /// Peers are answered in kind; one that has not said a word yet hears lines.
@@ -143,21 +139,21 @@ extension Connection {
         }
     }
 
-    /// All that happened in one iteration of the loop goes out in one write, and what was held up is let in.
-    func noteTurn() {
-        guard !isTurnNoted else { return }
-        isTurnNoted = true
+    /// Writes all that happens in this iteration of the loop in one call, and begins what admission has held back.
+    func scheduleFlush() {
+        guard scheduled.insert(.flush).inserted else { return }
         Loop.atEndOfTurn { [self] in
-            isTurnNoted = false
+            scheduled.remove(.flush)
+            guard stream != nil else { return }
             if overrun != nil { return close() }
-            if isHeldUp { receive() }
+            receive()
             flushUnlessMoreComes()
         }
     }
 
     /// Few answers wait for those that the next iteration adds to them: each write wakes the peer.
     func flushUnlessMoreComes() {
-        if !isResuming || outbox.unsent >= Self.bytesWorthWriting { flush() }
+        if !scheduled.contains(.receive) || outbox.unsent >= Self.bytesWorthWriting { flush() }
     }
 
     private static var bytesWorthWriting: Int { 64 << 10 }
@@ -173,21 +169,21 @@ extension Connection {
             return close()
         }
         if outbox.unsent > 0, !outbox.isBlocked { resumeInNextIteration() }
-        if isEnding, outbox.unsent == 0 { return close() }
-        outgoing.progress = outbox.taken >> 16
-        outgoing.use(outbox.unsent + batched)
-        if unread < limits.crowded { taken.wakeAll() }
+        if phase == .flushing, outbox.unsent == 0 { return close() }
+        outputMemory.progress = outbox.taken >> 16
+        outputMemory.use(outbox.unsent + batchedBytes)
+        if unread < limits.crowded { outboxShrank.wakeAll() }
         adjust()
     }
 
     /// What the peer has not read, but for the batch that is being begun: that one has to go on.
-    var unread: Int { outbox.unsent + (batched == 0 ? 0 : batched - (intake.batch?.size ?? 0)) }
+    var unread: Int { outbox.unsent + (batchedBytes == 0 ? 0 : batchedBytes - (intake.batch?.size ?? 0)) }
 
     /// The peer has left so much unread that nothing more is done for it.
-    var isCrowded: Bool { unread >= limits.crowded || outgoing.isFull(with: unread) }
+    var isCrowded: Bool { unread >= limits.crowded || outputMemory.isFull(with: unread) }
 
     func checkRoom(in batch: Batch) throws(RPCError) {
-        guard batched >= limits.crowded else { return }
+        guard batchedBytes >= limits.crowded else { return }
         throw .invalidRequest("The batch has answers of \(batch.size) bytes already (--max-unread-bytes).")
     }
 
@@ -196,17 +192,17 @@ extension Connection {
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws {
         if let batch {
             try checkRoom(in: batch)
-            guard outgoing.isFull(with: .max) else { return }
+            guard outputMemory.isFull(with: .max) else { return }
             throw RPCError.invalidRequest(
                 "Too much is left unread for large answers in a batch (--max-total-unread-bytes).")
         }
-        while stream != nil, unread >= limits.crowded || !mayPromise(bytes) { try await taken.wait() }
-        guard try await outgoing.reserve(bytes, unless: { underWay[number] == nil }) else { return }
-        underWay[number]?.promised += bytes
+        while stream != nil, unread >= limits.crowded || !mayPromise(bytes) { try await outboxShrank.wait() }
+        guard try await outputMemory.reserve(bytes, unless: { pending[number] == nil }) else { return }
+        pending[number]?.reservedAnswerBytes += bytes
     }
 
     private func mayPromise(_ bytes: Int) -> Bool {
-        outgoing.reserved == 0 || unread + outgoing.reserved + bytes <= limits.crowded
+        outputMemory.reserved == 0 || unread + outputMemory.reserved + bytes <= limits.crowded
     }
 
     /// Others wait for the memory of what this peer does not read.

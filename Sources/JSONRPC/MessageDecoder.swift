@@ -58,7 +58,7 @@ struct MessageDecoder: Sendable {
     fileprivate func decode(_ message: JSON) -> DecodedMessage {
         let envelope = Envelope(message)
         let decoded = decode(Incoming(envelope))
-        guard let envelope, let (number, answer) = Questions.answer(in: envelope) else { return decoded }
+        guard let envelope, let (number, answer) = OutgoingRequests.answer(in: envelope) else { return decoded }
         return .answer(to: number, answer, otherwise: decoded)
     }
 
@@ -97,7 +97,7 @@ enum DecodedMessage: Sendable {
     case call(RequestID?, method: String, Result<PreparedCall, RPCError>)
     case cancellation(of: RequestID?)
     /// Without a method, and with an id such as the service's own requests have; where none of them has it, `otherwise`.
-    indirect case answer(to: Int, Questions.Answer, otherwise: DecodedMessage)
+    indirect case answer(to: Int, OutgoingRequests.Answer, otherwise: DecodedMessage)
     case invalid(RequestID, RPCError)
     case ignored
 }

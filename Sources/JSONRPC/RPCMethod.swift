@@ -69,22 +69,31 @@ public final class Request<Context: MethodContext> {
         self.controls = controls
     }
 
-    /// Returns at once where the peer has taken most of what it was told, else when it has: for who answers with a lot.
-    /// `expecting` is how many bytes may come, where those of several requests could be too much together. Throws in a
-    /// batch whose answers are a lot already.
+    /// Returns when the peer has read most of what was sent; a method with a large answer waits for that. `expecting`
+    /// is how many bytes may come, where the answers of several requests could be too much together. Throws in a batch
+    /// whose answers are too large already.
     public func roomToAnswer(expecting bytes: Int = 0) async throws { try await controls?.awaitRoom(bytes) }
 
-    /// To be asked before stepping aside: false where too many of this connection have done that already.
-    public func mayStepAside() -> Bool { controls?.takeSeat() ?? true }
+    /// To be asked before `beginWaiting`: false where too many requests of this connection wait for tasks.
+    public func mayWait() -> Bool { controls?.takeWaitingPlace() ?? true }
 
-    /// Says that from here on the request only waits for others, so that it does not hold up those behind it.
-    public func stepAside() { controls?.leaveGate() }
+    /// From here on the request only waits for a task, and keeps no other request from beginning.
+    public func beginWaiting() { controls?.beginWaiting() }
+
+    /// Waits for an answer of the peer. Meanwhile the request keeps no other one from beginning: the answer may stand
+    /// behind others.
+    public func whileWaitingForPeer<Answer>(_ wait: @Loop () async throws -> Answer) async rethrows -> Answer {
+        controls?.waitForPeer(true)
+        defer { controls?.waitForPeer(false) }
+        return try await wait()
+    }
 }
 
-/// What a request that waits can tell its connection.
+/// How a request changes its own state at its connection.
 struct RequestControls: Sendable {
-    let takeSeat: @Loop @Sendable () -> Bool
-    let leaveGate: @Loop @Sendable () -> Void
+    let takeWaitingPlace: @Loop @Sendable () -> Bool
+    let beginWaiting: @Loop @Sendable () -> Void
+    let waitForPeer: @Loop @Sendable (_ isWaiting: Bool) -> Void
     let awaitRoom: @Loop @Sendable (_ bytes: Int) async throws -> Void
 }
 

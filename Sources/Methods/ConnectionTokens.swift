@@ -2,6 +2,7 @@ import EventLoop
 import JSONRPC
 import JSONText
 import Storage
+import Transfers
 
 /// The tokens of one connection: those that its client has set, and those that it gives when it is asked for fresh ones.
 ///
@@ -13,7 +14,7 @@ public final class ConnectionTokens: TokenSource {
     nonisolated static let refreshToken = "auth/refreshToken"
     /// In seconds: tokens that expire within this time count as expired already.
     static let margin = 30.0
-    static let patience = Duration.seconds(30)
+    static let timeout = Duration.seconds(30)
 
     private struct Held {
         var token: Token
@@ -52,13 +53,20 @@ public final class ConnectionTokens: TokenSource {
     /// The moment in so many seconds: when a token expires that is good for as long.
     func moment(in seconds: Double) -> Timestamp { now().advanced(bySeconds: seconds) }
 
-    @Loop public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+    public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        try await token(kind, insteadOf: refused, for: nil)
+    }
+
+    /// `request` does not count as active while the client is asked.
+    fileprivate func token(
+        _ kind: Token.Kind, insteadOf refused: Token?, for request: Request<Session>?
+    ) async throws(StorageError) -> Token? {
         if let refused, let given = held[kind], given.token.secret == refused.secret {
             held[kind] = Held(token: given.token, isRefused: true)
             // What failed with it has asked already.
             if given.isLast { return nil }
         }
-        if let reason = staleness(of: kind) { try await refresh(kind, reason) }
+        if let reason = staleness(of: kind) { try await refresh(kind, reason, for: request) }
         if let held = held[kind] {
             let isGood = !held.isRefused && held.token.secret != refused?.secret && !isPast(held.token)
             return isGood ? held.token : nil
@@ -83,10 +91,16 @@ public final class ConnectionTokens: TokenSource {
 // MARK: - Asking the client
 
 extension ConnectionTokens {
-    private func refresh(_ kind: Token.Kind, _ reason: Reason) async throws(StorageError) {
+    private func refresh(
+        _ kind: Token.Kind, _ reason: Reason, for request: Request<Session>?
+    ) async throws(StorageError) {
         let refresh = refreshes[kind] ?? beginRefresh(kind, reason)
         do {
-            try await RequestPlace.lent { try await refresh.isOver.wait() }
+            if let request {
+                try await request.whileWaitingForPeer { try await refresh.isOver.wait() }
+            } else {
+                try await refresh.isOver.wait()
+            }
         } catch {
             throw StorageError(.cancelled, "The wait for a fresh token was cancelled.")
         }
@@ -119,7 +133,7 @@ extension ConnectionTokens {
     private func ask(_ kind: Token.Kind, _ reason: Reason) async -> Token? {
         let params: JSON = ["kind": .string(kind.rawValue), "reason": .string(reason.rawValue)]
         do {
-            let answer = try await peer?.ask(Self.refreshToken, params, patience: Self.patience)
+            let answer = try await peer?.request(Self.refreshToken, params, timeout: Self.timeout)
             return try answer.flatMap { try token(kind, in: $0) }
         } catch {
             return nil
@@ -133,6 +147,23 @@ extension ConnectionTokens {
         guard let seconds = expiresIn.number?.double, seconds > 0 else { return nil }
         return try Token(kind, checking: secret, expires: moment(in: seconds))
     }
+}
+
+/// The tokens of a connection, for one of its requests.
+private struct RequestTokens: TokenSource {
+    let request: Request<Session>
+
+    @Loop func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        try await request.context.tokens.token(kind, insteadOf: refused, for: request)
+    }
+
+    @Loop func isPersonal() async -> Bool { await request.context.tokens.isPersonal() }
+}
+
+extension Request<Session> {
+    /// For work that is done before the reply. What outlives the request has the tokens of the session.
+    var tokens: any TokenSource { RequestTokens(request: self) }
+    var client: TransferClient { TransferClient(tokens: tokens, settings: context.settings) }
 }
 
 extension Timestamp {

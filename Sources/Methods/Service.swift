@@ -92,7 +92,7 @@ public final class Session: MethodContext {
         listener = Listener(of: service.transfers.audience) { [weak peer] handle, snapshot in
             peer?.notify(
                 TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,
-                snapshot.newsKind(for: handle))
+                snapshot.deliveryPolicy(for: handle))
         }
         service.add(self)
     }

@@ -191,7 +191,7 @@ struct TaskEvent: JSONConvertible {
 
 extension TaskSnapshot {
     /// Only progress may be skipped by one who reads slowly.
-    func newsKind(for handle: String) -> NewsKind {
-        status == .progress ? .sample(key: handle) : .fact
+    func deliveryPolicy(for handle: String) -> DeliveryPolicy {
+        status == .progress ? .latest(key: handle) : .always
     }
 }

@@ -138,7 +138,7 @@ final class Server {
         let connection = Connection<Session>(
             input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
             tap: recorder?.tap(number), memory: memory,
-            unforeseen: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
+            reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
             if let overrun = connection.overrun { log.write(.warning, "a client \(overrun) and was disconnected") }

@@ -69,7 +69,7 @@ private let anyone: Request<Session> = {
 
 @Loop private final class Nobody: Peer {
     var requests: RequestCounts { RequestCounts() }
-    func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {}
+    func notify(_ method: String, _ params: JSON, _ kind: DeliveryPolicy) {}
     func end() {}
-    func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON { throw Unanswered.gone }
+    func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON { throw Unanswered.gone }
 }

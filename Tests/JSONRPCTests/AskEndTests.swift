@@ -38,7 +38,7 @@ import Testing
         wire.endSending()
         #expect(await answer.value == "gone")
         #expect(await desk.asking().value == "gone")
-        #expect(connection.questions.isEmpty)
+        #expect(connection.outgoingRequests.isEmpty)
         enough.wakeAll()
         #expect(await wire.line() == nil)
         await ended.next()

@@ -19,7 +19,7 @@ import Testing
         #expect(lines.filter { $0.contains("word") } == (1...count).map(question))
         #expect(Set(lines.filter { $0.contains("result") }) == Set((1...count).map { reply("\($0)", "\($0)") }))
         _ = await sent
-        #expect(connection.questions.isEmpty)
+        #expect(connection.outgoingRequests.isEmpty)
         connection.close()
     }
 
@@ -27,16 +27,16 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         for number in 1...ConnectionLimits().requests { await wire.sendLine(inquire(number, stay: true)) }
         _ = await wire.lines(ConnectionLimits().requests)
-        #expect(connection.gate.isOpen())
+        #expect(connection.admission.isOpen())
         for number in 1...ConnectionLimits().requests { await wire.sendLine(response(number, "\(number)")) }
         for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
-        #expect(!connection.gate.isOpen())
+        #expect(!connection.admission.isOpen())
         await wire.sendLine(echo("0"))
         await turns(5)
         desk.opened.wakeAll()
         #expect(await Set(wire.lines(ConnectionLimits().requests + 1)).contains(reply("0")))
         await turns(2)
-        #expect(connection.gate == Gate(), "all have left")
+        #expect(connection.admission == AdmissionControl(), "all have left")
         connection.close()
     }
 
@@ -48,7 +48,7 @@ import Testing
             await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(number),"method":"share"}"#)
         }
         for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
-        #expect(connection.gate.isOpen())
+        #expect(connection.admission.isOpen())
         await wire.sendLine(response(1, "5"))
         #expect(await shared.value == "5")
         desk.opened.wakeAll()
@@ -88,9 +88,9 @@ import Testing
         async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + response(1) + "\n")
         for _ in 1...count { _ = await desk.started.next() }
         await turns(5)
-        #expect(!connection.questions.isEmpty)
-        #expect(await clock.nextSleep() == Desk.patience)
-        clock.advance(by: Desk.patience)
+        #expect(!connection.outgoingRequests.isEmpty)
+        #expect(await clock.nextSleep() == Desk.timeout)
+        clock.advance(by: Desk.timeout)
         #expect(await answer.value == "late")
         desk.opened.wakeAll()
         #expect(await wire.lines(count).count == count)
@@ -105,7 +105,7 @@ struct Share: ParameterlessMethod {
 
     func run(in request: Request<Desk>) async throws -> JSON {
         let desk = request.context
-        try await RequestPlace.lent {
+        try await request.whileWaitingForPeer {
             desk.started.deliver("")
             try await desk.opened.wait()
         }

@@ -14,7 +14,7 @@ struct Inquire: RPCMethod {
 
     func run(in request: Request<Desk>) async throws -> JSON {
         let desk = request.context
-        let word = try await desk.ask()
+        let word = try await request.whileWaitingForPeer { try await desk.ask() }
         guard staysAfterwards else { return word }
         desk.started.deliver(word.text)
         try await desk.opened.wait()
@@ -23,11 +23,11 @@ struct Inquire: RPCMethod {
 }
 
 extension Desk {
-    static let patience = Duration.seconds(7)
+    static let timeout = Duration.seconds(7)
 
     func ask() async throws -> JSON {
         guard let peer else { throw Unanswered.gone }
-        return try await peer.ask("word", ["language": "en"], patience: Self.patience)
+        return try await peer.request("word", ["language": "en"], timeout: Self.timeout)
     }
 
     /// What came of asking, as text.
@@ -70,7 +70,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         #expect(await wire.line() == question(1))
         await wire.sendLine(#"{"jsonrpc":"2.0","id":1073741824,\#(said)}"#)
         #expect(await answer.value == expected)
-        #expect(connection.questions.isEmpty)
+        #expect(connection.outgoingRequests.isEmpty)
         connection.close()
     }
 
@@ -142,10 +142,10 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let (connection, _) = try desk.connect(wire, clock: clock)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
-        #expect(await clock.nextSleep() == Desk.patience)
-        clock.advance(by: Desk.patience)
+        #expect(await clock.nextSleep() == Desk.timeout)
+        clock.advance(by: Desk.timeout)
         #expect(await answer.value == "late")
-        #expect(connection.questions.isEmpty)
+        #expect(connection.outgoingRequests.isEmpty)
         await wire.sendLine(response(1, "6"))
         let next = desk.asking()
         #expect(await wire.line() == question(2))
@@ -160,12 +160,12 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         #expect(await wire.line() == question(1))
         answer.cancel()
         #expect(await answer.value == "CancellationError()")
-        #expect(connection.questions.isEmpty)
+        #expect(connection.outgoingRequests.isEmpty)
         await wire.sendLine(inquire(1))
         #expect(await wire.line() == question(2))
         await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#)
         #expect(try complaint(await wire.line()) == "1 -32800")
-        #expect(connection.questions.isEmpty)
+        #expect(connection.outgoingRequests.isEmpty)
         await wire.sendLine(response(2, "7"))
         await wire.sendLine(echo("2"))
         #expect(await wire.line() == reply("2"))

@@ -64,7 +64,7 @@ import Testing
         await wire.sendLine("[\((1...5).map { wait("\($0)") }.joined(separator: ","))]")
         for id in 1...5 {
             #expect(await desk.started.next() == "\(id)")
-            #expect(connection.underWay.count <= 2)
+            #expect(connection.pending.count <= 2)
             desk.opened.wakeAll()
         }
         #expect(desk.mostRunning <= 2)
@@ -101,7 +101,7 @@ import Testing
         #expect(await Set(wire.lines(2)) == [reply("1", #""1""#), reply("2", #""2""#)])
         await wire.sendLine(wait("5", aside: true))
         #expect(await desk.started.next() == "5")
-        #expect(connection.seatsTaken == 1)
+        #expect(connection.admission.waiting == 1)
         connection.close()
     }
 
@@ -113,9 +113,9 @@ import Testing
         await wire.send((1...5).map { inquire($0) + "\n" }.joined())
         #expect(await wire.lines(4) == (1...4).map(question))
         await turns(5)
-        #expect(connection.underWay.count == 4)
-        for _ in 1...4 { #expect(await clock.nextSleep() == Desk.patience) }
-        clock.advance(by: Desk.patience)
+        #expect(connection.pending.count == 4)
+        for _ in 1...4 { #expect(await clock.nextSleep() == Desk.timeout) }
+        clock.advance(by: Desk.timeout)
         #expect(await wire.lines(5).contains(question(5)))
         connection.close()
     }
@@ -128,7 +128,7 @@ import Testing
         #expect(await wire.lines(3) == (1...3).map(question))
         await wire.sendLine(inquire(4))
         await turns(5)
-        #expect(connection.underWay.count == 3, "twice the bytes are under way while an answer is outstanding")
+        #expect(connection.pending.count == 3, "twice the bytes are under way while an answer is outstanding")
         connection.close()
     }
 

@@ -91,8 +91,8 @@ import Testing
     }
 
     @Test func `What nobody has foreseen is told to the service as well`() async throws {
-        let unforeseen = Mail<String>()
-        let (_, ended) = try desk.connect(wire, unforeseen: { unforeseen.deliver($0) })
+        let reportInternalError = Mail<String>()
+        let (_, ended) = try desk.connect(wire, reportInternalError: { reportInternalError.deliver($0) })
         await wire.send(
             [
                 #"{"jsonrpc":"2.0","id":1,"method":"fail"}"#, #"{"jsonrpc":"2.0","method":"fail"}"#,
@@ -101,7 +101,7 @@ import Testing
         wire.endSending()
         _ = await wire.lines(3)
         await ended.next()
-        #expect(unforeseen.waiting == Array(repeating: "fail: Odd()", count: 3))
+        #expect(reportInternalError.waiting == Array(repeating: "fail: Odd()", count: 3))
     }
 
     @Test func `Finishing answers what waits, and returns when all is written`() async throws {
@@ -130,7 +130,7 @@ import Testing
         #expect(write(ends[1], message, message.utf8.count) == message.utf8.count)
         #expect(await wire.line() == reply("1"))
         close(ends[1])
-        while !connection.hasEnd { await turns(1) }
+        while connection.phase == .open { await turns(1) }
         await turns(3)
         #expect(!connection.watchesInput, "the poller would tell of the hang-up for ever")
         enough.wakeAll()

@@ -97,7 +97,7 @@ import Testing
         }
         for number in 2...4 { desk.show(number) }
         await wire.sendLine(inBatch ? "[\(echo("3"))]" : echo("3"))
-        while connection.lastNumber < 1 || !connection.underWay.isEmpty { await turns(1) }
+        while connection.lastNumber < 1 || !connection.pending.isEmpty { await turns(1) }
         var line = await wire.line()
         while line?.contains("told") == true { line = await wire.line() }
         #expect(line == #"{"jsonrpc":"2.0","method":"shown","params":{"number":4}}"#)
@@ -145,14 +145,14 @@ import Testing
         while connection.outbox.unsent < 64 << 20 { await turns(1) }
         await turns(50)
         #expect(connection.outbox.unsent < 66 << 20)
-        let waiting = connection.underWay.count
+        let waiting = connection.pending.count
         #expect(waiting > 0)
         _ = await wire.line()
-        while connection.underWay.count == waiting { await turns(1) }
+        while connection.pending.count == waiting { await turns(1) }
         #expect(connection.outbox.unsent < 66 << 20)
         connection.close()
         #expect(connection.stream == nil)
-        while !connection.underWay.isEmpty { await turns(1) }
+        while !connection.pending.isEmpty { await turns(1) }
     }
 
     @Test func `A batch of large answers ends where it gets too long`() async throws {

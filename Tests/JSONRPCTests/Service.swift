@@ -22,21 +22,22 @@ import Testing
         if isShut { throw .invalidRequest("The desk is shut.") }
     }
 
-    func tell(_ number: Int) { peer?.notify("told", ["number": JSON(Int64(number))], .fact) }
-    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .sample(key: "k")) }
+    func tell(_ number: Int) { peer?.notify("told", ["number": JSON(Int64(number))], .always) }
+    func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .latest(key: "k")) }
 
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
         _ wire: Wire, limits: ConnectionLimits = .init(), linger: Connection<Desk>.Linger? = nil,
         clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil, threads: DecodingThreads = .shared,
         memory: ConnectionMemory = ConnectionMemory(),
-        unforeseen: @escaping @Loop (String) -> Void = { _ in }
+        reportInternalError: @escaping @Loop (String) -> Void = { _ in }
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
         let socket = try #require(wire.takeServer())
         let ended = Mail<Void>()
         let connection = Connection(
             input: socket, output: socket, table: Self.methods, limits: limits,
-            linger: linger, clock: clock, tap: tap, threads: threads, memory: memory, unforeseen: unforeseen
+            linger: linger, clock: clock, tap: tap, threads: threads, memory: memory,
+            reportInternalError: reportInternalError
         ) { _ in ended.deliver(()) }
         peer = connection
         connection.serve(self)
@@ -73,8 +74,8 @@ struct Wait: RPCMethod {
         desk.mostRunning = max(desk.running, desk.mostRunning)
         defer { desk.running -= 1 }
         if aside {
-            if !request.mayStepAside() { throw RPCError.invalidRequest("No seat.") }
-            request.stepAside()
+            if !request.mayWait() { throw RPCError.invalidRequest("No seat.") }
+            request.beginWaiting()
         }
         desk.started.deliver(name)
         do { try await desk.opened.wait() } catch {
@@ -107,7 +108,7 @@ struct Fail: ParameterlessMethod {
 struct Doomed: ParameterlessMethod {
     static let name = "doomed"
     func run(in request: Request<Desk>) async throws -> JSON {
-        request.stepAside()
+        request.beginWaiting()
         request.context.started.deliver("doomed")
         try await request.context.opened.wait()
         do { try await Waiters().wait() } catch {}

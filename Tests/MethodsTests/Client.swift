@@ -13,7 +13,7 @@ import TestSupport
         var number: Int
         var method: String
         var params: JSON
-        var patience: Duration
+        var timeout: Duration
     }
 
     let questions = Mail<Question>()
@@ -25,18 +25,18 @@ import TestSupport
 
     let requests = RequestCounts()
 
-    func notify(_ method: String, _ params: JSON, _ kind: NewsKind) {}
+    func notify(_ method: String, _ params: JSON, _ kind: DeliveryPolicy) {}
 
     func end() {}
 
-    func ask(_ method: String, _ params: JSON, patience: Duration) async throws -> JSON {
+    func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON {
         if hasLeft { throw Unanswered.gone }
         asked += 1
         let number = asked
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 waiting[number] = waiter
-                questions.deliver(Question(number: number, method: method, params: params, patience: patience))
+                questions.deliver(Question(number: number, method: method, params: params, timeout: timeout))
             }
         } onCancel: {
             Task { @Loop in

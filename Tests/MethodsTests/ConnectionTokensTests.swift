@@ -45,7 +45,7 @@ import Testing
         let tokens = tokens(holding: "old")
         let callers = (1...100).map { _ in Task { @Loop in try await tokens.secret(insteadOf: "old") } }
         let question = await client.questions.next()
-        #expect(question.method == "auth/refreshToken" && question.patience == .seconds(30))
+        #expect(question.method == "auth/refreshToken" && question.timeout == .seconds(30))
         #expect(question.params == ["kind": "idToken", "reason": "refused"])
         let other = Task { @Loop in try await tokens.secret() }
         await turns(3)

@@ -3,11 +3,11 @@ import EventLoop
 /// Two directions of bytes, watched on the loop; never blocks.
 @Loop
 final class ByteStream {
-    enum News { case readable, writable, hungUp }
+    enum Event { case readable, writable, hungUp }
 
     private let input: Descriptor
     private let output: Descriptor
-    private let hear: @Loop (News) -> Void
+    private let handle: @Loop (Event) -> Void
     private var inputWatch: Watch?
     private var outputWatch: Watch?
     private var wantsInput = false
@@ -15,10 +15,10 @@ final class ByteStream {
     private var isOpen = true
 
     /// Input and output may be one and the same socket.
-    init(input: Descriptor, output: Descriptor, _ hear: @escaping @Loop (News) -> Void) {
+    init(input: Descriptor, output: Descriptor, _ handle: @escaping @Loop (Event) -> Void) {
         self.input = input
         self.output = output
-        self.hear = hear
+        self.handle = handle
         inputWatch = Watch(input.raw, for: []) { [weak self] in self?.tell($0, about: input) }
         if output !== input {
             outputWatch = Watch(output.raw, for: []) { [weak self] in self?.tell($0, about: output) }
@@ -65,13 +65,13 @@ final class ByteStream {
     }
 
     private func tell(_ readiness: Readiness, about descriptor: Descriptor) {
-        if readiness.contains(.writable), wantsRoom, descriptor === output { hear(.writable) }
+        if readiness.contains(.writable), wantsRoom, descriptor === output { handle(.writable) }
         // What a peer wrote before it hung up is still read; its end shows there.
         let reads = descriptor === input && wantsInput
         if reads, !readiness.isDisjoint(with: [.readable, .hungUp]) {
-            hear(.readable)
+            handle(.readable)
         } else if readiness.contains(.hungUp) {
-            descriptor === output ? hear(.hungUp) : stopWatching()
+            descriptor === output ? handle(.hungUp) : stopWatching()
         }
     }
 
@@ -85,7 +85,7 @@ final class ByteStream {
     private func readWithoutWatch() {
         Task {
             while isOpen, wantsInput {
-                hear(.readable)
+                handle(.readable)
                 await Loop.endOfTurn()
             }
         }

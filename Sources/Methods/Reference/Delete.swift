@@ -17,7 +17,7 @@ struct Delete: ReferenceMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        try await session.transfers.delete(reference, if: preconditions, for: session.client)
+        try await session.transfers.delete(reference, if: preconditions, for: request.client)
         return .null
     }
 }

@@ -18,7 +18,7 @@ struct DownloadURL: ReferenceMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
         let url = try await session.transfers.downloadURL(
-            of: reference, expiresIn: expiresIn, for: session.client)
+            of: reference, expiresIn: expiresIn, for: request.client)
         return ["url": .string(url)]
     }
 }
@@ -33,7 +33,7 @@ struct RevokeDownloadURL: ReferenceMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        let url = try await session.transfers.revokeDownloadURL(of: reference, for: session.client)
+        let url = try await session.transfers.revokeDownloadURL(of: reference, for: request.client)
         return ["url": .string(url)]
     }
 }

@@ -20,7 +20,7 @@ struct GetData: ReferenceMethod {
         let session = request.context
         return try await session.transfers.data(
             of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes,
-            for: session.client, mayBegin: { try await request.roomToAnswer() }
+            for: request.client, mayBegin: { try await request.roomToAnswer() }
         ) { bytes in await Self.encoded(bytes) }
     }
 

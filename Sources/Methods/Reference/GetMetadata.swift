@@ -13,6 +13,6 @@ struct GetMetadata: ReferenceMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
-        return try await session.transfers.metadata(of: reference, for: session.client).json
+        return try await session.transfers.metadata(of: reference, for: request.client).json
     }
 }

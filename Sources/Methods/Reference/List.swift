@@ -26,7 +26,7 @@ struct List: ReferenceMethod {
         let session = request.context
         try await request.roomToAnswer(expecting: Self.pageBytes)
         return try await session.transfers.list(
-            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, for: session.client
+            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, for: request.client
         ).encoded()
     }
 }

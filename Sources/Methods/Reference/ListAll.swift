@@ -21,7 +21,7 @@ struct ListAll: ReferenceMethod {
     func run(in request: Request<Session>) async throws -> EncodedJSON {
         let session = request.context
         try await request.roomToAnswer(expecting: Self.answerBytes)
-        let listing = try await session.transfers.listAll(reference, isExact: isExact, for: session.client)
+        let listing = try await session.transfers.listAll(reference, isExact: isExact, for: request.client)
         let most = session.service.configuration.limits.connection.unreadBytes / 2
         guard listing.encodedBytes <= most else { throw StorageError.tooLong(reference, bytes: most) }
         return await listing.encoded()

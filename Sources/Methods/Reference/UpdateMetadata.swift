@@ -20,7 +20,7 @@ struct UpdateMetadata: ReferenceMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let session = request.context
         return try await session.transfers.updateMetadata(
-            of: reference, change, if: preconditions, for: session.client
+            of: reference, change, if: preconditions, for: request.client
         ).json
     }
 }

@@ -51,7 +51,7 @@ struct Cancel<Course: TransferCourse>: TaskMethod {
 
     func run(in request: Request<Session>) async throws -> JSON {
         let task: TransferTask<Course> = try await request.task(task)
-        return accepted(try await task.cancel(tokens: request.context.tokens), task)
+        return accepted(try await task.cancel(tokens: request.tokens), task)
     }
 }
 

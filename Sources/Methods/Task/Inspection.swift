@@ -22,7 +22,7 @@ struct WaitForEnd<Course: TransferCourse>: TaskMethod {
     func run(in request: Request<Session>) async throws -> JSON {
         let task: TransferTask<Course> = try await request.task(task)
         try request.checkWait()
-        request.stepAside()
+        request.beginWaiting()
         return try await task.awaitedEnd().json
     }
 }

@@ -32,7 +32,7 @@ struct StartOptions: Sendable {
         let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
         guard wait else { return started }
         started.didReply(in: session)
-        request.stepAside()
+        request.beginWaiting()
         return Started(task: nil, snapshot: try await task.awaitedEnd(), observers: observers)
     }
 }
@@ -70,7 +70,7 @@ extension TransferTask {
 extension Request<Session> {
     /// Throws where too many requests of the connection wait for tasks already.
     func checkWait() throws(StorageError) {
-        if mayStepAside() { return }
+        if mayWait() { return }
         let most = context.service.configuration.limits.connection.waitingRequests
         throw .noRoom(for: "requests of this connection that wait for tasks", "--max-waiting-requests", is: most)
     }

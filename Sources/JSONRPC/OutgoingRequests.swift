@@ -3,17 +3,17 @@ import JSONText
 
 /// Why a request of the service has no answer that could be used.
 public enum Unanswered: Error, Equatable {
-    /// The peer says nothing more.
+    /// The peer sends nothing more.
     case gone
-    /// It did not answer in time.
+    /// The peer did not answer in time.
     case late
-    /// It answered with what is no answer.
+    /// The answer is none of JSON-RPC.
     case malformed
 }
 
-/// The requests that one peer has not answered yet.
+/// The service's own requests that one peer has not answered yet.
 @Loop
-final class Questions {
+final class OutgoingRequests {
     typealias Answer = Result<JSON, any Error>
 
     /// The id of the first request. Some clients take a request for the answer to one of theirs with the same id: they
@@ -28,29 +28,29 @@ final class Questions {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Asks by `send`, which is told the number of the request, and returns its answer. Throws `CancellationError`
-    /// when the task is cancelled before that.
-    func ask(patience: Duration, _ send: (Int) -> Void) async throws -> JSON {
+    /// Calls `write` with the id of a new request, and returns the answer. Throws `CancellationError` when the task is
+    /// cancelled before that.
+    func send(timeout: Duration, _ write: (Int) -> Void) async throws -> JSON {
         try Task.checkCancellation()
         lastNumber += 1
         let number = lastNumber
-        let alarm = Task { [clock] in
-            do { try await clock.sleep(for: patience) } catch { return }
+        let timer = Task { [clock] in
+            do { try await clock.sleep(for: timeout) } catch { return }
             settle(number, .failure(Unanswered.late))
         }
-        defer { alarm.cancel() }
+        defer { timer.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 waiting[number] = waiter
-                send(number)
+                write(number)
             }
         } onCancel: {
             Task { @Loop in self.settle(number, .failure(CancellationError())) }
         }
     }
 
-    /// True where a request with this number waits: well formed or not, that is its answer.
-    func take(_ answer: Answer, to number: Int) -> Bool {
+    /// False where no request has this id. Its answer counts even where it is malformed.
+    func complete(_ number: Int, with answer: Answer) -> Bool {
         guard waiting[number] != nil else { return false }
         settle(number, answer)
         return true
@@ -68,8 +68,8 @@ final class Questions {
         waiting.removeValue(forKey: number)?.resume(with: answer)
     }
 
-    /// Nobody will answer any more.
-    func giveUp() {
+    /// Fails all requests, in their order, with `Unanswered.gone`.
+    func failAll() {
         let abandoned = waiting.sorted { $0.key < $1.key }
         waiting.removeAll()
         for (_, waiter) in abandoned { waiter.resume(throwing: Unanswered.gone) }
