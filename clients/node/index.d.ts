@@ -34,7 +34,7 @@ export type RefreshToken = (kind: TokenKind, reason: "expired" | "refused") => F
 
 /** Ends the wait for an answer: the promise rejects with the signal's reason, the service hears `$/cancelRequest`. */
 export interface RequestOptions {
-  signal?: AbortSignal;
+  signal?: Signal;
 }
 
 export interface SessionOptions {
@@ -46,20 +46,24 @@ export interface SessionOptions {
 export interface SpawnOptions extends SessionOptions {
   /** Else $STORAGE_RPC, else `storage-rpc` on the PATH. */
   program?: string;
+  /** Flags of the service, such as `["--root", "/srv/objects"]`; `storage-rpc --help` lists them. */
   args?: readonly string[];
   /** Added to the environment of this process. */
-  env?: NodeJS.ProcessEnv;
+  env?: { readonly [name: string]: string | undefined };
+  /** Use the service that all clients of the root share, as `storage-rpc connect` does; it is started where needed. */
+  shared?: boolean;
 }
 
 /**
- * A session with a service. It keeps Node's event loop going while requests are unanswered or tasks have not ended,
- * paused ones included, and not otherwise. A child process ends with this one, however that ends.
+ * A session with a service. It keeps Node's event loop going while a request is unanswered or a task is queued or
+ * running. A paused task does so only while somebody waits for it or iterates over it, and only where other clients
+ * could resume it: in a shared service, or on a socket. A child process ends with this one, however that ends.
  * NODE_DEBUG=storage-rpc shows what the service writes to stderr.
  */
-export class Storage extends StorageMethods implements AsyncDisposable {
+export class Storage extends StorageMethods {
   private constructor();
 
-  /** A service of its own, as a child process. */
+  /** A service of its own as a child process, or with `shared` a session with the service of the root. */
   static spawn(options?: SpawnOptions): Promise<Storage>;
 
   /** A service that listens on a Unix socket; it, and the tasks in it, outlive the session. */
@@ -106,8 +110,8 @@ export class Storage extends StorageMethods implements AsyncDisposable {
 
   /**
    * Ends the session, and a child process too: once the tasks that run have ended, or with `drain: false` at once.
-   * Resolves when it has gone. A service on a socket goes on, and so do its tasks; what it has not answered within
-   * three seconds fails.
+   * Resolves when it has gone. A service that is shared or on a socket goes on, and so do its tasks; what it has not
+   * answered within three seconds fails.
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -122,8 +126,8 @@ export interface TaskOptions {
   /** Listeners that are there from the start, as with `on`. */
   observe?: { [status in Status]?: Observer };
   onProgress?: Observer;
-  /** Cancels the task. */
-  signal?: AbortSignal;
+  /** Cancels the task, whose error then has the signal's reason as its `cause`: a TimeoutError of a timeout. */
+  signal?: Signal;
 }
 
 export interface UploadOptions extends TaskOptions {
@@ -157,9 +161,9 @@ export class Reference extends ReferenceMethods {
   /** Starts to upload bytes, or a text as UTF-8. */
   putData(data: ArrayBufferView | ArrayBuffer | string, options?: UploadOptions): UploadTask;
   /** Starts to upload a local file. */
-  putFile(file: string | URL, options?: UploadOptions): UploadTask;
+  putFile(file: string | FileURL, options?: UploadOptions): UploadTask;
   /** Starts to download to a local file, which appears or is replaced when all has arrived. */
-  writeToFile(file: string | URL, options?: TaskOptions): DownloadTask;
+  writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
 }
 
 /**
@@ -177,6 +181,17 @@ interface Task extends AsyncIterable<Snapshot> {
   off(event: Status, listener: Observer): this;
   addListener(event: Status, listener: Observer): this;
   removeListener(event: Status, listener: Observer): this;
+  // What else Node's EventEmitter has, so that a task can be used as one.
+  prependListener(event: Status, listener: Observer): this;
+  prependOnceListener(event: Status, listener: Observer): this;
+  removeAllListeners(event?: Status): this;
+  emit(event: string | symbol, ...values: any[]): boolean;
+  listeners(event: Status): any[];
+  rawListeners(event: Status): any[];
+  listenerCount(event: Status): number;
+  eventNames(): any[];
+  setMaxListeners(count: number): this;
+  getMaxListeners(): number;
 }
 
 declare class Task extends TaskMethods {
@@ -244,7 +259,27 @@ export class StorageError extends Error {
 export class ServiceGoneError extends StorageError {
   readonly reason: "serviceGone";
   readonly exitCode: number | null;
-  readonly signal: NodeJS.Signals | null;
+  /** The name of the signal that ended it. */
+  readonly signal: string | null;
   /** The last lines that it wrote to stderr. */
   readonly stderr: readonly string[];
+}
+
+// Types of the platform, where the compiler has them from @types/node or its own library, and else what they need be.
+
+/** Node's Buffer. */
+export type Bytes = typeof globalThis extends { Buffer: { alloc(size: number): infer Buffer } } ? Buffer : Uint8Array;
+
+/** AbortSignal. */
+export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer AbortSignal } }
+  ? AbortSignal
+  : { readonly aborted: boolean };
+
+/** URL: of a file. */
+export type FileURL = typeof globalThis extends { URL: { prototype: infer URL } } ? URL : { readonly href: string };
+
+declare global {
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
 }

@@ -88,7 +88,7 @@ def outcome(method):
     if len(members) == 1 and not target(schema):
         [(key, member)] = members.items()
         if member.get("contentEncoding") == "base64":
-            return "Buffer", f'({{ {key} }}) => Buffer.from({key}, "base64")'
+            return "Bytes", f'({{ {key} }}) => Buffer.from({key}, "base64")'
         return kind(member), f"({{ {key} }}) => {key}"
     return kind(schema), None
 
@@ -135,8 +135,7 @@ def members(schema, indent):
 
 def declarations(document):
     text = FIRST + "\n/** What is said, as it is said; index.d.ts has what the client makes of it. */\n"
-    text += 'import { EventEmitter } from "node:events";\n'
-    text += 'import type { Listing as References, MetadataChange, RequestOptions } from "../index.js";\n'
+    text += 'import type { Bytes, Listing as References, MetadataChange, RequestOptions } from "../index.js";\n'
     for name, schema in shapes(document).items():
         text += "\n" + comment([schema.get("description", name)])
         inline = {key: member for key, member in schema.items() if key != "title"}
@@ -149,8 +148,7 @@ def declarations(document):
     text += "\nexport const METHODS: readonly (keyof Methods)[];\nexport const STATUSES: readonly Status[];\n"
     text += "export const RPC_NAMES: { readonly [code: number]: string };\n"
     for receiver in CLASSES:
-        base = " extends EventEmitter" if receiver == "Task" else ""
-        text += f"\nexport class {receiver}Methods{base} {{\n"
+        text += f"\nexport class {receiver}Methods {{\n"
         text += "".join(declared(verb, method) for verb, method in rendered(document, receiver)) + "}\n"
     return text
 

@@ -1,8 +1,7 @@
 // Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.
 
 /** What is said, as it is said; index.d.ts has what the client makes of it. */
-import { EventEmitter } from "node:events";
-import type { Listing as References, MetadataChange, RequestOptions } from "../index.js";
+import type { Bytes, Listing as References, MetadataChange, RequestOptions } from "../index.js";
 
 /**
  * idToken: of a user of Firebase Authentication; accessToken: OAuth 2.0, of Google Cloud; appCheckToken: of an app,
@@ -805,10 +804,10 @@ export class ReferenceMethods {
    * negative (else -13050). So much memory is set aside: calls that allow a lot wait for each other. In the SDK:
    * `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
    */
-  getData(maxSize: number, options?: RequestOptions): Promise<Buffer>;
+  getData(maxSize: number, options?: RequestOptions): Promise<Bytes>;
 }
 
-export class TaskMethods extends EventEmitter {
+export class TaskMethods {
   /**
    * Takes an upload that has ended off the list. From then on nobody knows it any more, after a restart neither.
    * `accepted` is false for one that has not ended: that is to be cancelled first.

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as client from "../index.js";
@@ -52,9 +55,43 @@ check("the table is what the service can be asked for", async (room) => {
   assert.equal((await storage.discover()).info.title, "storage-rpc");
 });
 
-test("the declarations compile, and fit what people write", { skip: compiler ? false : "there is no tsc on the PATH" }, () => {
-  const options = "--noEmit --strict --module node16 --target es2022 --lib es2022,dom".split(" ");
-  const files = ["../typing/node.d.ts", "../typing/use.ts"].map((name) => fileURLToPath(new URL(name, import.meta.url)));
-  const { status, stdout } = spawnSync("tsc", [...options, ...files]);
-  assert.equal(status, 0, String(stdout));
+const file = (path) => fileURLToPath(new URL(path, import.meta.url));
+const typing = (...names) => names.map((name) => file(`../typing/${name}.ts`));
+const without = (what) => (found) => ({ skip: found ? false : `there is no ${what}` });
+
+/** What the compiler of the PATH finds wrong; not in the types of others, which may lack some of their own. */
+function compile(...given) {
+  const options = "--noEmit --strict --module node16 --target es2022 --typeRoots".split(" ");
+  const { stdout, error } = spawnSync("tsc", [...options, ...given], { cwd: file(".."), encoding: "utf8" });
+  assert.equal(error, undefined);
+  return stdout.split("\n").filter((line) => line && !line.includes("/@types/"));
+}
+
+test("the declarations compile without Node's types", without("tsc")(compiler), () => {
+  assert.deepEqual(compile("none", "--lib", "es2022", ...typing("bare")), []);
+  assert.deepEqual(compile("none", "--lib", "es2022,dom", ...typing("bare", "use")), []);
+});
+
+const types = process.env.NODE_TYPES ?? "/usr/share/nodejs/@types";
+
+test("they compile with Node's types", without(`${types}/node`)(compiler && existsSync(`${types}/node`)), () => {
+  for (const lib of ["es2022", "es2022,dom"]) {
+    const files = typing("bare", "use", "node", "buffer");
+    assert.deepEqual(compile(types, "--types", "node", "--lib", lib, ...files), [], lib);
+  }
+});
+
+const deno = process.env.DENO ?? "deno";
+const isNewer = spawnSync(deno, ["--version"]).status === 0;
+
+test("they compile with TypeScript 5, which deno has", without(deno)(isNewer), async () => {
+  const directory = await mkdtemp(join(tmpdir(), "storage-rpc-"));
+  const at = (path) => new URL(path, import.meta.url).href;
+  const names = { "storage-rpc-client": "../index", [at("../index.js")]: "../index", [at("../src/methods.js")]: "../src/methods" };
+  const imports = Object.fromEntries(Object.entries(names).map(([name, path]) => [name, at(`${path}.d.ts`)]));
+  await writeFile(join(directory, "deno.json"), JSON.stringify({ imports, compilerOptions: { strict: true } }));
+  const given = ["check", "--config", join(directory, "deno.json"), ...typing("bare", "use", "node")];
+  const { status, stderr } = spawnSync(deno, given, { encoding: "utf8", env: { ...process.env, DENO_DIR: directory } });
+  await rm(directory, { recursive: true });
+  assert.equal(status, 0, stderr);
 });

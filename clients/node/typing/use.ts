@@ -2,7 +2,7 @@
 import { ServiceGoneError, Storage, StorageError, UploadTask } from "storage-rpc-client";
 import type { Metadata, Snapshot, State } from "storage-rpc-client";
 
-const storage: Storage = await Storage.spawn({ program: "storage-rpc", args: ["--root", "x"], bucket: "photos" });
+const storage: Storage = await Storage.spawn({ program: "storage-rpc", args: ["--root", "x"], shared: false, bucket: "photos" });
 const space = storage.reference("images/space.jpg");
 const parent: string | undefined = space.parent()?.child("moon.jpg").fullPath;
 
