@@ -18,6 +18,11 @@ export class StorageError extends Error {
     return this.data.retryable === true;
   }
 
+  /** Says why somebody here wanted it so, as the option of Error does. */
+  _causedBy(cause) {
+    Object.defineProperty(this, "cause", { value: cause, writable: true, configurable: true });
+  }
+
   static fromWire({ message, code, data }) {
     return new StorageError(String(message), code, data ?? undefined);
   }

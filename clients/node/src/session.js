@@ -11,6 +11,8 @@ const START_PATIENCE = 30_000; // milliseconds for the first answer
 export class Session {
   defaultBucket;
   onRefreshToken;
+  /** Whether other clients may resume what is paused. */
+  isShared;
   #connection;
   #observers = new Map();
   #underWay = new Set();
@@ -21,6 +23,7 @@ export class Session {
 
   constructor(transport, onRefreshToken) {
     this.onRefreshToken = onRefreshToken;
+    this.isShared = transport.isShared;
     this.#connection = new Connection(transport, {
       hear: (method, params) => this.#hear(method, params),
       reply: (method, params) => this.#reply(method, params),
@@ -75,14 +78,22 @@ export class Session {
     return task;
   }
 
-  /** From here on the task keeps Node's event loop going, and is told when the service goes. */
+  /** From here on the task is told when the service goes. */
   enter(task) {
     this.#underWay.add(task);
-    this.#connection.hold();
   }
 
   leave(task) {
-    if (this.#underWay.delete(task)) this.#connection.release();
+    this.#underWay.delete(task);
+  }
+
+  /** Keeps Node's event loop going until as many calls of `release`. */
+  hold() {
+    this.#connection.hold();
+  }
+
+  release() {
+    this.#connection.release();
   }
 
   // Observers: without a callback, the task itself hears

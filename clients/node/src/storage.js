@@ -8,9 +8,10 @@ import { isURL, parseURL } from "./url.js";
 export class Storage extends StorageMethods {
   #session;
 
-  static async spawn({ program, args = [], env = {}, ...options } = {}) {
+  static async spawn({ program, args = [], env = {}, shared = false, ...options } = {}) {
     const environment = { ...process.env, ...env };
-    const transport = await Child.start(program ?? (environment.STORAGE_RPC || "storage-rpc"), args, environment);
+    const command = [program ?? (environment.STORAGE_RPC || "storage-rpc"), ...(shared ? ["connect"] : []), ...args];
+    const transport = await Child.start(command, environment, shared);
     return Storage.#open(transport, options);
   }
 

@@ -16,7 +16,11 @@ class Task extends TaskMethods {
   #iterations = new Set();
   #last;
   #isOver = false;
+  #isPaused = false;
+  #isHolding = false;
+  #waiters = 0;
   #end = {};
+  #signal;
   #forgetSignal = ignore;
 
   constructor(session, id) {
@@ -62,13 +66,14 @@ class Task extends TaskMethods {
   async wait({ signal } = {}) {
     signal?.throwIfAborted();
     this.#listen();
-    if (!signal) return (await this.#end.promise).metadata;
     let forget = ignore;
     const aborted = new Promise((_, reject) => (forget = onAbort(signal, () => reject(signal.reason))));
+    this.#keepGoing({ waiters: 1 });
     try {
       return (await Promise.race([this.#end.promise, aborted])).metadata;
     } finally {
       forget();
+      this.#keepGoing({ waiters: -1 });
     }
   }
 
@@ -81,10 +86,12 @@ class Task extends TaskMethods {
   }
 
   async *#iterate(snapshots) {
+    this.#keepGoing({ waiters: 1 });
     try {
       yield* snapshots.read();
     } finally {
       this.#iterations.delete(snapshots);
+      this.#keepGoing({ waiters: -1 });
     }
   }
 
@@ -116,9 +123,9 @@ class Task extends TaskMethods {
   _begin(reference, method, params, { signal, observe = {}, onProgress }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
-    this.#isListening = true;
     this.#last.reference = reference;
-    this.#session.enter(this);
+    this.#signal = signal;
+    this.#enter();
     const then = (result) => this.#adopt(result);
     const place = reference.toJSON();
     this.#started = signal?.aborted
@@ -133,6 +140,8 @@ class Task extends TaskMethods {
     if (this.#isOver) return;
     this.#last = snapshot;
     this.#isOver = snapshot.status === "success" || snapshot.status === "failure";
+    this.#keepGoing({ isPaused: snapshot.state === "paused" });
+    if (snapshot.error?.reason === "cancelled" && this.#signal?.aborted) snapshot.error._causedBy(this.#signal.reason);
     tell(() => this.emit(snapshot.status, snapshot));
     for (const iteration of this.#iterations) iteration.push(snapshot);
     if (!this.#isOver) return;
@@ -156,11 +165,28 @@ class Task extends TaskMethods {
     return this.#id;
   }
 
+  #enter() {
+    this.#isListening = true;
+    this.#session.enter(this);
+    this.#keepGoing();
+  }
+
+  /** Node's event loop goes on for a task that can move by itself, or by another client that somebody waits for. */
+  #keepGoing({ isPaused = this.#isPaused, waiters = 0 } = {}) {
+    this.#isPaused = isPaused;
+    this.#waiters += waiters;
+    const canMove = !isPaused || (this.#session.isShared && this.#waiters > 0);
+    const mayMove = this.#isListening && !this.#isOver && canMove;
+    if (mayMove === this.#isHolding) return;
+    this.#isHolding = mayMove;
+    if (mayMove) this.#session.hold();
+    else this.#session.release();
+  }
+
   /** A task that was not begun here is listened to once somebody wants to know. */
   #listen() {
     if (this.#isListening) return;
-    this.#isListening = true;
-    this.#session.enter(this);
+    this.#enter();
     Promise.all(STATUSES.map((status) => this.#observe(status))).catch((error) => this._fail(error));
   }
 
@@ -190,7 +216,11 @@ class Task extends TaskMethods {
       if (error instanceof ServiceGoneError) throw error;
       return false;
     }
-    return this.#call(verb, ({ accepted }) => accepted);
+    const then = ({ accepted, snapshot }) => {
+      this.#keepGoing({ isPaused: snapshot.state === "paused" });
+      return accepted;
+    };
+    return this.#call(verb, then);
   }
 }
 

@@ -13,13 +13,16 @@ const LAST_WORDS = 8192; // characters of stderr that are kept
 const wording = (error) => getSystemErrorMap().get(error.errno)?.[1] ?? error.message;
 const ignore = () => {};
 
-/** The service as a child process, on its stdin and stdout; NODE_DEBUG=storage-rpc shows its stderr. */
+/**
+ * The service as a child process, or one that relays to a shared one, on its stdin and stdout; NODE_DEBUG=storage-rpc
+ * shows its stderr.
+ */
 export class Child {
   #process;
   #lastWords = "";
   #timers = [];
 
-  static async start(program, args, env) {
+  static async start([program, ...args], env, isShared = false) {
     // In a session of its own: Ctrl-C at the terminal is for the caller, who decides what it means.
     const child = spawn(program, args, { env, stdio: "pipe", detached: true });
     try {
@@ -28,11 +31,12 @@ export class Child {
       const advice = "set STORAGE_RPC to its path, or pass program";
       throw new ServiceGoneError(`The program "${program}" cannot be started: ${wording(error)}; ${advice}.`);
     }
-    return new Child(child);
+    return new Child(child, isShared);
   }
 
-  constructor(child) {
+  constructor(child, isShared) {
     this.#process = child;
+    this.isShared = isShared;
     this.input = child.stdin;
     this.output = child.stdout;
     child.on("error", ignore);
@@ -54,8 +58,12 @@ export class Child {
     for (const one of this.#handles) one.unref();
   }
 
-  /** Ends the input: the service ends when its tasks have, or at once. */
+  /**
+   * Ends the input: the service ends when its tasks have, or at once. One that is shared goes on; but some of what it
+   * answers before may wait for a task, without end.
+   */
   hangUp({ drain }) {
+    if (drain && this.isShared) this.#insist(1);
     if (drain) return void this.input.end();
     const canSay = this.input.writable;
     if (canSay) this.input.end(FAREWELL);
@@ -103,6 +111,7 @@ export class Child {
 
 /** A service that listens on a Unix socket; it, and the tasks in it, outlive the session. */
 export class Socket {
+  isShared = true;
   #socket;
 
   static async connect(path) {

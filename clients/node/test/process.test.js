@@ -43,6 +43,54 @@ check("Ctrl-C is for the program, which may go on", async (room) => {
   assert.equal(String(await once(child.stdout, "data")), "pong\n");
 });
 
+check("a program with a paused task ends, and so does the service", async (room) => {
+  const path = await room.largeFile();
+  const { status, output } = await room.run(`
+    await storage.updateSettings({ uploadChunkSizeBytes: 262144 });
+    const task = storage.reference("x").putFile(${JSON.stringify(path)});
+    task.on("success", () => console.log("stored")).wait().then(() => console.log("never"));
+    await task.pause();
+    ${SAY_PID}
+  `);
+  assert.equal(status, 0, output);
+  assert.match(output, /^\d+\n$/);
+  await gone(Number(output));
+});
+
+check("a task that is resumed keeps the program going again", async (room) => {
+  const path = await room.largeFile();
+  const { status, output } = await room.run(`
+    const task = storage.reference("x").putFile(${JSON.stringify(path)});
+    task.on("success", ({ metadata }) => console.log(metadata.size));
+    await task.pause();
+    await task.resume();
+  `);
+  assert.deepEqual([status, output], [0, `${256 * MIB}\n`]);
+});
+
+check("whoever waits for a paused task waits for other clients to resume it", async (room) => {
+  const socket = await room.serve();
+  const storage = await room.connect(socket);
+  for (const wait of ["await task.wait();", "for await (const one of task) void one;"]) {
+    const task = await room.running(storage);
+    await task.pause();
+    const child = room.start(`
+      const task = storage.uploadTask(${JSON.stringify(task.id)});
+      task.on("pause", () => console.log("paused"));
+      ${wait}
+      console.log("done");
+    `, { socket });
+    child.stdin.end();
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      if (!output) void task.resume();
+      output += chunk;
+    });
+    assert.deepEqual(await once(child, "close"), [0, null]);
+    assert.match(output, /done\n$/);
+  }
+});
+
 check("requests and tasks keep the program going", async (room) => {
   const path = await room.file("x", Buffer.alloc(8 * MIB));
   const { status, output } = await room.run(`
@@ -107,6 +155,28 @@ check("closing waits for what could not be written yet", async (room) => {
   const tasks = Array.from({ length: 20 }, (_, index) => storage.reference(`x${index}`).putData(text));
   await storage.close();
   for (const task of tasks) assert.equal((await task.wait()).size, MIB);
+});
+
+check("sessions share the service of a root, and leave it to the others", async (room) => {
+  const [mine, theirs] = [await room.share(), await room.share()];
+  assert.equal(await pid(mine), await pid(theirs));
+  const task = await room.running(mine);
+  await mine.close();
+  const copy = theirs.uploadTask(task.id);
+  assert.equal((await copy.snapshot()).state, "running");
+  assert.equal(await copy.pause(), true);
+  const asked = theirs.request("uploadTask/wait", { task: task.id });
+  asked.catch(() => {});
+  await theirs.close();
+  await assert.rejects(asked, { reason: "serviceGone" });
+  assert.equal(await (await room.share()).uploadTask(task.id).cancel(), true);
+});
+
+check("a root in use is said, and how to share it", async (room) => {
+  const storage = await room.spawn();
+  const isSaid = ({ message }) => message.includes(`in use by process ${storage.id}`) && /connect/.test(message);
+  storage.id = await pid(storage);
+  await assert.rejects(room.spawn(), isSaid);
 });
 
 check("closing at once waits for nothing", async (room) => {

@@ -42,6 +42,7 @@ class Room {
 
   async leave() {
     for (const one of this.#processes) one.kill("SIGKILL");
+    await this.#stopShared();
     await Promise.all(this.#sessions.map((one) => one.close({ drain: false })));
     await rm(this.directory, { recursive: true, force: true });
   }
@@ -53,6 +54,21 @@ class Room {
 
   async spawn(options = {}) {
     return this.keep(await Storage.spawn({ program, args: ["--root", this.root], ...options }));
+  }
+
+  /** A session with the service that all clients of the root share. */
+  async share() {
+    this.isShared = true;
+    return this.spawn({ shared: true });
+  }
+
+  /** The service in the background, so that nothing is left in the root. */
+  async #stopShared() {
+    if (!this.isShared) return;
+    const storage = await this.share();
+    const id = await pid(storage);
+    await storage.request("service/stop");
+    await gone(id);
   }
 
   /** A service that greets, and goes on as it is told. */
@@ -110,9 +126,10 @@ class Room {
     return { status, signal, output };
   }
 
-  start(body, options = {}) {
-    const session = JSON.stringify({ program, args: ["--root", this.root] });
-    const opening = `import { Storage } from ${JSON.stringify(INDEX)}; const storage = await Storage.spawn(${session});`;
+  start(body, { socket, ...options } = {}) {
+    const [way, given] = socket ? ["connect", socket] : ["spawn", { program, args: ["--root", this.root] }];
+    const session = `await Storage.${way}(${JSON.stringify(given)})`;
+    const opening = `import { Storage } from ${JSON.stringify(INDEX)}; const storage = ${session};`;
     const code = `${opening}\n${body}`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], options);
     this.#processes.push(child);

@@ -140,6 +140,20 @@ check("a signal cancels, however early it comes", async (room) => {
   await assert.rejects(storage.reference("x").getMetadata(), { reason: "objectNotFound" });
 });
 
+check("a timeout is told from a cancel by the cause", async (room) => {
+  const storage = await room.spawn();
+  const timeout = new DOMException("The operation was aborted due to timeout", "TimeoutError"); // as AbortSignal.timeout
+  for (const reason of [timeout, undefined]) {
+    const controller = new AbortController();
+    const task = await room.running(storage, { signal: controller.signal });
+    controller.abort(reason);
+    await assert.rejects(task.wait(), { code: -13040, reason: "cancelled", cause: controller.signal.reason });
+  }
+  const cancelled = await room.running(storage, { signal: new AbortController().signal });
+  await cancelled.cancel();
+  await assert.rejects(cancelled.wait(), (error) => error.reason === "cancelled" && !("cause" in error));
+});
+
 check("an iteration ends with success", async (room) => {
   const storage = await room.spawn();
   const seen = [];
