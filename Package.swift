@@ -24,8 +24,8 @@ let package = Package(
         .target(
             name: "Backends",
             dependencies: [
-                "Storage", "Database", "HTTP", "HTTPServing", "JSONText", "Secrets", "Checksums", "EventLoop",
-                "CSystem",
+                "Storage", "Database", "HTTP", "HTTPServing", "HTTPText", "JSONText", "Secrets", "Checksums",
+                "EventLoop", "CSystem",
             ]),
         .target(name: "Storage", dependencies: ["Secrets", "MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "EventLoop", "CSystem"]),
@@ -38,7 +38,9 @@ let package = Package(
             dependencies: ["Storage", "HTTP", "JSONText", "Secrets", "EventLoop", "CCrypto", "CSystem"]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "EventLoop", "TracePage"]),
-        .target(name: "HTTPServing", dependencies: ["Checksums", "EventLoop", "CSystem"]),
+        .target(name: "HTTPServing", dependencies: ["CChecksums", "EventLoop", "CSystem"]),
+        .target(name: "HTTPText"),
+        .target(name: "Checksums", dependencies: ["CChecksums"]),
         .target(name: "EventLoop", dependencies: ["CSystem"]),
 
         .target(
@@ -51,7 +53,7 @@ let package = Package(
             sources: ["contract.c"]),
         .target(name: "CCrypto", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(name: "Checksums"),
+        .target(name: "CChecksums"),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CSystem"),
         .target(name: "TracePage", exclude: ["page.html", "page.css", "page.js"]),
@@ -62,7 +64,7 @@ let package = Package(
             dependencies: [
                 "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "HTTP", "HTTPServing",
                 "EventLoop",
-                "Checksums", "Contract", "CSystem",
+                "CChecksums", "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),
@@ -71,11 +73,12 @@ let package = Package(
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "MediaTypes", "TestSupport"]),
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "EventLoop", "TestSupport"]),
-        .testTarget(name: "DatabaseTests", dependencies: ["Database", "Checksums"]),
+        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
         .testTarget(
             name: "BackendsTests",
             dependencies: [
-                "Backends", "Transfers", "Storage", "Database", "HTTP", "JSONText", "EventLoop", "TestSupport",
+                "Backends", "Transfers", "Storage", "Database", "HTTP", "JSONText", "Checksums", "EventLoop",
+                "TestSupport",
             ]),
         .testTarget(
             name: "MethodsTests",
@@ -86,14 +89,14 @@ let package = Package(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(
-            name: "HTTPServingTests", dependencies: ["HTTPServing", "Checksums", "EventLoop", "CSystem", "TestSupport"]),
+            name: "HTTPServingTests", dependencies: ["HTTPServing", "CChecksums", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "EventLoop", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Secrets", "Checksums", "TestSupport",
+                "storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Secrets", "CChecksums", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],
@@ -107,12 +110,12 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "Methods", "Backends", "Transfers", "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC",
-                "JSONText", "Secrets", "Database", "EventLoop", "CCrypto",
+                "JSONText", "Secrets", "Database", "Checksums", "HTTPText", "EventLoop", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-let cTargets: Set = ["Contract", "CCrypto", "CCurl", "Checksums", "CSQLite", "CSystem", "MediaTypes", "TracePage"]
+let cTargets: Set = ["Contract", "CCrypto", "CCurl", "CChecksums", "CSQLite", "CSystem", "MediaTypes", "TracePage"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

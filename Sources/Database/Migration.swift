@@ -1,8 +1,19 @@
 import CSQLite
 
+/// The tables of one room, in a file that may have those of others.
+public struct Schema: Sendable {
+    public var name: String
+    public var migrations: [Migration]
+
+    public init(name: String, migrations: [Migration]) {
+        self.name = name
+        self.migrations = migrations
+    }
+}
+
 /// One step of a schema's history, never changed once it has been released.
 public struct Migration: Sendable {
-    /// What `user_version` is after the step; the first is 1 or more, and each is greater than the one before.
+    /// Of the schema after the step; the first is 1 or more, and each is greater than the one before.
     public var version: Int32
     /// Any number of statements, without BEGIN and COMMIT.
     public var sql: String
@@ -13,35 +24,64 @@ public struct Migration: Sendable {
     }
 }
 
+// The table `schemas` has the version of each schema. Before there was such a table a file had one version for all its
+// tables, its `user_version`, up to 4: that is the version of every schema that has no row, kept under an empty name.
 extension Database {
+    /// `user_version` of a file that has a table of versions.
+    private static let versionsInTable: Int64 = 5
+
     /// Whether the file has not seen the first step of any schema.
     public var isEmpty: Bool {
         get throws(DatabaseError) { try number("PRAGMA user_version") == 0 }
     }
 
-    /// Takes the file through the steps that it has not seen, each in a transaction of its own.
+    /// Takes the file through the steps that it has not seen, each in a transaction of its own, schema by schema.
     ///
     /// - Throws: a `DatabaseError`; its `finding` is `.newer` if the file has seen a step that is not in the list.
-    public func migrate(_ migrations: [Migration]) throws {
-        let versions = migrations.map(\.version)
+    public func migrate(_ schemas: [Schema]) throws {
+        for schema in schemas { try migrate(schema) }
+    }
+
+    private func migrate(_ schema: Schema) throws {
+        let versions = schema.migrations.map(\.version)
         guard zip([0] + versions, versions).allSatisfy(<) else {
             throw DatabaseError(CSQLITE_MISUSE, "the migrations are out of order", path: path)
         }
         let newest = versions.last ?? 0
-        let found = try number("PRAGMA user_version")
-        guard found <= Int64(newest) else {
-            let text = "made by a newer version: its schema is \(found), known here is up to \(newest)"
-            throw DatabaseError(CSQLITE_ERROR, text, path: path, finding: .newer)
-        }
-        for migration in migrations where found < Int64(migration.version) { try apply(migration) }
+        let found = try version(of: schema)
+        guard found <= Int64(newest) else { throw newer("its schema is \(found), known here is up to \(newest)") }
+        for migration in schema.migrations where found < Int64(migration.version) { try apply(migration, of: schema) }
     }
 
     // Asks again once nobody else can write: another process may have been first.
-    private func apply(_ migration: Migration) throws {
+    private func apply(_ migration: Migration, of schema: Schema) throws {
         try transaction {
-            guard try number("PRAGMA user_version") < Int64(migration.version) else { return }
+            guard try version(of: schema) < Int64(migration.version) else { return }
+            let version = try number("PRAGMA user_version")
+            if version < Self.versionsInTable {
+                try execute(
+                    """
+                    CREATE TABLE schemas (name TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+                    INSERT INTO schemas VALUES ('', \(version));
+                    PRAGMA user_version = \(Self.versionsInTable)
+                    """)
+            }
             try execute(migration.sql)
-            try execute("PRAGMA user_version = \(migration.version)")
+            try run(
+                "INSERT OR REPLACE INTO schemas (name, version) VALUES (?, ?)", .text(schema.name),
+                .integer(Int64(migration.version)))
         }
+    }
+
+    private func version(of schema: Schema) throws -> Int64 {
+        let found = try number("PRAGMA user_version")
+        if found < Self.versionsInTable { return found }
+        guard found == Self.versionsInTable else { throw newer("its format is \(found)") }
+        let sql = "SELECT version FROM schemas WHERE name IN (?, '') ORDER BY name DESC"
+        return try first(sql, .text(schema.name)) { try $0.integer("version") } ?? 0
+    }
+
+    private func newer(_ how: String) -> DatabaseError {
+        DatabaseError(CSQLITE_ERROR, "made by a newer version: \(how)", path: path, finding: .newer)
     }
 }

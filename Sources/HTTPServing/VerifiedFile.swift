@@ -1,4 +1,4 @@
-import Checksums
+import CChecksums
 import Glibc
 
 /// A file that is sent while it is verified.

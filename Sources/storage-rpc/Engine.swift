@@ -29,7 +29,7 @@ struct Engine: Sendable {
         switch options.engine {
         case .embedded:
             let root = try Root(Self.directory(options), patience: options.rootPatience)
-            let embedded = EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
+            let embedded = try EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }

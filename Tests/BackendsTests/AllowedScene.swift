@@ -34,7 +34,7 @@ struct AllowedScene {
     func backends(_ allowed: AllowedPlaces) throws -> [any Backend] {
         let endpoint = try Endpoint(fixture.url, from: "--endpoint", allowInsecure: false)
         return [
-            EmbeddedBackend(try Root(path + "/root"), allowed: allowed),
+            try EmbeddedBackend(Root(path + "/root"), allowed: allowed),
             RemoteBackend.gcs(
                 at: endpoint, version: "test", http: HTTPClient(environment: HTTPEnvironment { _ in nil }),
                 allowed: allowed),

@@ -1,3 +1,4 @@
+import Checksums
 import Storage
 import TestSupport
 import Testing

@@ -26,7 +26,7 @@ import Testing
         case firstBit, lastBit, shorter, row
 
         func strike(_ place: EmbeddedUnderTest) async throws {
-            let path = place.root.object(1)
+            let path = place.backend.objectFiles.path(of: 1)
             switch self {
             case .firstBit, .lastBit:
                 let file = open(path, O_RDWR)

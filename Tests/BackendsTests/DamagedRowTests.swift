@@ -49,10 +49,11 @@ import Testing
     @Test func `An empty database beside the bytes of objects is no new one`() async throws {
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
+        _ = try root.openDirectory("objects")
         _ = try scratch.file("root/objects/1", [1])
         for _ in 0..<2 {
             let error = try await failure { try await EmbeddedBackend(root).open() }
-            #expect(error.message.contains(root.database) && error.message.contains(root.objects))
+            #expect(error.message.contains(root.database) && error.message.contains(root.path + "/objects"))
             _ = try scratch.file("root/storage.sqlite3", [])
         }
     }

@@ -110,7 +110,7 @@ import Testing
     @Test func `A file that is missing is an error that names it`() async throws {
         let place = try await EmbeddedUnderTest()
         try await place.backend.put(noise(200_000), at: "a")
-        let path = place.root.objects + "/" + (try #require(try place.names().first))
+        let path = place.backend.objectFiles.path + "/" + (try #require(try place.names().first))
         #expect(unlink(path) == 0)
         let error = try await failure { _ = try await place.backend.data("a") }
         #expect(error.code == .unknown && error.message.contains(path) && error.object == "a")

@@ -5,8 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Backends
-
 private let caller = Caller(patience: .seconds(600))
 
 extension Backend {

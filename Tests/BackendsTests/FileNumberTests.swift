@@ -1,3 +1,4 @@
+import Checksums
 import Database
 import Dispatch
 import EventLoop
@@ -19,7 +20,7 @@ import Testing
     /// A root as it is found after its write-ahead log was lost: with one object, and the files of three more.
     private func rootWithoutLog(damage: (Database) throws -> Void = { _ in }) async throws -> String {
         let (before, after) = (scratch.path + "/before", scratch.path + "/after")
-        let backend = EmbeddedBackend(try Root(before))
+        let backend = try EmbeddedBackend(Root(before))
         try await backend.put(noise(100_000), at: "kept")
         try await backend.store.write { _ in }
         try FileManager.default.createDirectory(atPath: after, withIntermediateDirectories: false)
@@ -27,7 +28,7 @@ import Testing
         try FileManager.default.copyItem(atPath: before + "/storage.sqlite3", toPath: after + "/storage.sqlite3")
         for number in 0..<3 { try await backend.put(noise(300_000, seed: 2), at: "lost \(number)") }
         try FileManager.default.copyItem(atPath: before + "/objects", toPath: after + "/objects")
-        let database = try Database(path: after + "/storage.sqlite3", applicationID: Schema.applicationID)
+        let database = try Database(path: after + "/storage.sqlite3", applicationID: Root.applicationID)
         try damage(database)
         try database.close()
         return after
@@ -37,24 +38,24 @@ import Testing
         let path = try await rootWithoutLog()
         let complaints = Complaints()
         let root = try Root(path)
-        let backend = EmbeddedBackend(root, complain: complaints.take)
+        let backend = try EmbeddedBackend(root, complain: complaints.take)
         try await backend.open()
-        #expect(root.objectFileNumbers == [1])
+        #expect(backend.objectFiles.numbers == [1])
         #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 3 of the files") == true)
         for number in 0..<4 { try await backend.put(noise(90_000 + number), at: "new \(number)") }
         for number in 0..<4 {
             #expect(try await backend.bytes(of: "new \(number)") == noise(90_000 + number))
         }
         #expect(try await backend.bytes(of: "kept") == noise(100_000))
-        #expect(root.objectFileNumbers == [1, 5, 6, 7, 8], "no number is given twice")
+        #expect(backend.objectFiles.numbers == [1, 5, 6, 7, 8], "no number is given twice")
     }
 
     @Test func `A file that an object needs stays though its row is lost`() async throws {
         let path = try await rootWithoutLog { try $0.execute("DELETE FROM files") }
         let root = try Root(path)
-        let backend = EmbeddedBackend(root)
+        let backend = try EmbeddedBackend(root)
         #expect(try await backend.bytes(of: "kept") == noise(100_000))
-        #expect(root.objectFileNumbers == [1])
+        #expect(backend.objectFiles.numbers == [1])
     }
 
     @Test(arguments: 1...8) func `More files than are looked at in one go are all found`(batchSize: Int) async throws {
@@ -66,9 +67,10 @@ import Testing
         }
         for number in 3...9 { _ = try place.scratch.file("root/objects/\(number)", [1]) }
         let complaints = Complaints()
-        let database = try Database(path: place.root.database, applicationID: Schema.applicationID)
-        try Sweep(root: place.root, database: database, complain: complaints.take, batchSize: batchSize).run()
-        #expect(place.root.objectFileNumbers == [1, 2])
+        let database = try Database(path: place.root.database, applicationID: Root.applicationID)
+        try Sweep(files: place.backend.objectFiles, database: database, complain: complaints.take, batchSize: batchSize)
+            .run()
+        #expect(place.backend.objectFiles.numbers == [1, 2])
         #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 4 of the files") == true)
         #expect(try await place.contents().files == 2)
     }
@@ -85,13 +87,13 @@ import Testing
         #expect(fclose(file) == 0)
         let complaints = Complaints()
         let root = try Root(path)
-        let backend = EmbeddedBackend(root, complain: complaints.take)
+        let backend = try EmbeddedBackend(root, complain: complaints.take)
         #expect(try await backend.bytes(of: "kept") == noise(100_000))
-        #expect(root.objectFileNumbers == [1, 2, 3, 4])
+        #expect(backend.objectFiles.numbers == [1, 2, 3, 4])
         #expect(complaints.all.count == 1 && complaints.all.first?.contains("it is damaged") == true)
         try await backend.put(noise(90_000), at: "new")
         #expect(try await backend.bytes(of: "new") == noise(90_000))
-        #expect(root.objectFileNumbers == [1, 2, 3, 4, 5])
+        #expect(backend.objectFiles.numbers == [1, 2, 3, 4, 5])
     }
 
     @Test func `A number that somebody has put a file at is passed over`() async throws {
@@ -99,9 +101,9 @@ import Testing
         for number in [1, 2, 4] { _ = try place.scratch.file("root/objects/\(number)", noise(300_000, seed: 9)) }
         for number in 0..<3 { try await place.backend.put(noise(90_000 + number), at: "\(number)") }
         for number in 0..<3 { #expect(try await place.bytes(of: ref("\(number)")) == noise(90_000 + number)) }
-        #expect(place.root.objectFileNumbers == [1, 2, 3, 4, 5, 6])
+        #expect(place.backend.objectFiles.numbers == [1, 2, 3, 4, 5, 6])
         for number: Int64 in [1, 2, 4] {
-            #expect(try contentsOf(place.root.object(number)) == noise(300_000, seed: 9))
+            #expect(try contentsOf(place.backend.objectFiles.path(of: number)) == noise(300_000, seed: 9))
         }
         #expect(try await place.contents().files == 3)
     }
@@ -125,7 +127,7 @@ import Testing
         try await place.backend.put([1], at: "b")
         try await place.backend.delete(ref("c"), if: .init(), for: Caller(patience: .seconds(600)))
         await place.backend.filesAreIdle()
-        #expect(place.root.objectFileNumbers == [1, 2, 3])
+        #expect(place.backend.objectFiles.numbers == [1, 2, 3])
         #expect(try await place.reopened().backend.bytes(of: "a") == noise(90_000))
     }
 
@@ -146,7 +148,7 @@ import Testing
         if meddling == .discarding { session.discard() }
         guard case .forgotten = await session.perform(.query) else { throw Aborted() }
         await again.backend.filesAreIdle()
-        #expect(again.root.objectFileNumbers.contains(1))
+        #expect(again.backend.objectFiles.numbers.contains(1))
         #expect(try await again.backend.bytes(of: "other") == noise(90_000, seed: 7))
     }
 }
@@ -158,10 +160,10 @@ final class Complaints: Sendable {
     func take(_ complaint: String) { list.withLock { $0.append(complaint) } }
 }
 
-extension Root {
-    var objectFileNumbers: Set<Int64> {
+extension ObjectFiles {
+    var numbers: Set<Int64> {
         var numbers: Set<Int64> = []
-        forEachBatchOfFiles(100) { numbers.formUnion($0) }
+        forEachBatch(100) { numbers.formUnion($0) }
         return numbers
     }
 }
@@ -175,7 +177,7 @@ extension EmbeddedBackend {
     /// Puts everything into the database file itself.
     fileprivate func checkpoint() async throws {
         // No transaction may be open for that.
-        let database = try Database(path: root.database, applicationID: Schema.applicationID)
+        let database = try Database(path: objectFiles.root.database, applicationID: Root.applicationID)
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 

@@ -1,3 +1,4 @@
+import Checksums
 import Dispatch
 import EventLoop
 import Storage

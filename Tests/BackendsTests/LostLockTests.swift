@@ -27,7 +27,7 @@ import Testing
             }
         }
         #expect(Self.isLost(error))
-        let next = EmbeddedBackend(try Root(place.root.path))
+        let next = try EmbeddedBackend(Root(place.root.path))
         #expect(try await next.data("a") == [1])
     }
 
@@ -35,7 +35,9 @@ import Testing
         try await place.backend.put(noise(100_000), at: "a")
         _ = try place.scratch.file("root/objects/50", [1])
         let error = #expect(throws: StorageError.self) {
-            _ = try ObjectStore.openAndSweep(place.root) { [lock] _ in unlink(lock) }
+            _ = try EmbeddedBackend.openAndSweep(
+                place.backend.objectFiles, TaskFiles(in: place.root)
+            ) { [lock] _ in unlink(lock) }
         }
         #expect(error.map(Self.isLost) == true)
         #expect(Set(try place.names()) == ["1", "50"])
@@ -46,7 +48,7 @@ import Testing
         let archive = try #require(place.backend.archive as? TaskTable)
         let (path, _) = try await archive.spool([1, 2], for: "task")
         #expect(unlink(lock) == 0)
-        #expect(place.root.remove([1]) == [])
+        #expect(place.backend.objectFiles.remove([1]) == [])
         archive.unspool("task")
         place.backend.remove(1)
         await place.backend.filesAreIdle()

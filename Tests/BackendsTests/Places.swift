@@ -83,7 +83,7 @@ struct EmbeddedUnderTest: BackendUnderTest {
         _ complain: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         (self.scratch, self.root) = (scratch, root)
-        backend = EmbeddedBackend(root, clock: clock, complain: complain)
+        backend = try EmbeddedBackend(root, clock: clock, complain: complain)
         try await backend.open()
     }
 
@@ -103,7 +103,7 @@ struct EmbeddedUnderTest: BackendUnderTest {
                 ) { try $0.blob("bytes") }
             } ?? []
         }
-        return try contentsOf(root.object(file))
+        return try contentsOf(backend.objectFiles.path(of: file))
     }
 
     func contents() async throws -> Contents {
@@ -127,7 +127,7 @@ struct EmbeddedUnderTest: BackendUnderTest {
     }
 
     func names() throws -> [String] {
-        let directory = try #require(opendir(root.objects))
+        let directory = try #require(opendir(backend.objectFiles.path))
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {

@@ -1,3 +1,4 @@
+import Checksums
 import HTTP
 import Storage
 import TestSupport

@@ -2,8 +2,6 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
-
 /// The unit of the uploads that one process begins and another one ends.
 let granule = 256 << 10
 

@@ -1,3 +1,4 @@
+import Checksums
 import JSONText
 import Storage
 import TestSupport

@@ -1,3 +1,4 @@
+import Checksums
 import Glibc
 import Storage
 import TestSupport

@@ -1,3 +1,4 @@
+import Checksums
 import Foundation
 import Glibc
 import Storage
@@ -75,7 +76,7 @@ import Testing
     @Test(arguments: Damage.allCases)
     func `What was damaged is not gone on with`(damage: Damage) async throws {
         let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
-        let staged = place.root.objects + "/" + (try #require(place.names().first))
+        let staged = place.backend.objectFiles.path + "/" + (try #require(place.names().first))
         try damage.strike(staged, place.scratch)
         let again = try await place.reopened()
         let steps = Steps()

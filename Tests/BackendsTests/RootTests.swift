@@ -74,7 +74,7 @@ import Testing
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
         _ = try scratch.file("root/storage.sqlite3", noise(8192))
-        let backend = EmbeddedBackend(root)
+        let backend = try EmbeddedBackend(root)
         let error = try await failure { try await backend.open() }
         #expect(error.message.contains(root.database))
         let later = try await failure { try await backend.put([1], at: "a") }
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `What is asked before all is open waits for that`() async throws {
         let scratch = try Scratch()
-        let backend = EmbeddedBackend(try Root(scratch.path + "/root"))
+        let backend = try EmbeddedBackend(Root(scratch.path + "/root"))
         let stored = try await backend.put(noise(100_000), at: "a")
         #expect(try await backend.metadata(of: ref("a")) == stored)
     }

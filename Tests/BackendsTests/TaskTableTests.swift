@@ -109,11 +109,10 @@ import Testing
     func `A row that cannot be read says so, and others are found`(damage: String) async throws {
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
-        let store = ObjectStore(root)
-        let archive = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        let archive = TaskTable(root, place: "p")
         try await archive.keep(Self.record("damaged"), isUrgent: true)
         try await archive.keep(Self.record("sound"), isUrgent: true)
-        try await store.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
+        try await archive.database.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
         var found: [String] = [], errors: [String] = []
         for record in try await archive.records() {
             do { found.append(try record.get().id) } catch { errors.append(error.message) }
@@ -124,12 +123,12 @@ import Testing
 
     @Test func `What is taken over leaves records that cannot be read where they are, and says so`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/old"), store = ObjectStore(root)
-        let old = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        let root = try Root(scratch.path + "/old")
+        let old = TaskTable(root, place: "p")
         for id in ["damaged", "sound"] {
             try await old.keep(Self.record(id).ended(.cancelled, at: .now), isUrgent: true)
         }
-        try await store.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
+        try await old.database.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
         let new = TaskTable(try Root(scratch.path + "/new"), place: "p")
         var complaints: [String] = []
         try await new.adopt(old) { complaints.append($0) }
@@ -142,11 +141,10 @@ import Testing
 
     @Test func `Numbers that cannot be are no harm`() async throws {
         let root = try Root(try Scratch().path + "/root")
-        let store = ObjectStore(root)
-        let archive = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        let archive = TaskTable(root, place: "p")
         try await archive.keep(Self.record(), isUrgent: true)
         for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {
-            try await store.write {
+            try await archive.database.write {
                 _ = try $0.run("UPDATE tasks SET completed = ?, total = ?", .integer(completed), .integer(total))
             }
             let progress = try #require(try await kept(archive).first?.progress)
@@ -184,63 +182,6 @@ import Testing
         _ = try await TaskTable(root, place: "another").records()
         #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
     }
-
-    @Test func `A root of the version before has its objects, and room for tasks`() async throws {
-        let scratch = try Scratch()
-        try FileManager.default.createDirectory(
-            atPath: scratch.path + "/root/objects", withIntermediateDirectories: true)
-        do {
-            let database = try Database(
-                path: scratch.path + "/root/storage.sqlite3", applicationID: Schema.applicationID)
-            try database.migrate([Migration(version: 1, sql: Self.firstSchema)])
-            try database.execute(Self.firstObjects)
-            try database.close()
-        }
-        _ = try scratch.file("root/objects/1", noise(100_000))
-        _ = try scratch.file("root/objects/2", noise(10))
-        let backend = EmbeddedBackend(try Root(scratch.path + "/root"))
-        try await backend.open()
-        let small = try await backend.metadata(of: ref("small"))
-        #expect(small.generation == 7 && small.settable.content == [.contentType: "x/y"])
-        #expect(small.settable.custom == ["k": "v"])
-        #expect(try await backend.metadata(of: ref("large")).size == 100_000)
-        #expect(try names(in: scratch.path + "/root/objects") == ["1"], "an abandoned upload is swept")
-        let archive = try #require(backend.archive)
-        #expect(try await archive.records().isEmpty)
-        try await archive.keep(Self.record(), isUrgent: true)
-        #expect(try await archive.records().count == 1)
-        #expect(try await backend.put(noise(100_000), at: "new").generation > 8)
-    }
-
-    private static let firstSchema = """
-        CREATE TABLE counters (generation INTEGER NOT NULL);
-        INSERT INTO counters VALUES (0);
-        CREATE TABLE buckets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-        CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, state INTEGER NOT NULL);
-        CREATE INDEX unwanted ON files (state) WHERE state <> 1;
-        CREATE TABLE objects (
-            bucket INTEGER NOT NULL, name BLOB NOT NULL,
-            generation INTEGER NOT NULL, metageneration INTEGER NOT NULL, size INTEGER NOT NULL,
-            timeCreated INTEGER NOT NULL, updated INTEGER NOT NULL, md5 BLOB NOT NULL, crc32c INTEGER NOT NULL,
-            cacheControl TEXT, contentDisposition TEXT, contentEncoding TEXT, contentLanguage TEXT,
-            contentType TEXT, downloadTokens TEXT NOT NULL, file INTEGER,
-            PRIMARY KEY (bucket, name)) WITHOUT ROWID;
-        CREATE TABLE customMetadata (
-            generation INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-            PRIMARY KEY (generation, key)) WITHOUT ROWID;
-        CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
-        """
-
-    private static let firstObjects = """
-        INSERT INTO buckets VALUES (1, 'b');
-        INSERT INTO files VALUES (1, 1), (2, 0);
-        INSERT INTO objects VALUES
-            (1, x'736D616C6C', 7, 1, 2, 7, 7, x'00', 0, NULL, NULL, NULL, NULL, 'x/y', 't', NULL),
-            (1, x'6C61726765', 8, 1, 100000, 8, 8, x'00', 0, NULL, NULL, NULL, NULL, NULL, 't', 1);
-        INSERT INTO customMetadata VALUES (7, 'k', 'v');
-        INSERT INTO bodies VALUES (7, x'0102');
-        UPDATE counters SET generation = 8;
-        """
 }
 
 extension SettableMetadata {

@@ -47,11 +47,10 @@ import Testing
     }
 
     @Test func `Where the database takes nothing more, an end still has room`() async throws {
-        let store = ObjectStore(root)
-        let full = TaskTable(root, store, place: "p", files: .init("spool", limit: 1))
+        let full = table()
         let record = try TaskTableTests.record()
         try await full.keep(record, isUrgent: true)
-        try await store.write { try $0.execute("PRAGMA max_page_count = 1") }
+        try await full.database.write { try $0.execute("PRAGMA max_page_count = 1") }
         let message = String(repeating: "long ", count: 10_000)
         let ended = record.ended(.failed(StorageError(.quotaExceeded, message)), at: Self.time)
         let error = try await failure { try await full.keep(ended, isUrgent: true) }

@@ -1,4 +1,4 @@
-import Checksums
+import CChecksums
 import Testing
 
 @Suite struct CRC32CTests {

@@ -9,6 +9,14 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
+    private func schema(_ migrations: [Migration], _ name: String = "t") -> Schema {
+        Schema(name: name, migrations: migrations)
+    }
+
+    private func version(_ database: Database, of schema: String = "t") throws -> Int64? {
+        try database.first("SELECT version FROM schemas WHERE name = ?", .text(schema)) { try $0.integer("version") }
+    }
+
     private func pragma(_ name: String, of database: Database) throws -> Int64? {
         try database.first("PRAGMA \(name)") { try $0.integer(name) }
     }
@@ -19,12 +27,12 @@ import Testing
 
     @Test func `Step by step, over several lives`() throws {
         let lives: [([Migration], Int64)] = [
-            ([], 0), ([one], 1), ([one], 1), ([one, two], 2), ([one, two, three], 5),
+            ([one], 1), ([one], 1), ([one, two], 2), ([one, two, three], 5),
         ]
         for (known, version) in lives {
             let database = try scratch.open()
-            try database.migrate(known)
-            #expect(try pragma("user_version", of: database) == version)
+            try database.migrate([schema(known)])
+            #expect(try self.version(database) == version)
             try database.close()
         }
         #expect(try rows(scratch.open()) == 2)
@@ -33,32 +41,54 @@ import Testing
     @Test func `A step that fails leaves the one before`() throws {
         let database = try scratch.open()
         let broken = Migration(version: 2, sql: "INSERT INTO t VALUES (7); INSERT INTO nowhere VALUES (1)")
-        _ = try databaseError { try database.migrate([one, broken]) }
-        #expect(try pragma("user_version", of: database) == 1)
+        _ = try databaseError { try database.migrate([schema([one, broken])]) }
+        #expect(try version(database) == 1)
         #expect(try rows(database) == 1)
-        try database.migrate([one, two, three])
+        try database.migrate([schema([one, two, three])])
     }
 
     @Test func `Two connections do not take a step twice`() throws {
         let first = try scratch.open()
         let second = try scratch.open()
-        try first.migrate([one])
-        try second.migrate([one])
+        try first.migrate([schema([one])])
+        try second.migrate([schema([one])])
         #expect(try rows(second) == 1)
     }
 
     @Test func `Steps must go upwards from 1`() throws {
         let database = try scratch.open()
         for steps in [[two, one], [one, one], [Migration(version: 0, sql: "")]] {
-            _ = try databaseError { try database.migrate(steps) }
+            _ = try databaseError { try database.migrate([schema(steps)]) }
         }
     }
 
     @Test func `A newer file is refused`() throws {
-        try scratch.open().migrate([one, two])
-        let error = try databaseError { try scratch.open().migrate([one]) }
+        try scratch.open().migrate([schema([one, two])])
+        let error = try databaseError { try scratch.open().migrate([schema([one])]) }
         #expect(error.finding == .newer)
         #expect(error.description.hasSuffix("/a: made by a newer version: its schema is 2, known here is up to 1"))
+    }
+
+    @Test func `Each schema of a file has a version of its own`() throws {
+        let other = schema([Migration(version: 1, sql: "CREATE TABLE u (a)")], "u")
+        let database = try scratch.open()
+        try database.migrate([schema([one, two])])
+        try database.migrate([other, schema([one, two, three])])
+        #expect(try version(database) == 5 && version(database, of: "u") == 1)
+        #expect(try rows(database) == 2)
+    }
+
+    @Test func `The one version that a file had counts for all its schemas`() throws {
+        let database = try scratch.open()
+        try database.execute(
+            "CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO t VALUES (1); PRAGMA user_version = 1")
+        let other = [
+            Migration(version: 1, sql: "CREATE TABLE u (a)"), Migration(version: 3, sql: "ALTER TABLE u ADD COLUMN b"),
+        ]
+        try database.migrate([schema(other, "u")])
+        try database.migrate([schema([one, two])])
+        #expect(try version(database) == 2 && version(database, of: "u") == 3)
+        #expect(try rows(database) == 1)
     }
 
     @Test func `A foreign file is refused and stays as it is`() throws {
@@ -80,7 +110,7 @@ import Testing
 
     @Test func `An empty file is as good as none`() throws {
         try scratch.write([])
-        try scratch.open().migrate([one])
+        try scratch.open().migrate([schema([one])])
         #expect(try pragma("application_id", of: scratch.open()) == 0x7465_7374)
     }
 }

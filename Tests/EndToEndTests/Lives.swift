@@ -1,4 +1,4 @@
-import Checksums
+import CChecksums
 import Dispatch
 import EventLoop
 import Foundation

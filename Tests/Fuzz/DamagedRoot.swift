@@ -1,3 +1,4 @@
+import Checksums
 import FoundationEssentials
 import Glibc
 import Storage
@@ -8,6 +9,7 @@ import Storage
 /// A root with some dozen objects, whose database is written anew for each input, and then damaged.
 final class DamagedRoot {
     let root: Root
+    let objectFiles: ObjectFiles
     /// What was stored, by reference.
     private(set) var objects: [Reference: [UInt8]] = [:]
     private var files: [String: [UInt8]] = [:]
@@ -19,7 +21,8 @@ final class DamagedRoot {
     init() throws {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         root = try Root("\(directory)/root-\(getpid())")
-        let database = try ObjectStore.openAndSweep(root)
+        objectFiles = try ObjectFiles(in: root)
+        let database = try open()
         try database.transaction { try fill(database) }
         // Nothing in it may depend on when it was made: findings have to be found again.
         try database.execute(
@@ -32,8 +35,12 @@ final class DamagedRoot {
         try writeLog()
     }
 
+    func open() throws(StorageError) -> Database {
+        try EmbeddedBackend.openAndSweep(objectFiles, TaskFiles(in: root)) { _ in }
+    }
+
     private func writeLog() throws {
-        let database = try ObjectStore.openAndSweep(root)
+        let database = try open()
         for (number, size) in [(6, 70_000), (0, 10), (7, 300)] {
             let bytes = [UInt8](repeating: UInt8(number), count: size)
             let reference = try Reference(bucket: "latest", path: "\(number)")
@@ -44,7 +51,7 @@ final class DamagedRoot {
                 _ = try database.put(NewObject(reference, bytes, file: number > 0 ? Int64(number) : nil))
             }
             latest[reference] = bytes
-            if number > 0 { files[root.object(Int64(number))] = bytes }
+            if number > 0 { files[objectFiles.path(of: Int64(number))] = bytes }
         }
         log = try Array(Data(contentsOf: URL(filePath: root.database + "-wal")))
         try database.close()
@@ -62,7 +69,7 @@ final class DamagedRoot {
         }
         // What a crash has left.
         try database.run("INSERT INTO files (id, state) VALUES (4, 0), (5, 2)")
-        for id in [4, 5] { files[root.object(Int64(id))] = [] }
+        for id in [4, 5] { files[objectFiles.path(of: Int64(id))] = [] }
     }
 
     private func put(_ name: String, _ bytes: [UInt8], _ database: Database, file: Int64? = nil) throws {
@@ -70,7 +77,7 @@ final class DamagedRoot {
         let object = NewObject(reference, bytes, file: file)
         _ = try database.put(object)
         objects[reference] = bytes
-        if let file { files[root.object(file)] = bytes }
+        if let file { files[objectFiles.path(of: file)] = bytes }
     }
 
     /// Everything as it was, but for the database, which is this.

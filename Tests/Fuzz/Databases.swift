@@ -35,7 +35,7 @@ private nonisolated(unsafe) let place: DamagedRoot = {
 private func look(_ bytes: [UInt8]?, mayLose: Bool) throws {
     if let bytes { try place.restore(bytes) }
     do throws(StorageError) {
-        let database = try ObjectStore.openAndSweep(place.root)
+        let database = try place.open()
         check(database, mayLose)
     } catch {
         expect(error.message.contains(place.root.database), "an error names the file: \(error.message)")
@@ -75,7 +75,7 @@ private func checkLatest(_ database: Database) {
 /// No number of a file that is there can be given to another one.
 private func checkNumbers(_ database: Database) {
     guard case .success(true) = trying({ try database.isSound() }) else { return }
-    place.root.forEachBatchOfFiles(100) { numbers in
+    place.objectFiles.forEachBatch(100) { numbers in
         for number in numbers where number < 1 << 62 {
             let row = trying { try database.first("SELECT id FROM files WHERE id = ?", .integer(number)) { _ in true } }
             if case .success(let isKnown) = row { expect(isKnown == true, "the file \(number) has a row") }
@@ -100,11 +100,12 @@ private func read(_ reference: Reference, _ database: Database) -> Result<[UInt8
         switch body {
         case .bytes(let bytes): object = try OpenObject(metadata: metadata, body: .bytes(bytes))
         case .file(let id):
-            let file = Result { () throws(SystemError) in try OpenFile(place.root.object(id), 0) }
+            let file = Result { () throws(SystemError) in try OpenFile(place.objectFiles.path(of: id), 0) }
             object = try OpenObject(
                 metadata: metadata,
                 body: .file(
-                    file.mapError { OpenObject.unreadable(reference, $0.reason) }.get(), path: place.root.object(id)))
+                    file.mapError { OpenObject.unreadable(reference, $0.reason) }.get(),
+                    path: place.objectFiles.path(of: id)))
         }
         if !reference.fullPath.hasPrefix("n/") { serve(object) }
         return try object.readWhole()

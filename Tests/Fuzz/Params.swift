@@ -55,7 +55,7 @@ private func checkMessage(_ value: JSON) {
 private let anyone: Request<Session> = {
     do {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let backend = EmbeddedBackend(try Root("\(directory)/params-\(getpid())"))
+        let backend = try EmbeddedBackend(Root("\(directory)/params-\(getpid())"))
         return onLoop {
             let configuration = Service.Configuration(
                 engine: "embedded", defaultBucket: "b", limits: Limits(), processID: 1)

@@ -1,7 +1,7 @@
+import HTTPText
 import JSONText
 import Storage
 
-@testable import Backends
 @testable import JSONRPC
 @testable import Methods
 

@@ -1,3 +1,4 @@
+import HTTPText
 import Storage
 
 @testable import Backends

@@ -1,4 +1,4 @@
-import Checksums
+import CChecksums
 import EventLoop
 import Glibc
 import TestSupport

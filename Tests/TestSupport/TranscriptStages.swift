@@ -112,7 +112,7 @@ final class ServiceInProcess: TranscriptStage {
     private let scene: ServiceScene
 
     init(_ root: String, maxMessageBytes: Int) throws {
-        scene = ServiceScene(EmbeddedBackend(try Root(root)), maxMessageBytes)
+        scene = ServiceScene(try EmbeddedBackend(Root(root)), maxMessageBytes)
     }
 
     func connect(_ framing: WireFraming) throws -> WireClient {

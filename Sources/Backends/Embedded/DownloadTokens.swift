@@ -1,5 +1,6 @@
 import Database
 import EventLoop
+import HTTPText
 import Storage
 
 // Whoever knows one of an object's download tokens may fetch it.

@@ -12,13 +12,14 @@ public final class EmbeddedBackend: Backend {
     public let oneRequestLimit: Int64 = 64 << 10
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
 
-    let root: Root
     let allowed: AllowedPlaces
-    let store: ObjectStore
+    let objectFiles: ObjectFiles
+    let store: RootDatabase
+    let tasks: TaskTable
     /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
     let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
-    let errands = Errands()
+    let background = BackgroundWork()
     let clock: any Clock<Duration>
     let complain: @Sendable (String) -> Void
     /// Copy files as a whole, so they may not keep the ones above from shorter work.
@@ -27,7 +28,7 @@ public final class EmbeddedBackend: Backend {
     /// Its own tasks, among those that a root may know.
     static let place = "embedded"
 
-    public var archive: (any TaskArchive)? { TaskTable(root, store, place: Self.place, files: files) }
+    public var archive: (any TaskArchive)? { tasks }
 
     private let servedAt = Mutex<URLBase?>(nil)
 
@@ -44,12 +45,33 @@ public final class EmbeddedBackend: Backend {
     public init(
         _ root: Root, allowed: AllowedPlaces = .everywhere, clock: any Clock<Duration> = ContinuousClock(),
         complain: @escaping @Sendable (String) -> Void = { _ in }
-    ) {
-        self.root = root
+    ) throws(Root.Unusable) {
         self.allowed = allowed
         self.clock = clock
         self.complain = complain
-        store = ObjectStore(root, complain: complain)
+        let (objectFiles, taskFiles) = (try ObjectFiles(in: root), TaskFiles(in: root))
+        self.objectFiles = objectFiles
+        store = RootDatabase(root) { () throws(StorageError) in
+            try Self.openAndSweep(objectFiles, taskFiles, complain: complain)
+        }
+        tasks = TaskTable(taskFiles, store, place: Self.place, threads: files)
+    }
+
+    static func openAndSweep(
+        _ objectFiles: ObjectFiles, _ taskFiles: TaskFiles, complain: @escaping @Sendable (String) -> Void
+    ) throws(StorageError) -> Database {
+        let root = objectFiles.root
+        return try root.openDatabase { database in
+            if try database.isEmpty {
+                guard objectFiles.isEmpty else { throw StorageError.lost(root.database, objectFiles.path) }
+                // The directory of the files, too.
+                try root.sync()
+            }
+            try database.keepReserve()
+            try database.migrate([.tasks, ObjectSchema.schema])
+            try taskFiles.recover(in: database)
+            try Sweep(files: objectFiles, database: database, complain: complain).run()
+        }
     }
 
     /// Returns once everything is open. Throws a sentence that names the file at fault.
@@ -95,7 +117,7 @@ public final class EmbeddedBackend: Backend {
     public func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
     /// Of uploads, what is not done by then is done at the next start.
-    public func settle() async { await errands.allDone() }
+    public func settle() async { await background.allDone() }
 
     /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last
     /// moment; it is asked within the transaction.
@@ -106,7 +128,7 @@ public final class EmbeddedBackend: Backend {
         store.write {
             try mayCommit($0) ? try $0.put(object) : nil
         } then: { [self] outcome in
-            if case .success(_?) = outcome, let task = object.record?.id { root.tombstones.release(task) }
+            if case .success(_?) = outcome, let task = object.record?.id { tasks.ended(task) }
             finish(outcome.map { $0?.stored })
             if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
         }
@@ -125,7 +147,8 @@ public final class EmbeddedBackend: Backend {
                 if isUnwanted() { return nil }
                 let old = try task.map(database.files) ?? []
                 try database.run(
-                    "INSERT INTO files (state, task) VALUES (?, ?)", Schema.FileState.beingWritten.value, .text(task))
+                    "INSERT INTO files (state, task) VALUES (?, ?)", ObjectSchema.FileState.beingWritten.value,
+                    .text(task))
                 return (database.lastInsertedRowID, old)
             }
             guard let made else { return nil }
@@ -137,11 +160,11 @@ public final class EmbeddedBackend: Backend {
 
     /// False where there is a file of this number already.
     private func create(_ file: Int64) async throws(StorageError) -> Bool {
-        try await files.run { [root] in
+        try await files.run { [objectFiles] in
             Result { () throws(StorageError) in
-                try storing(root.object(file)) { () throws(SystemError) in
+                try storing(objectFiles.path(of: file)) { () throws(SystemError) in
                     do throws(SystemError) {
-                        try root.createObject(file)
+                        try objectFiles.create(file)
                         return true
                     } catch  where error.code == EEXIST {
                         return false
@@ -153,7 +176,7 @@ public final class EmbeddedBackend: Backend {
 
     /// Gives back what was made for a task that has not become an object.
     @Loop func removeFiles(for task: String) {
-        errands.run { [self] in
+        background.run { [self] in
             do {
                 for file in try await store.write({ try $0.files(for: task) }) { remove(file) }
             } catch {
@@ -164,8 +187,8 @@ public final class EmbeddedBackend: Backend {
 
     /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.
     func remove(_ file: Int64) {
-        files.submit { [root, store] in
-            guard !root.remove([file]).isEmpty else { return }
+        files.submit { [objectFiles, store] in
+            guard !objectFiles.remove([file]).isEmpty else { return }
             Task {
                 do {
                     try await store.write(mayUseReserve: true) {
@@ -176,5 +199,16 @@ public final class EmbeddedBackend: Backend {
                 }
             }
         }
+    }
+}
+
+extension StorageError {
+    fileprivate static func lost(_ database: String, _ objects: String) -> StorageError {
+        StorageError(
+            .unknown,
+            """
+            The database \(database) is empty, but there are bytes of objects in \(objects): \
+            put the database back, or move them away.
+            """)
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// A try ends with the generation that it began with, even where that is overwritten or deleted meanwhile: its bytes
 /// are held open. The next try looks again: what was deleted by then is not found, another generation starts anew.
 final class EmbeddedDownload: DownloadSession {
-    private typealias Attempt = Backends.Attempt<DownloadAnswer>
+    private typealias Attempt = AbortableStep<DownloadAnswer>
 
     /// Stays in the processor's cache between being read, summed up and written.
     private static let pieceSize = 256 << 10
@@ -60,7 +60,7 @@ final class EmbeddedDownload: DownloadSession {
     func discard() {
         abort()
         Task { @Loop in
-            backend.errands.run { [self] in
+            backend.background.run { [self] in
                 await queue.run { landing in landing.discard() }
             }
         }

@@ -1,3 +1,4 @@
+import Checksums
 import Database
 import EventLoop
 import FoundationEssentials
@@ -7,7 +8,7 @@ import Synchronization
 
 /// One upload into the embedded engine. Small ones go whole into a row; larger ones chunk by chunk into a file.
 final class EmbeddedUpload: UploadSession {
-    private typealias Attempt = Backends.Attempt<UploadMachine.Answer>
+    private typealias Attempt = AbortableStep<UploadMachine.Answer>
 
     private let upload: Upload
     private let backend: EmbeddedBackend
@@ -155,7 +156,7 @@ extension EmbeddedUpload {
     private func stage(_ file: Int64, _ attempt: Attempt, _ state: inout State) {
         guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         let staging = Staging(
-            file: file, in: backend.root, upload.source, from: allowed, hashing: backend.hashing)
+            file: file, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing)
         staging.placeMark()
         hold(staging, &state)
     }
@@ -194,7 +195,7 @@ extension EmbeddedUpload {
     }
 
     private func restored(_ mark: StagingMark, _ attempt: Attempt) throws(StorageError) -> Staging? {
-        try Staging(mark, in: backend.root, upload.source, from: allowed, hashing: backend.hashing) {
+        try Staging(mark, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing) {
             !attempt.isAborted
         }
     }

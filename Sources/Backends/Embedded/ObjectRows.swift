@@ -201,8 +201,9 @@ extension Database {
 
     private func give(file: Int64, to generation: Int64) throws {
         let changed = try run(
-            "UPDATE files SET state = ?, generation = ? WHERE id = ? AND state = ?", Schema.FileState.stored.value,
-            .integer(generation), .integer(file), Schema.FileState.beingWritten.value)
+            "UPDATE files SET state = ?, generation = ? WHERE id = ? AND state = ?",
+            ObjectSchema.FileState.stored.value,
+            .integer(generation), .integer(file), ObjectSchema.FileState.beingWritten.value)
         guard changed == 1 else {
             throw StorageError(.unknown, "The database \(path) is damaged: it does not know the new file \(file).")
         }
@@ -212,7 +213,7 @@ extension Database {
     private func discard(file: Int64, of generation: Int64) throws -> Bool {
         try run(
             "UPDATE files SET state = ? WHERE id = ? AND (generation = ? OR generation IS NULL)",
-            Schema.FileState.garbage.value, .integer(file), .integer(generation)) == 1
+            ObjectSchema.FileState.garbage.value, .integer(file), .integer(generation)) == 1
     }
 
     /// Only a row that is damaged has a number that none comes after.
@@ -235,30 +236,4 @@ extension Database {
 private struct Pieces {
     var generation: Int64
     var file: Int64?
-}
-
-extension Value {
-    /// As bytes, so that nothing but their order and equality counts.
-    static func name(_ reference: Reference) -> Value { .blob(Array(reference.object.utf8)) }
-}
-
-// MARK: - Properties of the content, in columns of their names
-
-extension Row {
-    var content: SettableMetadata {
-        get throws {
-            var settable = SettableMetadata()
-            for property in ContentProperty.allCases {
-                settable.content[property] = try textOrNil(property.rawValue)
-            }
-            return settable
-        }
-    }
-}
-
-extension [String: Value] {
-    func with(_ settable: SettableMetadata) -> Self {
-        let content = ContentProperty.allCases.map { ($0.rawValue, Value.text(settable.content[$0])) }
-        return merging(content) { old, _ in old }
-    }
 }

@@ -1,7 +1,9 @@
+import Checksums
 import EventLoop
 import FoundationEssentials
 import Glibc
 import HTTPServing
+import HTTPText
 import Storage
 import Synchronization
 

@@ -1,3 +1,4 @@
+import Checksums
 import Database
 import EventLoop
 import Glibc
@@ -114,20 +115,20 @@ extension EmbeddedBackend {
             case .file(let id):
                 switch await open(file: id) {
                 case .success(let file):
-                    return try OpenObject(metadata: metadata, body: .file(file, path: root.object(id)))
+                    return try OpenObject(metadata: metadata, body: .file(file, path: objectFiles.path(of: id)))
                 // Overwritten or deleted since the row was read: then the row says so.
                 case .failure(let error) where error.code == ENOENT && missed != metadata.generation:
                     missed = metadata.generation
                 case .failure(let error):
-                    throw OpenObject.unreadable(reference, "\(root.object(id)): \(error.reason)")
+                    throw OpenObject.unreadable(reference, "\(objectFiles.path(of: id)): \(error.reason)")
                 }
             }
         }
     }
 
     private func open(file: Int64) async -> Result<OpenFile, SystemError> {
-        await files.run { [root] in
-            Result { () throws(SystemError) in try root.openObject(file, O_RDONLY) }
+        await files.run { [objectFiles] in
+            Result { () throws(SystemError) in try objectFiles.open(file, O_RDONLY) }
         }
     }
 
@@ -138,17 +139,5 @@ extension EmbeddedBackend {
             guard metadata.size <= maxSize else { throw StorageError.sizeExceeded(reference, metadata.size, maxSize) }
         }
         return try await files.run { Result { () throws(StorageError) in try object.readWhole() } }.get()
-    }
-}
-
-extension StorageError {
-    static func sizeExceeded(_ reference: Reference, _ size: Int64, _ maxSize: Int64) -> StorageError {
-        StorageError(
-            .downloadSizeExceeded,
-            """
-            Object \(reference.object) has \(size) bytes, \
-            which exceeds the maximum of \(maxSize) bytes.
-            """
-        ).about(reference)
     }
 }

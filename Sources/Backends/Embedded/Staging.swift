@@ -1,3 +1,4 @@
+import Checksums
 import EventLoop
 import Glibc
 import Storage
@@ -48,8 +49,8 @@ final class Staging {
     private(set) var offset: Int64 = 0
     var crc32c: UInt32 { checksum.crc32c }
 
-    private var path: String { root.object(file) }
-    private let root: Root
+    private var path: String { files.path(of: file) }
+    private let files: ObjectFiles
     private let source: UploadSource
     private let allowed: AllowedDirectories?
     let progress: StagingProgress
@@ -60,11 +61,12 @@ final class Staging {
     private var blocks: BlockRing?
 
     init(
-        file: Int64, in root: Root, _ source: UploadSource, from allowed: AllowedDirectories?, hashing: WorkerThreads
+        file: Int64, in files: ObjectFiles, _ source: UploadSource, from allowed: AllowedDirectories?,
+        hashing: WorkerThreads
     ) {
         self.file = file
         self.allowed = allowed
-        self.root = root
+        self.files = files
         self.source = source
         checksum = Checksum()
         progress = StagingProgress(MD5Line(on: hashing))
@@ -73,16 +75,16 @@ final class Staging {
     /// Goes on where an earlier process was. Nil where the file does not have the bytes that it had then, or where
     /// it may not go on any more.
     init?(
-        _ mark: StagingMark, in root: Root, _ source: UploadSource, from allowed: AllowedDirectories?,
+        _ mark: StagingMark, in files: ObjectFiles, _ source: UploadSource, from allowed: AllowedDirectories?,
         hashing: WorkerThreads, while mayGoOn: () -> Bool
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: mark.md5, crc32c: mark.crc32c, after: mark.offset),
-            let target = root.existingObject(mark.file),
-            try Self.crc32c(of: target, mark.offset, root.object(mark.file), mayGoOn) == mark.crc32c
+            let target = files.existing(mark.file),
+            try Self.crc32c(of: target, mark.offset, files.path(of: mark.file), mayGoOn) == mark.crc32c
         else { return nil }
         file = mark.file
         offset = mark.offset
-        self.root = root
+        self.files = files
         self.source = source
         self.allowed = allowed
         self.checksum = checksum
@@ -120,7 +122,7 @@ final class Staging {
         let target = try openTarget()
         try storing(path) { () throws(SystemError) in
             try target.sync()
-            try root.syncObjects()
+            try files.sync()
         }
         let digest = progress.md5.digest()
         try input?.checkUnchanged()
@@ -138,7 +140,7 @@ final class Staging {
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }
         if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
-        let opened = try storing(path) { () throws(SystemError) in try root.openObject(file, O_RDWR) }
+        let opened = try storing(path) { () throws(SystemError) in try files.open(file, O_RDWR) }
         target = opened
         return opened
     }

@@ -1,11 +1,11 @@
 import Database
 import Storage
 
-/// Removes at the start what nobody needs: what a crash has left of uploads and deletions, and files without a row.
+/// Removes at the start what no object needs: what a crash has left of uploads and deletions, and files without a row.
 ///
 /// A root may have millions of files, so they are looked at in batches.
 struct Sweep {
-    let root: Root
+    let files: ObjectFiles
     let database: Database
     let complain: @Sendable (String) -> Void
     var batchSize = 1 << 16
@@ -13,7 +13,6 @@ struct Sweep {
     func run() throws {
         try addMissingRows()
         try removeUnwantedFiles()
-        try removeSpooledFiles()
     }
 
     /// Gives files that have no row one that says that they are unwanted. Their objects are lost with the changes that
@@ -32,14 +31,14 @@ struct Sweep {
                 for number in numbers {
                     try database.run(
                         "INSERT OR IGNORE INTO files (id, state) VALUES (?, ?)", .integer(number),
-                        Schema.FileState.garbage.value)
+                        ObjectSchema.FileState.garbage.value)
                 }
             }
         }
     }
 
     private func forEachBatchWithoutRows(_ body: ([Int64]) throws -> Void) throws {
-        try root.forEachBatchOfFiles(batchSize) { numbers in
+        try files.forEachBatch(batchSize) { numbers in
             // No root has had so many files; after such a number there would soon be no other.
             let numbers = try numbers.sorted().filter { try $0 < 1 << 62 && !hasRow($0) }
             if !numbers.isEmpty { try body(numbers) }
@@ -51,13 +50,13 @@ struct Sweep {
     }
 
     private func lost(_ count: Int) -> String {
-        "The database \(root.database) does not know \(count) of the files in \(root.objects)"
+        "The database \(files.root.database) does not know \(count) of the files in \(files.path)"
     }
 
     private func removeUnwantedFiles() throws {
         var last = Int64.min
         while case let unwanted = try unwantedFiles(after: last), let end = unwanted.last {
-            let removed = root.remove(unwanted)
+            let removed = files.remove(unwanted)
             try whereThereIsRoom {
                 for file in removed { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
             }
@@ -71,7 +70,7 @@ struct Sweep {
         var unwanted: [Int64] = []
         try database.rows(
             """
-            SELECT id FROM files WHERE +id > ? AND \(Schema.isUnwanted)
+            SELECT id FROM files WHERE +id > ? AND \(ObjectSchema.isUnwanted)
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             ORDER BY +id LIMIT \(batchSize)
             """, .integer(last)
@@ -79,17 +78,10 @@ struct Sweep {
         return unwanted
     }
 
-    private func removeSpooledFiles() throws {
-        try root.forEachSpooledTask { task in
-            let sql = "SELECT id FROM tasks WHERE id = ? AND ended IS NULL"
-            if try database.first(sql, .text(task), map: { try $0.text("id") }) == nil { root.removeSpooled(task) }
-        }
-    }
-
     /// Where there is none, the rows stay as they are, and the next start tries again.
     private func whereThereIsRoom(_ change: () throws -> Void) throws {
         do {
-            try root.transaction(in: database, mayUseReserve: true, change)
+            try files.root.transaction(in: database, mayUseReserve: true, change)
         } catch let error as DatabaseError where error.isFull {}
     }
 }

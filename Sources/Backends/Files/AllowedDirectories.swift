@@ -1,4 +1,5 @@
 import CSystem
+import EventLoop
 import Glibc
 import Storage
 
@@ -7,7 +8,7 @@ import Storage
 /// A path is not looked at, it is followed, and only as far as that shows nothing of what is outside: see `AllowedWalk`.
 /// What counts is where the descriptor that it leads to really is. So links that stay inside are as good as any, and
 /// nothing can be swapped between the check and the use.
-struct AllowedDirectories: Sendable {
+package struct AllowedDirectories: Sendable {
     /// Where they were when the program started.
     private let locations: [AllowedWalk.Names]
     /// How they were named, and which location that is: a path may begin like that, whatever links there are.

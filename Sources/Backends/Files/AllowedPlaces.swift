@@ -1,7 +1,7 @@
 /// Where files of this machine may be read and written: wherever this user may, unless directories were named.
 public struct AllowedPlaces: Sendable {
-    let reading: AllowedDirectories?
-    let writing: AllowedDirectories?
+    package let reading: AllowedDirectories?
+    package let writing: AllowedDirectories?
 
     public static let everywhere = AllowedPlaces(reading: nil, writing: nil)
 

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 
 /// Follows a path, and looks up names only inside of allowed directories.

@@ -1,9 +1,10 @@
+import EventLoop
 import Storage
 import Synchronization
 
 /// Tells how much of a download is on the disk: after a mebibyte or so, or a tenth of a second after it arrived, even where
 /// nothing more comes, and when its try ends or is told to stop. From any thread.
-final class ArrivalReports: Sendable {
+package final class ArrivalReports: Sendable {
     private static let pause = Duration.milliseconds(100)
 
     private struct State {
@@ -23,7 +24,8 @@ final class ArrivalReports: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter step: so many bytes are told at once.
-    init(_ clock: any Clock<Duration>, step: Int64 = 1 << 20, _ report: @escaping @Sendable (Progress) -> Void) {
+    package init(_ clock: any Clock<Duration>, step: Int64 = 1 << 20, _ report: @escaping @Sendable (Progress) -> Void)
+    {
         self.report = report
         self.clock = clock
         self.step = step
@@ -31,7 +33,7 @@ final class ArrivalReports: Sendable {
     }
 
     /// So many bytes of so many are on the disk.
-    func arrived(_ count: Int64, of size: Int64) {
+    package func arrived(_ count: Int64, of size: Int64) {
         let now = Progress(completedUnitCount: count, totalUnitCount: size)
         let isDue = state.withLock { state in
             state.newest = now
@@ -43,7 +45,7 @@ final class ArrivalReports: Sendable {
     }
 
     /// Tells what nobody was told yet, and nothing after that.
-    func end() { tell(isLast: true) }
+    package func end() { tell(isLast: true) }
 
     private func tell(isLast: Bool = false, isAlarm: Bool = false) {
         let news: Progress? = state.withLock { state in

@@ -1,3 +1,5 @@
+import Checksums
+import EventLoop
 import Glibc
 import Storage
 import Synchronization
@@ -14,11 +16,11 @@ struct LandingMark: Codable {
 }
 
 /// Where a download's file is, for those who ask on other threads.
-final class LandingBookmark: Sendable {
+package final class LandingBookmark: Sendable {
     private let mark = Mutex<LandingMark?>(nil)
 
     /// Where a later process may go on.
-    var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
+    package var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
 
     func place(_ mark: LandingMark?) { self.mark.withLock { $0 = mark } }
 }
@@ -29,18 +31,18 @@ final class LandingBookmark: Sendable {
 /// For one thread at a time, which may block. A link at the target is itself replaced, not what it leads to; a target
 /// that is no file, or leads to none, is refused. While it is parked its file is anybody's: whatever is in it is read
 /// again before it goes on, so that bytes which were changed meanwhile do not pass for those that arrived.
-final class LandingFile {
+package final class LandingFile {
     private static let rereadSize = 1 << 20
 
     /// All bytes before it have arrived.
-    private(set) var offset: Int64 = 0
+    package private(set) var offset: Int64 = 0
     private var target: LandingPlace
     private var generation: Int64?
     private let task: String
     private var temporary: Temporary?
     /// What an earlier process has left, until that has been looked at.
     private var restored: LandingMark?
-    let mark = LandingBookmark()
+    package let mark = LandingBookmark()
     private var file: OpenFile?
     private var checksum = Checksum()
     private var writeback = Writeback()
@@ -51,7 +53,7 @@ final class LandingFile {
         let inode: UInt64
     }
 
-    init(_ download: Download, in allowed: AllowedDirectories?) {
+    package init(_ download: Download, in allowed: AllowedDirectories?) {
         target = LandingPlace(path: download.file, in: allowed)
         task = download.task
         guard download.isRestored else { return }
@@ -67,7 +69,7 @@ final class LandingFile {
 
     /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
     /// it may not go on any more. Throws what `LandingPlace` throws.
-    func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
+    package func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
         if generation != self.generation { discard() }
         self.generation = generation
         guard file == nil else { return }
@@ -77,7 +79,7 @@ final class LandingFile {
     }
 
     /// Writes all of it behind what is there.
-    func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
         let file = try opened()
         try target.writing { () throws(SystemError) in try file.write(bytes, at: offset) }
         checksum.updateCRC(bytes)
@@ -89,7 +91,7 @@ final class LandingFile {
     /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
     /// is not compared; the MD5 only where the CRC32C is not known, as it takes reading them all. Bytes that are not
     /// what they should be are thrown away with `nonMatchingChecksum`.
-    func finish(
+    package func finish(
         size: Int64, crc32c: UInt32?, md5: [UInt8]? = nil, if mayCommit: () -> Bool
     ) throws(StorageError) -> Bool {
         let file = try opened()
@@ -119,13 +121,13 @@ final class LandingFile {
     }
 
     /// Holds no descriptor while it does not move.
-    func park() {
+    package func park() {
         file = nil
         target.close()
     }
 
     /// Leaves nothing behind but what is in its place already.
-    func discard() {
+    package func discard() {
         if let temporary { target.remove(temporary.name) }
         park()
         temporary = nil

@@ -1,8 +1,10 @@
+import Checksums
+import EventLoop
 import Glibc
 import Storage
 
 /// A local file that is being uploaded. It must stay as it was when the upload was asked for.
-struct SourceFile {
+package struct SourceFile {
     private let path: String
     private let identity: FileIdentity
     private let allowed: AllowedDirectories?
@@ -10,7 +12,7 @@ struct SourceFile {
 
     /// Throws `unauthorized` where the file is not in one of the directories, if there are any, and `unknown` that
     /// names path and reason where it cannot be read, or is not the one it was.
-    init(_ path: String, _ identity: FileIdentity, in allowed: AllowedDirectories?) throws(StorageError) {
+    package init(_ path: String, _ identity: FileIdentity, in allowed: AllowedDirectories?) throws(StorageError) {
         self.path = path
         self.identity = identity
         self.allowed = allowed
@@ -23,7 +25,7 @@ struct SourceFile {
     }
 
     /// What the file is now. Throws like `init`.
-    static func inspect(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> FileIdentity {
+    package static func inspect(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> FileIdentity {
         let file = try open(path, in: allowed)
         var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
         identity.ends = try ends(of: file, identity.size, path)
@@ -31,7 +33,7 @@ struct SourceFile {
     }
 
     /// Fills the buffer. A file that ends early has changed.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
         let count: Int
         do throws(SystemError) {
             count = try file.read(into: buffer, at: offset)
@@ -42,7 +44,7 @@ struct SourceFile {
     }
 
     /// For files that are small enough to be held in memory.
-    func readWhole() throws(StorageError) -> [UInt8] {
+    package func readWhole() throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(identity.size))
         let outcome = bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(StorageError) in try read(into: buffer, at: 0) }
@@ -52,7 +54,7 @@ struct SourceFile {
     }
 
     /// Looks at what the path leads to now, which says more of what happened, and at what was opened.
-    func checkUnchanged() throws(StorageError) {
+    package func checkUnchanged() throws(StorageError) {
         try compare(currentIdentity())
         try compare(FileIdentity(Self.status(of: file, path), generation: file.inodeGeneration))
         try checkEnd()

@@ -1,4 +1,7 @@
+import Checksums
 import HTTP
+import HTTPText
+import JSONText
 import Storage
 
 /// The REST protocol of Firebase Storage, v0, with uploads in the X-Goog-Upload manner.

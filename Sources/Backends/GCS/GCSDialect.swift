@@ -1,4 +1,7 @@
+import Checksums
 import HTTP
+import HTTPText
+import JSONText
 import Storage
 
 /// The JSON API of Google Cloud Storage, v1, with uploads by Content-Range.

@@ -1,3 +1,4 @@
+import HTTPText
 import Storage
 
 /// A URL that anybody may fetch an object from for a while, because somebody who may has signed it: the fourth

@@ -1,3 +1,4 @@
+import EventLoop
 import Storage
 
 /// How much of a request's body has left.

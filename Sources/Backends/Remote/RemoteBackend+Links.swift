@@ -1,4 +1,5 @@
 import HTTP
+import HTTPText
 import JSONText
 import Storage
 
@@ -98,12 +99,6 @@ extension RemoteBackend {
 }
 
 extension StorageError {
-    static var urlsDoNotExpire: StorageError {
-        .invalidArgument(
-            "expiresIn", "Download URLs of this engine hold until they are revoked; only signed ones end by themselves."
-        )
-    }
-
     fileprivate static func signaturesStay(_ reference: Reference) -> StorageError {
         StorageError(
             .unknown,

@@ -18,7 +18,7 @@ public final class RemoteBackend: Backend {
     let files = WorkerThreads("files", limit: 16)
     /// Write and sync files that are downloaded.
     let downloading = WorkerThreads("downloads", limit: 8)
-    let errands = Errands()
+    let background = BackgroundWork()
     let clock: any Clock<Duration>
     /// Who signs URLs, loaded for each one; nil where nobody can.
     let signer: URLSignerSource?
@@ -70,7 +70,7 @@ public final class RemoteBackend: Backend {
         try await metadata(from: dialect.metadata(of: reference, generation: nil), reference, caller)
     }
 
-    public func settle() async { await errands.allDone() }
+    public func settle() async { await background.allDone() }
 
     private func metadata(
         from request: RemoteRequest, _ reference: Reference, _ caller: Caller
@@ -217,16 +217,4 @@ extension HTTPLimits {
         if request.sink == nil, request.body.count <= 64 << 10 { limits.total = max(most, .seconds(30)) }
         return limits
     }
-}
-
-extension Clock where Duration == Swift.Duration {
-    /// Tells later how much time has passed since now.
-    var reading: Reading {
-        let start = now
-        return Reading { start.duration(to: now) }
-    }
-}
-
-struct Reading: Sendable {
-    let passed: @Sendable () -> Duration
 }

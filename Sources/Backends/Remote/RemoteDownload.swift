@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A try that is told to stop answers at once; the next one waits until all that it had under way is over.
 final class RemoteDownload: DownloadSession {
-    private typealias Attempt = Backends.Attempt<DownloadAnswer>
+    private typealias Attempt = AbortableStep<DownloadAnswer>
     typealias Report = @Sendable (Progress) -> Void
 
     private struct Try {
@@ -58,7 +58,7 @@ final class RemoteDownload: DownloadSession {
         abort()
         let before = latest.withLock { $0?.task }
         Task { @Loop in
-            backend.errands.run { [self] in
+            backend.background.run { [self] in
                 await before?.value
                 await queue.run { landing in landing.discard() }
             }

@@ -1,3 +1,4 @@
+import Checksums
 import EventLoop
 import FoundationEssentials
 import HTTP

@@ -1,3 +1,4 @@
+import Checksums
 import EventLoop
 import HTTP
 import Storage

@@ -41,7 +41,7 @@ final class SessionOpening {
 
     private func begin(_ upload: Upload, _ backend: RemoteBackend, _ open: @escaping Open) {
         isUnderWay = true
-        backend.errands.run { [self] in
+        backend.background.run { [self] in
             let result: Opened
             do throws(StorageError) {
                 result = .success(try await open())

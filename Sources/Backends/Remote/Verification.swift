@@ -61,7 +61,7 @@ import Storage
 extension RemoteBackend {
     /// Tells the server that an upload will not be gone on with. Nobody waits for it.
     @Loop func cancel(_ session: ResumableSession, _ upload: Upload) {
-        errands.run { [self] in _ = await insist(dialect.cancel(session), upload) }
+        background.run { [self] in _ = await insist(dialect.cancel(session), upload) }
     }
 
     /// False where it may still be there. A service that cannot delete one generation alone is asked first whether it

@@ -37,13 +37,9 @@ extension SettableMetadata {
         }
         if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
         if let crc32c { members.append(.init(key: "crc32c", value: .string(crc32c))) }
-        if !custom.isEmpty { members.append(.init(key: "metadata", value: custom.json)) }
+        if !custom.isEmpty { members.append(.init(key: "metadata", value: JSON(members: custom))) }
         return .object(members)
     }
-}
-
-extension ByteKeyedDictionary<String> {
-    var json: JSON { .object(map { JSON.Member(key: $0.key, value: .string($0.value)) }) }
 }
 
 extension MetadataChange {
@@ -64,26 +60,12 @@ extension MetadataChange {
 }
 
 extension JSON {
-    init?(wire bytes: [UInt8]) {
-        let parsed = bytes.withUnsafeBytes { bytes in
-            Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes) }
-        }
-        guard case .success(let json) = parsed else { return nil }
-        self = json
-    }
-
     fileprivate init(_ text: String?) { self = text.map(JSON.string) ?? .null }
 
     /// Written as a number or as its digits.
     fileprivate func integer(_ key: String) -> Int64? {
         let value = self[key]
         return value?.number?.int64 ?? value?.string.flatMap { Int64($0) }
-    }
-
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        write(to: &bytes)
-        return bytes
     }
 }
 

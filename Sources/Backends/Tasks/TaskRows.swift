@@ -1,4 +1,5 @@
 import Database
+import EventLoop
 import FoundationEssentials
 import JSONText
 import Secrets
@@ -7,7 +8,7 @@ import Storage
 // Tasks as rows. Everything here runs within a transaction.
 extension Database {
     /// A task that has ended stays as it is.
-    func keep(_ record: TaskRecord, place: String) throws {
+    package func keep(_ record: TaskRecord, place: String) throws {
         var ending = Ending()
         var request: String?, bookmark: String?
         switch record.stage {
@@ -23,7 +24,7 @@ extension Database {
             "name": .name(record.reference), "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
             "request": .text(request), "bookmark": .text(bookmark),
-            "customMetadata": .text(settable.custom.isEmpty ? nil : settable.custom.json.text),
+            "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
             "md5Hash": .text(record.md5Hash),
             "ended": .integer(ending.time), "outcome": .text(ending.outcome), "error": .text(ending.error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
@@ -33,10 +34,10 @@ extension Database {
         ]
         try run(
             """
-            INSERT INTO tasks (id, place, kind, number, began, lastGeneration, bucket, name, completed, total, request, bookmark,
+            INSERT INTO tasks (id, place, kind, number, began, bucket, name, completed, total, request, bookmark,
             cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType, customMetadata, md5Hash,
             ended, outcome, error, generation, metageneration, timeCreated, updated, md5, crc32c)
-            VALUES (:id, :place, :kind, :number, :began, (SELECT generation FROM counters), :bucket, :name, :completed, :total, :request, :bookmark,
+            VALUES (:id, :place, :kind, :number, :began, :bucket, :name, :completed, :total, :request, :bookmark,
             :cacheControl, :contentDisposition, :contentEncoding, :contentLanguage, :contentType, :customMetadata,
             :md5Hash, :ended, :outcome, :error, :generation, :metageneration, :timeCreated, :updated, :md5, :crc32c)
             ON CONFLICT (id) DO UPDATE SET completed = excluded.completed, total = excluded.total,
@@ -152,21 +153,6 @@ extension TaskRecord {
 }
 
 // MARK: - As JSON
-
-extension Encodable {
-    /// As JSON.
-    var text: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
-    }
-}
-
-extension Decodable {
-    init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
-}
 
 extension ByteKeyedDictionary<String> {
     fileprivate init(text: String) throws {

@@ -1,4 +1,4 @@
-import Database
+import EventLoop
 import Glibc
 import Storage
 import Synchronization
@@ -104,39 +104,5 @@ extension OpenFile {
             try write(UnsafeRawBufferPointer(bytes), at: Int64(slot * Tombstones.slotSize))
         }
         try sync()
-    }
-}
-
-// MARK: - With errors that name the file
-
-extension Root {
-    /// Ends the tasks whose end an earlier process could only write to their slots. Where there is no room for that
-    /// yet, the slots count.
-    func recordEnds(in database: Database) throws {
-        try withTombstones { () throws(SystemError) in try tombstones.load() }
-        let ends = tombstones.found
-        do {
-            try transaction(in: database) { for (task, end) in ends { try database.end(task, as: end) } }
-        } catch let error as DatabaseError where error.isFull { return }
-        for task in ends.keys { tombstones.release(task) }
-    }
-
-    func reserveTombstone(for task: String) throws(StorageError) {
-        try withTombstones { () throws(SystemError) in try tombstones.reserve(for: task) }
-    }
-
-    func writeTombstone(of record: TaskRecord) throws(StorageError) {
-        try withTombstones { () throws(SystemError) in try tombstones.write(endOf: record) }
-    }
-
-    private func withTombstones(_ body: () throws(SystemError) -> Void) throws(StorageError) {
-        do throws(SystemError) {
-            try body()
-        } catch {
-            let isFull = [ENOSPC, EDQUOT, EFBIG].contains(error.code)
-            throw StorageError(
-                isFull ? .quotaExceeded : .unknown,
-                "The task cannot be kept: \(path)/\(Tombstones.name): \(error.reason).")
-        }
     }
 }

@@ -1,4 +1,4 @@
-import Checksums
+import CChecksums
 import Foundation
 import JSONText
 import Storage

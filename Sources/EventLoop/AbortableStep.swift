@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// An abort answers at once, whatever the thread that does the work is stuck in; that thread finds out later.
 /// Only a commit that has begun can no longer be aborted.
-final class Attempt<Answer: Sendable>: Sendable {
+package final class AbortableStep<Answer: Sendable>: Sendable {
     private enum Phase { case running, committing, answered }
 
     private struct State {
@@ -15,14 +15,14 @@ final class Attempt<Answer: Sendable>: Sendable {
     private let state: Mutex<State>
     private let aborted: Answer
 
-    init(_ waiter: CheckedContinuation<Answer, Never>, aborted: Answer) {
+    package init(_ waiter: CheckedContinuation<Answer, Never>, aborted: Answer) {
         self.aborted = aborted
         state = Mutex(State(waiter: waiter))
     }
 
-    var isAborted: Bool { state.withLock { $0.phase == .answered } }
+    package var isAborted: Bool { state.withLock { $0.phase == .answered } }
 
-    func answer(_ answer: Answer) {
+    package func answer(_ answer: Answer) {
         let waiter = state.withLock { state in
             state.phase = .answered
             defer { state.waiter = nil }
@@ -31,13 +31,13 @@ final class Attempt<Answer: Sendable>: Sendable {
         waiter?.resume(returning: answer)
     }
 
-    func abort() {
+    package func abort() {
         let isCommitting = state.withLock { $0.phase == .committing }
         if !isCommitting { answer(aborted) }
     }
 
     /// True where nobody has aborted it, and from then on nobody can.
-    func mayCommit() -> Bool {
+    package func mayCommit() -> Bool {
         state.withLock { state in
             if state.phase == .running { state.phase = .committing }
             return state.phase == .committing

@@ -1,22 +1,23 @@
 import CSystem
 import Glibc
-import Storage
 
 /// A system call that failed.
-struct SystemError: Error, Equatable {
-    var code: Int32
+package struct SystemError: Error, Equatable {
+    package var code: Int32
 
-    var reason: String { String(cString: strerror(code)) }
+    package init(code: Int32) { self.code = code }
 
-    static var last: SystemError { SystemError(code: errno) }
+    package var reason: String { String(cString: strerror(code)) }
+
+    package static var last: SystemError { SystemError(code: errno) }
 }
 
 /// An open file, closed with its last owner. Every call may block, so none belongs on the loop or the cooperative pool.
-final class OpenFile: Sendable {
-    let raw: Int32
+package final class OpenFile: Sendable {
+    package let raw: Int32
 
     /// A file that is made may be read and written by its owner alone.
-    init(_ path: String, _ flags: Int32, in directory: OpenFile? = nil) throws(SystemError) {
+    package init(_ path: String, _ flags: Int32, in directory: OpenFile? = nil) throws(SystemError) {
         let start = directory?.raw ?? AT_FDCWD
         var opened = openat(start, path, flags | O_CLOEXEC, 0o600)
         while opened < 0, errno == EINTR { opened = openat(start, path, flags | O_CLOEXEC, 0o600) }
@@ -25,13 +26,13 @@ final class OpenFile: Sendable {
     }
 
     /// A place in the file system, for whoever wants to look at it before it is read or written.
-    init(placeAt path: String, _ flags: Int32, noMagicLinks: Bool) throws(SystemError) {
+    package init(placeAt path: String, _ flags: Int32, noMagicLinks: Bool) throws(SystemError) {
         raw = csystem_open_path(path, flags, noMagicLinks)
         guard raw >= 0 else { throw .last }
     }
 
     /// A place in a directory: a link itself, not what it leads to.
-    init(placeOf name: [UInt8], in directory: OpenFile) throws(SystemError) {
+    package init(placeOf name: [UInt8], in directory: OpenFile) throws(SystemError) {
         raw = csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0])
         guard raw >= 0 else { throw .last }
     }
@@ -39,7 +40,7 @@ final class OpenFile: Sendable {
     deinit { close(raw) }
 
     /// Reads until the buffer is full or the file ends; returns the number of bytes.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
         var filled = 0
         while filled < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
@@ -53,7 +54,7 @@ final class OpenFile: Sendable {
     }
 
     /// Writes all of it.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
@@ -65,39 +66,39 @@ final class OpenFile: Sendable {
     }
 
     /// Returns when its bytes are on the disk.
-    func sync() throws(SystemError) {
+    package func sync() throws(SystemError) {
         guard fdatasync(raw) == 0 else { throw .last }
     }
 
     /// Leads to this file, wherever that is by now, as long as it is open.
-    var pathInProc: String { "/proc/self/fd/\(raw)" }
+    package var pathInProc: String { "/proc/self/fd/\(raw)" }
 
     /// Where that is, for people, and for those who need a path without links; nil where it cannot be said.
-    var location: String? { destination(ofLink: pathInProc).map { String(decoding: $0, as: UTF8.self) } }
+    package var location: String? { destination(ofLink: pathInProc).map { String(decoding: $0, as: UTF8.self) } }
 
     /// Returns when the names in it are on the disk, or where nobody could do more about it: it may be written but
     /// not read, or cannot be synced at all.
-    static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
+    package static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
         do throws(SystemError) {
             let directory = try OpenFile(path, O_RDONLY | O_DIRECTORY, in: start)
             guard fsync(directory.raw) == 0 else { throw .last }
         } catch  where error.code == EACCES || error.code == EINVAL {}
     }
 
-    func status() throws(SystemError) -> stat {
+    package func status() throws(SystemError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else { throw .last }
         return status
     }
 
     /// Nil where the file system does not tell files of one inode apart.
-    var inodeGeneration: UInt32? {
+    package var inodeGeneration: UInt32? {
         var generation: UInt32 = 0
         return csystem_inode_generation(raw, &generation) ? generation : nil
     }
 
     /// What has this name in a directory.
-    func status(of name: String, _ flags: Int32) throws(SystemError) -> stat {
+    package func status(of name: String, _ flags: Int32) throws(SystemError) -> stat {
         var status = stat()
         guard fstatat(raw, name, &status, flags) == 0 else { throw .last }
         return status
@@ -106,11 +107,11 @@ final class OpenFile: Sendable {
 
 extension OpenFile {
     /// What this link leads to; nil where it is none.
-    var linkTarget: [UInt8]? { linkDestination("", in: raw) }
+    package var linkTarget: [UInt8]? { linkDestination("", in: raw) }
 }
 
 /// Nil where there is no link.
-func destination(ofLink path: String) -> [UInt8]? { linkDestination(path, in: AT_FDCWD) }
+package func destination(ofLink path: String) -> [UInt8]? { linkDestination(path, in: AT_FDCWD) }
 
 private func linkDestination(_ path: String, in directory: Int32) -> [UInt8]? {
     var count = 0

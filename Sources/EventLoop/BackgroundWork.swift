@@ -1,23 +1,21 @@
-import EventLoop
-
 /// Work that nobody waits for, unless the process ends.
 @Loop
-final class Errands {
+package final class BackgroundWork {
     private var underWay = 0
     private lazy var done = Waiters()
 
-    nonisolated init() {}
+    package nonisolated init() {}
 
-    func run(_ errand: @escaping @Loop () async -> Void) {
+    package func run(_ work: @escaping @Loop () async -> Void) {
         underWay += 1
         Task {
-            await errand()
+            await work()
             underWay -= 1
             if underWay == 0 { done.wakeAll() }
         }
     }
 
-    func allDone() async {
+    package func allDone() async {
         // What was asked for in this turn has begun by then.
         await Loop.endOfTurn()
         while underWay > 0 {

@@ -1,9 +1,10 @@
 import Database
+import EventLoop
 import Glibc
 import Storage
 import Synchronization
 
-/// The directory that the embedded engine keeps everything in, held by one process at a time.
+/// The directory that a process keeps objects, tasks or both in, held by one process at a time.
 ///
 ///     lock              who holds it
 ///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects; beside it its log, and
@@ -15,14 +16,11 @@ import Synchronization
 /// What is in it is private from birth, and reached through its descriptor: no link in it is ever followed.
 public final class Root: Sendable {
     public let path: String
-    private let directory: OpenFile
-    private let objectFiles: OpenFile
+    package let directory: OpenFile
     private let lock: OpenFile
     private let lockInode: ino_t
     private let databaseInode: ino_t
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
-    private let spoolIsOnDisk = Mutex(false)
-    let tombstones: Tombstones
 
     /// Why a root cannot be used, in a sentence that names it.
     public struct Unusable: Error {
@@ -35,8 +33,6 @@ public final class Root: Sendable {
         self.path = path
         directory = try Self.directory(path)
         do throws(SystemError) {
-            guard mkdirat(directory.raw, "objects", 0o700) == 0 || errno == EEXIST else { throw .last }
-            objectFiles = try OpenFile("objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
             lock = try OpenFile("lock", O_RDWR | O_CREAT | O_NOFOLLOW, in: directory)
         } catch {
             throw Unusable(path, error.reason)
@@ -48,19 +44,16 @@ public final class Root: Sendable {
         } catch {
             throw Unusable(path, error.reason)
         }
-        tombstones = Tombstones(in: directory)
     }
 
     /// Without links on the way to it, as SQLite follows none.
-    var database: String { (directory.location ?? path) + "/" + Self.database }
-    var objects: String { path + "/objects" }
-    func object(_ file: Int64) -> String { "\(objects)/\(file)" }
+    package var database: String { (directory.location ?? path) + "/" + Self.database }
 
     /// `report` is told once, in a sentence, when another process may have taken the root.
     public func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
 
     /// Throws where the lock or the database is not the one that the next start would find.
-    func check() throws(StorageError) {
+    package func check() throws(StorageError) {
         try checkDatabase()
         try checkLock()
     }
@@ -69,7 +62,7 @@ public final class Root: Sendable {
     ///
     /// That is checked while the database is locked for writing. Another process that takes the root later begins with
     /// a transaction of its own, which waits for this one, and so sees all that this process will ever commit.
-    func transaction(
+    package func transaction(
         in database: Database, mayUseReserve: Bool = false, _ body: () throws -> Void
     ) throws {
         try database.transaction(mayUseReserve: mayUseReserve) {
@@ -104,101 +97,19 @@ public final class Root: Sendable {
         throw StorageError(.unknown, "The database \(path)/\(Self.database) was replaced while it was in use.")
     }
 
-    func openObject(_ file: Int64, _ flags: Int32) throws(SystemError) -> OpenFile {
-        try OpenFile("\(file)", flags | O_NOFOLLOW | O_NONBLOCK, in: objectFiles)
+    /// The directory of that name, which is made where there is none.
+    package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
+        if mkdirat(directory.raw, name, 0o700) == 0 { try sync() } else if errno != EEXIST { throw .last }
+        return try OpenFile(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
     }
 
-    /// Makes a file that was not there before.
-    func createObject(_ file: Int64) throws(SystemError) { _ = try openObject(file, O_RDWR | O_CREAT | O_EXCL) }
-
-    /// Nil where there is no such file.
-    func existingObject(_ file: Int64) -> OpenFile? {
-        do throws(SystemError) {
-            let opened = try openObject(file, O_RDWR)
-            return try opened.status().st_mode & S_IFMT == S_IFREG ? opened : nil
-        } catch {
-            return nil
-        }
-    }
-
-    /// Returns the files that are gone for good: not even a power failure brings them back. None where the root does not
-    /// belong to this process any more.
-    func remove(_ files: [Int64]) -> [Int64] {
-        guard (try? check()) != nil else { return [] }
-        let removed = files.filter { unlinkat(objectFiles.raw, "\($0)", 0) == 0 || errno == ENOENT }
-        do throws(SystemError) { try syncObjects() } catch { return [] }
-        return removed
-    }
-
-    func spooled(_ task: String) -> String { "\(path)/spool/\(task)" }
-
-    /// What uploads from messages are kept in; made when it is needed first.
-    func openSpool() throws(SystemError) -> OpenFile {
-        let made = spoolIsOnDisk.withLock { isOnDisk in
-            Result { () throws(SystemError) in
-                if isOnDisk, faccessat(directory.raw, "spool", F_OK, 0) == 0 { return }
-                guard mkdirat(directory.raw, "spool", 0o700) == 0 || errno == EEXIST, fsync(directory.raw) == 0 else {
-                    throw .last
-                }
-                isOnDisk = true
-            }
-        }
-        try made.get()
-        return try OpenFile("spool", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
-    }
-
-    /// What is here already was taken before.
-    func takeSpooled(_ task: String, from path: String) throws(StorageError) {
-        try storing(spooled(task)) { () throws(SystemError) in
-            let spool = try openSpool()
-            guard renameat(AT_FDCWD, path, spool.raw, task) == 0 || errno == ENOENT, fsync(spool.raw) == 0 else {
-                throw .last
-            }
-        }
-    }
-
-    /// Does nothing where the root does not belong to this process any more.
-    func removeSpooled(_ task: String) {
-        guard (try? check()) != nil else { return }
-        unlinkat(directory.raw, "spool/\(task)", 0)
-    }
-
-    /// Hands over the tasks that have a file in the spool.
-    func forEachSpooledTask(_ body: (String) throws -> Void) rethrows {
-        try scan("spool") { name in
-            try body(name)
-            return true
-        }
-    }
-
-    /// Whether the bytes of any object are there.
-    var hasObjects: Bool {
-        var isEmpty = true
-        scan("objects") { _ in
-            isEmpty = false
-            return false
-        }
-        return !isEmpty
-    }
-
-    /// Hands over the numbers of all files in `objects`, in batches of at most `size`. Other names are none of the
-    /// engine's.
-    func forEachBatchOfFiles(_ size: Int, _ body: ([Int64]) throws -> Void) rethrows {
-        var batch: [Int64] = []
-        try scan("objects") { name in
-            guard let number = Int64(name), number > 0, "\(number)" == name else { return true }
-            batch.append(number)
-            if batch.count == size {
-                try body(batch)
-                batch.removeAll(keepingCapacity: true)
-            }
-            return true
-        }
-        if !batch.isEmpty { try body(batch) }
+    /// Returns when the names of what is in the root are on the disk.
+    package func sync() throws(SystemError) {
+        guard fsync(directory.raw) == 0 else { throw .last }
     }
 
     /// Hands over the names in a directory one by one, until `body` returns false. None where there is no directory.
-    private func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
+    package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
         let opened = openat(directory.raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else { return }
         guard let entries = fdopendir(opened) else {
@@ -213,11 +124,6 @@ public final class Root: Sendable {
             if !name.hasPrefix("."), try !body(name) { return }
         }
     }
-
-    /// Returns when the names of objects' files are on the disk.
-    func syncObjects() throws(SystemError) {
-        guard fsync(objectFiles.raw) == 0 else { throw .last }
-    }
 }
 
 // MARK: - Making it
@@ -225,7 +131,7 @@ public final class Root: Sendable {
 extension Root {
     private static let database = "storage.sqlite3"
     private static let names =
-        ["lock", "objects", "service.log", "spool", Tombstones.name]
+        ["lock", "objects", "service.log", "spool", "tombstones"]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
 
     /// Makes the directory of a root, and checks that it is this user's alone to change, with what it holds.
@@ -313,5 +219,5 @@ extension Root {
 }
 
 extension Root.Unusable {
-    fileprivate init(_ path: String, _ why: String) { message = "The root \(path) cannot be used: \(why)." }
+    package init(_ path: String, _ why: String) { message = "The root \(path) cannot be used: \(why)." }
 }

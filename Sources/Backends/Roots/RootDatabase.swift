@@ -5,11 +5,11 @@ import Glibc
 import Storage
 import Synchronization
 
-/// The embedded engine's database, on threads of its own where it may block.
+/// The database of a root, on threads of its own where it may block.
 ///
 /// Writes that come in while one commit is under way share the next one. Reads have a connection and a thread to
 /// themselves, so neither do they wait for the disk, nor does a long one hold up who writes.
-final class ObjectStore: Sendable {
+package final class RootDatabase: Sendable {
     private let root: Root
     private let writer = SerialQueue(on: WorkerThreads("store"), Writer())
     private let reader = SerialQueue(on: WorkerThreads("reading"), Reader())
@@ -35,13 +35,12 @@ final class ObjectStore: Sendable {
         var finish: (StorageError?) -> Void
     }
 
-    /// Begins to open the database at once: whatever is asked of the store comes after that. `complain` is told, in a
-    /// sentence, what is wrong with the root though it can be used.
-    init(_ root: Root, complain: @escaping @Sendable (String) -> Void = { _ in }) {
+    /// Begins to open the database at once, as `open` does: whatever is asked of it comes after that.
+    package init(_ root: Root, _ open: @escaping @Sendable () throws(StorageError) -> Database) {
         self.root = root
         writer.submit { [self] writer in
             do throws(StorageError) {
-                writer.database = .success(try Self.openAndSweep(root, complain: complain))
+                writer.database = .success(try open())
             } catch {
                 writer.database = .failure(error)
                 failure.withLock { $0 = error }
@@ -50,32 +49,15 @@ final class ObjectStore: Sendable {
         }
     }
 
-    /// Returns once the database is open, and what a crash has left is swept up. Throws a sentence that names the file.
-    func open() async throws(StorageError) {
+    /// Returns once it is open. Throws a sentence that names the file.
+    package func open() async throws(StorageError) {
         try await writer.run { writer throws(StorageError) in _ = try writer.opened() }
-    }
-
-    static func openAndSweep(
-        _ root: Root, complain: @escaping @Sendable (String) -> Void = { _ in }
-    ) throws(StorageError) -> Database {
-        do {
-            try root.check()
-            let database = try Database(path: root.database, applicationID: Schema.applicationID)
-            guard try !database.isEmpty || !root.hasObjects else { throw StorageError.lost(root) }
-            try database.keepReserve()
-            try database.migrate(Schema.migrations)
-            try root.recordEnds(in: database)
-            try Sweep(root: root, database: database, complain: complain).run()
-            return database
-        } catch {
-            throw .database(error)
-        }
     }
 
     // MARK: - Reading
 
     /// All that was written before, as it was in one moment. Throws `objectNotFound`, or what the database says.
-    func read<Answer: Sendable>(
+    package func read<Answer: Sendable>(
         _ query: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
         try await reader.run { [self] reader throws(StorageError) in
@@ -94,7 +76,7 @@ final class ObjectStore: Sendable {
         isReady.wait()
         isReady.signal()
         if let failure = failure.withLock({ $0 }) { throw failure }
-        let database = try Database(path: root.database, applicationID: Schema.applicationID)
+        let database = try Database(path: root.database, applicationID: Root.applicationID)
         try database.execute("PRAGMA query_only = ON")
         reader.database = database
         return database
@@ -104,7 +86,7 @@ final class ObjectStore: Sendable {
 
     /// Returns when the change is on the disk; one that is not urgent when it outlives the process. What frees room, or
     /// says that a task has ended, may use the reserve: then it does not fail for want of room.
-    func write<Answer: Sendable>(
+    package func write<Answer: Sendable>(
         isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
         let answer = await withCheckedContinuation { waiter in
@@ -114,7 +96,7 @@ final class ObjectStore: Sendable {
     }
 
     /// Tells, on the store's thread, when the change is on the disk.
-    func write<Answer: Sendable>(
+    package func write<Answer: Sendable>(
         isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) {
@@ -162,10 +144,9 @@ final class ObjectStore: Sendable {
             return .database(error)
         }
     }
-
 }
 
-extension ObjectStore.Writer {
+extension RootDatabase.Writer {
     fileprivate mutating func relax(_ database: Database, _ wanted: Bool) throws {
         guard wanted != isRelaxed else { return }
         try database.execute("PRAGMA synchronous = \(wanted ? "NORMAL" : "FULL")")
@@ -178,17 +159,25 @@ extension ObjectStore.Writer {
     }
 }
 
-extension StorageError {
-    fileprivate static func lost(_ root: Root) -> StorageError {
-        StorageError(
-            .unknown,
-            """
-            The database \(root.database) is empty, but there are bytes of objects in \(root.objects): \
-            put the database back, or move them away.
-            """)
-    }
+extension Root {
+    /// "sRPC"
+    package static let applicationID: Int32 = 0x7352_5043
 
-    static func database(_ error: any Error) -> StorageError {
+    /// Opens the database for writing. `prepare` makes its tables, and repairs what a crash has left.
+    package func openDatabase(_ prepare: (Database) throws -> Void) throws(StorageError) -> Database {
+        do {
+            try check()
+            let database = try Database(path: self.database, applicationID: Self.applicationID)
+            try prepare(database)
+            return database
+        } catch {
+            throw .database(error)
+        }
+    }
+}
+
+extension StorageError {
+    package static func database(_ error: any Error) -> StorageError {
         switch error {
         case let error as StorageError: error
         case let error as DatabaseError where error.isFull:

@@ -1,16 +1,14 @@
-import Checksums
-import FoundationEssentials
-import Storage
+import CChecksums
 
 /// MD5 and CRC32C of bytes that come piece by piece.
-struct Checksum: Sendable {
+package struct Checksum: Sendable {
     private var md5Context = checksums_md5()
-    private(set) var crc32c: UInt32 = 0
+    package private(set) var crc32c: UInt32 = 0
 
-    init() { checksums_md5_init(&md5Context) }
+    package init() { checksums_md5_init(&md5Context) }
 
     /// Goes on where another one was. Nil for a state that no such number of bytes can give.
-    init?(md5State: [UInt8], crc32c: UInt32, after count: Int64) {
+    package init?(md5State: [UInt8], crc32c: UInt32, after count: Int64) {
         guard md5State.count == MemoryLayout<checksums_md5>.size else { return nil }
         withUnsafeMutableBytes(of: &md5Context) { $0.copyBytes(from: md5State) }
         guard md5Context.length == UInt64(clamping: count) else { return nil }
@@ -18,15 +16,15 @@ struct Checksum: Sendable {
     }
 
     /// What the MD5 of more bytes needs to know of those before; good for this machine's kind alone.
-    var md5State: [UInt8] { withUnsafeBytes(of: md5Context) { Array($0) } }
+    package var md5State: [UInt8] { withUnsafeBytes(of: md5Context) { Array($0) } }
 
     /// For a CRC alone.
-    init(crc32c: UInt32) {
+    package init(crc32c: UInt32) {
         self.init()
         self.crc32c = crc32c
     }
 
-    init(of bytes: [UInt8]) {
+    package init(of bytes: [UInt8]) {
         self.init()
         bytes.withUnsafeBytes {
             updateMD5($0)
@@ -34,30 +32,20 @@ struct Checksum: Sendable {
         }
     }
 
-    mutating func updateMD5(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func updateMD5(_ bytes: UnsafeRawBufferPointer) {
         checksums_md5_update(&md5Context, bytes.baseAddress, bytes.count)
     }
 
-    mutating func updateCRC(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func updateCRC(_ bytes: UnsafeRawBufferPointer) {
         crc32c = checksums_crc32c(crc32c, bytes.baseAddress, bytes.count)
     }
 
-    var md5: [UInt8] {
+    package var md5: [UInt8] {
         withUnsafePointer(to: md5Context) { context in
             [UInt8](unsafeUninitializedCapacity: 16) { digest, count in
                 checksums_md5_digest(context, digest.baseAddress)
                 count = 16
             }
         }
-    }
-}
-
-extension Upload {
-    /// Throws `nonMatchingChecksum` unless the bytes have the MD5 that they were to have.
-    func checkMD5(_ md5: [UInt8]) throws(StorageError) {
-        guard let expectedMD5, Data(base64Encoded: expectedMD5) != Data(md5) else { return }
-        throw StorageError(
-            .nonMatchingChecksum,
-            "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expectedMD5).")
     }
 }

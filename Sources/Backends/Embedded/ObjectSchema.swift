@@ -1,15 +1,14 @@
 import Database
-import Storage
 
 /// The embedded engine's tables.
 ///
 /// A large object's bytes are a file whose row is there before the file is, so what a crash leaves behind has a row.
 /// A file without one tells that the database has lost its newest changes: it gets a row at the start, and is swept.
-enum Schema {
-    /// "sRPC"
-    static let applicationID: Int32 = 0x7352_5043
+enum ObjectSchema {
+    /// After `Schema.tasks`.
+    static let schema = Schema(name: "objects", migrations: migrations)
 
-    static let migrations = [
+    private static let migrations = [
         Migration(
             version: 1,
             sql: """
@@ -30,28 +29,17 @@ enum Schema {
                     PRIMARY KEY (generation, key)) WITHOUT ROWID;
                 CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
                 """),
-        Migration(
-            version: 2,
-            sql: """
-                CREATE TABLE tasks (
-                    id TEXT PRIMARY KEY, place TEXT NOT NULL, kind TEXT NOT NULL, number INTEGER NOT NULL,
-                    bucket TEXT NOT NULL, name BLOB NOT NULL, completed INTEGER NOT NULL, total INTEGER,
-                    request TEXT, bookmark TEXT,
-                    cacheControl TEXT, contentDisposition TEXT, contentEncoding TEXT, contentLanguage TEXT,
-                    contentType TEXT, customMetadata TEXT, md5Hash TEXT,
-                    ended INTEGER, outcome TEXT, error TEXT, generation INTEGER, metageneration INTEGER,
-                    timeCreated INTEGER, updated INTEGER, md5 BLOB, crc32c INTEGER) WITHOUT ROWID;
-                CREATE INDEX unfinished ON tasks (id) WHERE ended IS NULL;
-                ALTER TABLE files ADD COLUMN task TEXT;
-                """),
+        Migration(version: 2, sql: "ALTER TABLE files ADD COLUMN task TEXT;"),
         // Of the object that the file belongs to; NULL in rows that are older than the column.
         Migration(version: 3, sql: "ALTER TABLE files ADD COLUMN generation INTEGER;"),
         // What was stored after a task was kept first has a generation beyond `lastGeneration`.
+        Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN lastGeneration INTEGER NOT NULL DEFAULT 0;"),
         Migration(
-            version: 4,
+            version: 5,
             sql: """
-                ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE tasks ADD COLUMN lastGeneration INTEGER NOT NULL DEFAULT 0;
+                CREATE TRIGGER began AFTER INSERT ON tasks BEGIN
+                    UPDATE tasks SET lastGeneration = (SELECT generation FROM counters) WHERE id = new.id;
+                END;
                 """),
     ]
 

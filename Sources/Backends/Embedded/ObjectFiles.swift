@@ -1,0 +1,79 @@
+import EventLoop
+import Glibc
+import Storage
+
+/// The files that the bytes of larger objects are in, by number: the directory `objects` of a root.
+struct ObjectFiles: Sendable {
+    let root: Root
+    private let directory: OpenFile
+
+    init(in root: Root) throws(Root.Unusable) {
+        self.root = root
+        do throws(SystemError) {
+            directory = try root.openDirectory(Self.name)
+        } catch {
+            throw Root.Unusable(root.path, error.reason)
+        }
+    }
+
+    private static let name = "objects"
+
+    var path: String { "\(root.path)/\(Self.name)" }
+    func path(of file: Int64) -> String { "\(path)/\(file)" }
+
+    func open(_ file: Int64, _ flags: Int32) throws(SystemError) -> OpenFile {
+        try OpenFile("\(file)", flags | O_NOFOLLOW | O_NONBLOCK, in: directory)
+    }
+
+    /// Makes a file that was not there before.
+    func create(_ file: Int64) throws(SystemError) { _ = try open(file, O_RDWR | O_CREAT | O_EXCL) }
+
+    /// Nil where there is no such file.
+    func existing(_ file: Int64) -> OpenFile? {
+        do throws(SystemError) {
+            let opened = try open(file, O_RDWR)
+            return try opened.status().st_mode & S_IFMT == S_IFREG ? opened : nil
+        } catch {
+            return nil
+        }
+    }
+
+    /// Returns the files that are gone for good: not even a power failure brings them back. None where the root does not
+    /// belong to this process any more.
+    func remove(_ files: [Int64]) -> [Int64] {
+        guard (try? root.check()) != nil else { return [] }
+        let removed = files.filter { unlinkat(directory.raw, "\($0)", 0) == 0 || errno == ENOENT }
+        do throws(SystemError) { try sync() } catch { return [] }
+        return removed
+    }
+
+    /// Returns when the names of the files are on the disk.
+    func sync() throws(SystemError) {
+        guard fsync(directory.raw) == 0 else { throw .last }
+    }
+
+    /// Whether there is no file at all.
+    var isEmpty: Bool {
+        var isEmpty = true
+        root.scan(Self.name) { _ in
+            isEmpty = false
+            return false
+        }
+        return isEmpty
+    }
+
+    /// Hands over the numbers of all files, in batches of at most `size`. Other names are none of the engine's.
+    func forEachBatch(_ size: Int, _ body: ([Int64]) throws -> Void) rethrows {
+        var batch: [Int64] = []
+        try root.scan(Self.name) { name in
+            guard let number = Int64(name), number > 0, "\(number)" == name else { return true }
+            batch.append(number)
+            if batch.count == size {
+                try body(batch)
+                batch.removeAll(keepingCapacity: true)
+            }
+            return true
+        }
+        if !batch.isEmpty { try body(batch) }
+    }
+}

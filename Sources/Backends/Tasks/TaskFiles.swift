@@ -1,0 +1,57 @@
+import Database
+import EventLoop
+import Glibc
+import Storage
+
+/// What of tasks a root keeps in files, beside its database.
+package struct TaskFiles: Sendable {
+    let root: Root
+    let spool: Spool
+    let tombstones: Tombstones
+
+    package init(in root: Root) {
+        self.root = root
+        spool = Spool(in: root)
+        tombstones = Tombstones(in: root.directory)
+    }
+
+    /// Does at the start what an earlier process could not.
+    package func recover(in database: Database) throws {
+        try recordEnds(in: database)
+        try spool.forEachTask { task in
+            let sql = "SELECT id FROM tasks WHERE id = ? AND ended IS NULL"
+            if try database.first(sql, .text(task), map: { try $0.text("id") }) == nil { spool.remove(task) }
+        }
+    }
+
+    /// Ends the tasks whose end an earlier process could only write to their slots. Where there is no room for that
+    /// yet, the slots count.
+    private func recordEnds(in database: Database) throws {
+        try withTombstones { () throws(SystemError) in try tombstones.load() }
+        let ends = tombstones.found
+        do {
+            try root.transaction(in: database) { for (task, end) in ends { try database.end(task, as: end) } }
+        } catch let error as DatabaseError where error.isFull { return }
+        for task in ends.keys { tombstones.release(task) }
+    }
+
+    func reserveTombstone(for task: String) throws(StorageError) {
+        try withTombstones { () throws(SystemError) in try tombstones.reserve(for: task) }
+    }
+
+    func writeTombstone(of record: TaskRecord) throws(StorageError) {
+        try root.check()
+        try withTombstones { () throws(SystemError) in try tombstones.write(endOf: record) }
+    }
+
+    private func withTombstones(_ body: () throws(SystemError) -> Void) throws(StorageError) {
+        do throws(SystemError) {
+            try body()
+        } catch {
+            let isFull = [ENOSPC, EDQUOT, EFBIG].contains(error.code)
+            throw StorageError(
+                isFull ? .quotaExceeded : .unknown,
+                "The task cannot be kept: \(root.path)/\(Tombstones.name): \(error.reason).")
+        }
+    }
+}
