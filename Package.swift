@@ -9,8 +9,8 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "Methods", "Tracing", "Backends", "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText",
-                "Secrets", "EventLoop", "CSystem",
+                "Methods", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore", "LocalFiles", "Roots",
+                "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText", "Secrets", "EventLoop", "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
@@ -22,11 +22,22 @@ let package = Package(
             name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "EventLoop", "Contract"]),
         .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
         .target(
-            name: "Backends",
+            name: "EmbeddedEngine",
             dependencies: [
-                "Storage", "Database", "HTTP", "HTTPServing", "HTTPText", "JSONText", "Secrets", "Checksums",
-                "EventLoop", "CSystem",
+                "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServing", "HTTPText", "Checksums",
+                "EventLoop",
             ]),
+        .target(
+            name: "GoogleEngines",
+            dependencies: [
+                "LocalFiles", "Storage", "HTTP", "HTTPServing", "HTTPText", "JSONText", "Secrets", "Checksums",
+                "EventLoop",
+            ]),
+        .target(
+            name: "TaskStore",
+            dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "EventLoop"]),
+        .target(name: "Roots", dependencies: ["Storage", "Database", "EventLoop"]),
+        .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "EventLoop", "CSystem"]),
         .target(name: "Storage", dependencies: ["Secrets", "MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "EventLoop", "CSystem"]),
         .target(name: "JSONText"),
@@ -62,9 +73,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Methods", "Backends", "Transfers", "Storage", "JSONRPC", "JSONText", "HTTP", "HTTPServing",
-                "EventLoop",
-                "CChecksums", "Contract", "CSystem",
+                "Methods", "EmbeddedEngine", "GoogleEngines", "Roots", "Transfers", "Storage", "JSONRPC", "JSONText",
+                "HTTP", "HTTPServing", "EventLoop", "CChecksums", "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),
@@ -77,8 +87,8 @@ let package = Package(
         .testTarget(
             name: "BackendsTests",
             dependencies: [
-                "Backends", "Transfers", "Storage", "Database", "HTTP", "JSONText", "Checksums", "EventLoop",
-                "TestSupport",
+                "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers", "Storage",
+                "Database", "HTTP", "HTTPServing", "JSONText", "Checksums", "EventLoop", "TestSupport",
             ]),
         .testTarget(
             name: "MethodsTests",
@@ -89,7 +99,8 @@ let package = Package(
             name: "CredentialsTests",
             dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
         .testTarget(
-            name: "HTTPServingTests", dependencies: ["HTTPServing", "CChecksums", "EventLoop", "CSystem", "TestSupport"]),
+            name: "HTTPServingTests",
+            dependencies: ["HTTPServing", "CChecksums", "EventLoop", "CSystem", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "EventLoop", "TestSupport"]),
@@ -109,8 +120,9 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Methods", "Backends", "Transfers", "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC",
-                "JSONText", "Secrets", "Database", "Checksums", "HTTPText", "EventLoop", "CCrypto",
+                "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
+                "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC", "JSONText", "Secrets", "Database",
+                "Checksums", "HTTPText", "EventLoop", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }

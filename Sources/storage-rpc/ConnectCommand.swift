@@ -1,4 +1,4 @@
-import Backends
+import Roots
 import Glibc
 import JSONRPC
 import JSONText

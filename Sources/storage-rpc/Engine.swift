@@ -1,4 +1,8 @@
-import Backends
+import EmbeddedEngine
+import GoogleEngines
+import LocalFiles
+import Roots
+import TaskStore
 import Credentials
 import EventLoop
 import HTTP

@@ -1,4 +1,4 @@
-import Backends
+import LocalFiles
 import CSystem
 import EventLoop
 import Glibc

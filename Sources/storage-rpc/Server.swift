@@ -1,4 +1,4 @@
-import Backends
+import Roots
 import CSystem
 import Credentials
 import Dispatch

@@ -3,7 +3,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import LocalFiles
 
 /// Which files may be uploaded where `--allow-read` names directories.
 @Suite(.timeLimit(.minutes(5))) struct AllowedReadingTests {

@@ -4,7 +4,10 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
+@testable import LocalFiles
+@testable import Roots
 
 /// A directory that is allowed, `in`, beside others that are not.
 struct AllowedScene {

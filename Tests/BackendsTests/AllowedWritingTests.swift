@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import LocalFiles
 
 /// Which files may be written by downloads where `--allow-write` names directories.
 @Suite(.timeLimit(.minutes(5))) struct AllowedWritingTests {

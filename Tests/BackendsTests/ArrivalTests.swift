@@ -3,7 +3,9 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
+@testable import LocalFiles
 
 /// What is told of a download while it arrives, and when nothing more comes.
 @Suite(.timeLimit(.minutes(10))) struct ArrivalTests {

@@ -3,7 +3,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 /// What every place must do. A new one is another line here.
 @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {

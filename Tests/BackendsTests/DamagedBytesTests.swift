@@ -6,7 +6,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 /// Bytes on the disk that are not those that were stored: nobody gets them as a whole.
 @Suite(.timeLimit(.minutes(10))) struct DamagedBytesTests {

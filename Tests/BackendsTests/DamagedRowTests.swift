@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 /// Rows that no version of this program has written: errors, and nothing that is still whole is lost over them.
 @Suite(.timeLimit(.minutes(10))) struct DamagedRowTests {

@@ -5,7 +5,7 @@ import JSONText
 import Storage
 import Testing
 
-@testable import Backends
+@testable import GoogleEngines
 
 /// What is asked and how answers are understood, without a server.
 @Suite struct DialectTests {

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 /// Deleting and fetching, whatever the engine.
 @Suite(.timeLimit(.minutes(10))) struct DownloadTests {

@@ -3,7 +3,8 @@ import EventLoop
 import Storage
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 @Suite(.timeLimit(.minutes(10))) struct DownloadTokenTests {
     private func servable(_ place: EmbeddedUnderTest, _ name: String, _ token: String) async throws -> OpenObject? {

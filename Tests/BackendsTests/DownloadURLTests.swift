@@ -2,7 +2,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// What the engines give as URLs is read as references.
 @Suite(.timeLimit(.minutes(10))) struct DownloadURLTests {

@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 @Suite(.timeLimit(.minutes(10))) struct EmbeddedDownloadTests {
     private let bytes = noise((9 << 20) + 5)

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 /// Objects whose names are no paths, as consoles and other tools make them.
 @Suite(.timeLimit(.minutes(10))) struct ExactNameTests {

@@ -9,7 +9,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 /// Files in `objects`, which belong to one object each, whatever has happened to the database.
 @Suite(.timeLimit(.minutes(10))) struct FileNumberTests {

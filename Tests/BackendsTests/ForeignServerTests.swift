@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import GoogleEngines
 
 /// The engine for Google Cloud Storage against servers that others wrote, from PyPI. The variable names a Python that
 /// has them.

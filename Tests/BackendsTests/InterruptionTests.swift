@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
     /// Aborts the step with this number shortly after it began, then goes on as a resumed upload would.

@@ -4,7 +4,8 @@ import Storage
 import Synchronization
 import Testing
 
-@testable import Backends
+@testable import LocalFiles
+@testable import Roots
 
 @Suite struct LandingFileTests {
     private let scratch: Scratch

@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 @Suite(.timeLimit(.minutes(10))) struct ListingTests {
     /// What is directly below a prefix, prefixes with their slash, the slow and obvious way.

@@ -4,7 +4,9 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
+@testable import TaskStore
 
 /// The lock of a root goes in the middle of something: from then on another process may have the root.
 @Suite(.timeLimit(.minutes(5))) struct LostLockTests {

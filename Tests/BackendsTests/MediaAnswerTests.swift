@@ -2,7 +2,8 @@ import HTTP
 import Storage
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// What is asked about objects, and how the answers are understood, without a server.
 @Suite struct MediaAnswerTests {

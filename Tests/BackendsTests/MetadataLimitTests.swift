@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import Transfers
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// The limits of metadata are the same on every engine.
 @Suite(.timeLimit(.minutes(10))) struct MetadataLimitTests {

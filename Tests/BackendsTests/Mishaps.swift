@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import GoogleEngines
 
 /// One thing that goes wrong, or several in a row.
 struct Mishap: Sendable, CustomTestStringConvertible {

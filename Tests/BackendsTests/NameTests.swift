@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 @Suite(.timeLimit(.minutes(10))) struct NameTests {
     static let odd: [String] = [

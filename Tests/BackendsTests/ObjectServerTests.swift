@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 /// Download URLs of the embedded engine, asked as any HTTP client would.
 @Suite(.timeLimit(.minutes(10))) struct ObjectServerTests {

@@ -4,7 +4,9 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
+@testable import TaskStore
 
 /// Roots that earlier versions of the program have made.
 @Suite(.timeLimit(.minutes(5))) struct OlderRootTests {

@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Servers that carry out a request and answer with an error, and somebody else who writes before it is tried again.
 @Suite(.timeLimit(.minutes(10))) struct OvertakenTests {

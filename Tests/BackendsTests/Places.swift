@@ -5,7 +5,9 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
+@testable import TaskStore
 
 /// A directory of a test's own, gone with the test.
 final class Scratch: Sendable {

@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Writes that are carried out only where the version is there that the client wants.
 @Suite(.timeLimit(.minutes(10))) struct PreconditionTests {

@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import GoogleEngines
 
 /// Everything that can go wrong between a server and a download, against every size that matters. The file is right or
 /// stays as it was, the end is told once, and no byte that is on the disk is asked for again.

@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 @Suite(.timeLimit(.minutes(10))) struct RemoteDownloadTests {
     private let size = (2 << 20) + 3

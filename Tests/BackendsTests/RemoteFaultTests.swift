@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Everything that can go wrong between an upload and its server, against every size that matters. The object is right
 /// or absent, the end is told once, and no byte that the server had is sent again.

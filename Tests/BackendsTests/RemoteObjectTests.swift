@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Deleting, listing and URLs, where the server or the line to it is not as it should be.
 @Suite(.timeLimit(.minutes(10))) struct RemoteObjectTests {

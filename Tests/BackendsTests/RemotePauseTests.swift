@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Pauses and cancellations of uploads to a remote engine: what is known is not asked, and no session is left behind.
 @Suite(.timeLimit(.minutes(10))) struct RemotePauseTests {

@@ -3,7 +3,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import GoogleEngines
 
 /// A remote engine, and the service that it talks to.
 protocol RemoteUnderTest: BackendUnderTest where Tested == RemoteBackend {

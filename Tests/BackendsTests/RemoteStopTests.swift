@@ -4,7 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// What stops an upload to a remote engine in the middle: its owner, and tokens that are good no more.
 @Suite(.timeLimit(.minutes(10))) struct RemoteStopTests {

@@ -4,7 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Which tokens a remote engine asks its source for, and how long it waits for them.
 @Suite(.timeLimit(.minutes(10))) struct RemoteTokenTests {

@@ -2,7 +2,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// A kept connection that the server closes without an answer to a request that it has carried out.
 @Suite(.timeLimit(.minutes(10))) struct RemoteWarmTests {

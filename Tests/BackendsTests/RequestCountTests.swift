@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 import Transfers
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// How many requests an operation costs, and that objects are verified all the same.
 @Suite(.timeLimit(.minutes(10))) struct RequestCountTests {

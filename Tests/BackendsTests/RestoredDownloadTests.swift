@@ -5,7 +5,9 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
+@testable import LocalFiles
 
 /// Downloads that one process began and another one ends.
 @Suite(.timeLimit(.minutes(10))) struct RestoredDownloadTests {

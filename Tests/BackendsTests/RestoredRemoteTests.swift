@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Uploads to remote engines that one process began and another one ends.
 @Suite(.timeLimit(.minutes(10))) struct RestoredRemoteTests {

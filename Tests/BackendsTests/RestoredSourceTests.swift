@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
 
 /// Files that changed while no process watched them.
 @Suite(.timeLimit(.minutes(10))) struct RestoredSourceTests {

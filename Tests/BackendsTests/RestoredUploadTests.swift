@@ -5,7 +5,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 /// Uploads into the embedded engine that one process began and another one ends.
 @Suite(.timeLimit(.minutes(10))) struct RestoredUploadTests {

@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// The scenarios that client libraries for Google Cloud Storage are held to: operations, what goes wrong one after the
 /// other, and preconditions. Where those libraries give up because a retry could undo something, it is bound here, and

@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 /// What others do to a root, and may not find in it.
 @Suite(.timeLimit(.minutes(5))) struct RootSecurityTests {

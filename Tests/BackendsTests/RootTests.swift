@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 
 @Suite(.timeLimit(.minutes(10))) struct RootTests {
     @Test func `One root has one owner, and says which`() async throws {

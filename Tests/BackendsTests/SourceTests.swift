@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import LocalFiles
 
 @Suite(.timeLimit(.minutes(10))) struct SourceTests {
     enum Meddling: String, CaseIterable {

@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Answers that are no answers: what a server may have carried out is not asked for again.
 @Suite(.timeLimit(.minutes(10))) struct StrangeAnswerTests {

@@ -2,7 +2,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Uploads that an earlier process began, and objects that were stored since under the same name.
 @Suite(.timeLimit(.minutes(10))) struct SupersededUploadTests {

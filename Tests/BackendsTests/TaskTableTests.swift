@@ -6,7 +6,10 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import LocalFiles
+@testable import Roots
+@testable import TaskStore
 
 @Suite(.timeLimit(.minutes(10))) struct TaskTableTests {
     static func record(_ id: String = "task", _ stage: TaskRecord.Stage? = nil) throws -> TaskRecord {

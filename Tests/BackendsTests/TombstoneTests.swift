@@ -5,7 +5,9 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
+@testable import TaskStore
 
 /// Ends of tasks that the database has no room for.
 @Suite(.timeLimit(.minutes(10))) struct TombstoneTests {

@@ -5,7 +5,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// Bytes that are damaged on their way to the server.
 @Suite(.timeLimit(.minutes(10))) struct TransitTests {

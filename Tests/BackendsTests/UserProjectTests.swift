@@ -3,7 +3,8 @@ import Storage
 import TestSupport
 import Testing
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 
 /// The project that pays is told to the server, and to no other.
 @Suite(.timeLimit(.minutes(10))) struct UserProjectTests {

@@ -3,7 +3,8 @@ import JSONRPC
 import JSONText
 import Storage
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 @testable import Methods
 
 private let firebase = FirebaseDialect(version: "fuzz")

@@ -1,4 +1,5 @@
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 @testable import Database
 
 /// Bytes in the place of others, a few at a time.

@@ -3,7 +3,9 @@ import FoundationEssentials
 import Glibc
 import Storage
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import TaskStore
+@testable import Roots
 @testable import Database
 
 /// A root with some dozen objects, whose database is written anew for each input, and then damaged.

@@ -3,7 +3,8 @@ import HTTPServing
 import JSONText
 import Storage
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 @testable import Database
 @testable import Methods
 

@@ -4,7 +4,8 @@ import JSONText
 import Storage
 import Transfers
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import Roots
 @testable import JSONRPC
 @testable import Methods
 

@@ -1,7 +1,7 @@
 import HTTPText
 import Storage
 
-@testable import Backends
+@testable import GoogleEngines
 @testable import HTTPServing
 
 /// Requests to the server of download URLs, however they are cut; and what their conditions, ranges and dates come to.

@@ -3,7 +3,8 @@ import JSONText
 import Secrets
 import Storage
 
-@testable import Backends
+@testable import EmbeddedEngine
+@testable import GoogleEngines
 @testable import Credentials
 
 /// Small texts from outside: page tokens, tokens as files and commands print them, credentials, answers of servers.

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Storage
 
-@testable import Backends
+@testable import TaskStore
 
 private let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 

@@ -1,4 +1,6 @@
-import Backends
+import EmbeddedEngine
+import GoogleEngines
+import Roots
 import EventLoop
 import Foundation
 import Glibc

@@ -1,5 +1,7 @@
 import Database
 import EventLoop
+import LocalFiles
+import Roots
 import Storage
 
 /// The service's own tasks, kept in a root, beside the objects where there are any.

@@ -1,8 +1,11 @@
 import Database
 import EventLoop
 import Glibc
+import LocalFiles
+import Roots
 import Storage
 import Synchronization
+import TaskStore
 
 /// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
 public final class EmbeddedBackend: Backend {

@@ -1,4 +1,5 @@
 import EventLoop
+import LocalFiles
 import Storage
 import Synchronization
 

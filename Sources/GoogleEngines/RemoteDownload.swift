@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import LocalFiles
 import Storage
 import Synchronization
 

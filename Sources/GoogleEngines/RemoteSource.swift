@@ -2,6 +2,7 @@ import Checksums
 import EventLoop
 import FoundationEssentials
 import HTTP
+import LocalFiles
 import Storage
 import Synchronization
 

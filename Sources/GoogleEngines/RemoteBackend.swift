@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import LocalFiles
 import Storage
 
 /// A real client of a service that keeps objects far away.

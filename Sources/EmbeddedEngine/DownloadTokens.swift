@@ -1,7 +1,9 @@
 import Database
 import EventLoop
 import HTTPText
+import Roots
 import Storage
+import TaskStore
 
 // Whoever knows one of an object's download tokens may fetch it.
 extension Database {

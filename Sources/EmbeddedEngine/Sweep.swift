@@ -1,4 +1,5 @@
 import Database
+import Roots
 import Storage
 
 /// Removes at the start what no object needs: what a crash has left of uploads and deletions, and files without a row.

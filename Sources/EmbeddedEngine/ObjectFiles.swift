@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Roots
 import Storage
 
 /// The files that the bytes of larger objects are in, by number: the directory `objects` of a root.

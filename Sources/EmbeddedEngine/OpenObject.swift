@@ -2,6 +2,7 @@ import Checksums
 import Database
 import EventLoop
 import Glibc
+import Roots
 import Storage
 
 /// One generation of an object, held open: its bytes can be read to the end, even after it was overwritten or deleted.

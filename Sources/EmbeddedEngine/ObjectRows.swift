@@ -1,6 +1,7 @@
 import Database
 import EventLoop
 import Storage
+import TaskStore
 
 /// An object that is about to be committed: its bytes are in memory, or in a file that is synced already.
 struct NewObject: Sendable {

@@ -1,6 +1,7 @@
 import Database
 import EventLoop
 import Glibc
+import Roots
 import Storage
 
 /// What of tasks a root keeps in files, beside its database.

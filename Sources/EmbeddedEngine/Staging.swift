@@ -1,6 +1,8 @@
 import Checksums
 import EventLoop
 import Glibc
+import LocalFiles
+import Roots
 import Storage
 import Synchronization
 

@@ -3,6 +3,8 @@ import Database
 import EventLoop
 import FoundationEssentials
 import Glibc
+import LocalFiles
+import Roots
 import Storage
 import Synchronization
 

@@ -1,6 +1,7 @@
 import Checksums
 import EventLoop
 import HTTP
+import LocalFiles
 import Storage
 import Synchronization
 

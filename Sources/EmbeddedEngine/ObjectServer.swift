@@ -6,6 +6,7 @@ import HTTPServing
 import HTTPText
 import Storage
 import Synchronization
+import TaskStore
 
 /// Gives objects of the embedded engine to whoever has a download URL, in the manner of Firebase Storage.
 ///

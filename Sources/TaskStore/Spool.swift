@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Roots
 import Storage
 import Synchronization
 
