@@ -6,9 +6,10 @@
 
 ;;; Commentary:
 
-;; `M-x storage-rpc-put-file' uploads a file, `M-x storage-rpc-cancel' ends that, and
-;; `M-x storage-rpc-get-metadata' shows what is stored.  The service is started when it is first
-;; needed, and ends with Emacs, and uploads with it.
+;; `M-x storage-rpc-put-file' uploads a file, `M-x storage-rpc-get-file' downloads one,
+;; `M-x storage-rpc-pause', `storage-rpc-resume' and `storage-rpc-cancel' control what is under way, and
+;; `M-x storage-rpc-get-metadata' shows what is stored.  The first command connects to the service that
+;; all clients of the root share, and starts it where there is none.  Transfers go on when Emacs ends.
 
 ;;; Code:
 
@@ -19,8 +20,15 @@
 (defgroup storage-rpc nil "Cloud Storage for Firebase." :group 'comm :prefix "storage-rpc-")
 
 (defcustom storage-rpc-command nil
-  "The program and its flags; nil for $STORAGE_RPC, else storage-rpc on the PATH."
-  :type '(choice (const :tag "By environment" nil) (repeat string)))
+  "The program and its flags.
+Nil for `storage-rpc connect', the service that all clients of the root
+share; the program is $STORAGE_RPC, else storage-rpc on the PATH.  A command
+without `connect' is a service of Emacs alone, which ends with it."
+  :type '(choice (const :tag "The shared service" nil) (repeat string)))
+
+(defcustom storage-rpc-socket nil
+  "The Unix socket of a service that runs, which is used instead of a command."
+  :type '(choice (const :tag "None" nil) file))
 
 (defcustom storage-rpc-token-function nil
   "Function that returns a token, or nil where there are no tokens.
@@ -30,44 +38,72 @@ and \"start\", for the kind that the engine takes.  It returns a string,
 \(:token STRING :expiresIn SECONDS), or nil; it must not wait for the service."
   :type '(choice (const :tag "No tokens" nil) function))
 
-(cl-defstruct (storage-rpc-upload (:constructor storage-rpc--upload) (:copier nil))
-  "An upload: its newest snapshot, a plist, and what is called with the last."
-  file task reporter snapshot then)
+(cl-defstruct (storage-rpc-transfer (:constructor storage-rpc--transfer) (:copier nil))
+  "An upload or a download, as KIND says; its newest snapshot, a plist, and what is called with the last."
+  kind name title task reporter snapshot then)
 
 (defvar storage-rpc--connection nil "The connection, or nil before it is needed.")
-(defvar storage-rpc--uploads (make-hash-table :test #'equal) "What has not ended, by task.")
+(defvar storage-rpc--shared nil "Non-nil where the service is not of Emacs alone.")
+(defvar storage-rpc--transfers (make-hash-table :test #'equal) "What was begun here and has not ended, by task.")
 (defvar storage-rpc--history nil "References that were asked for.")
+
+(defun storage-rpc--command ()
+  "Return the program and its flags."
+  (let ((command (or storage-rpc-command (list (or (getenv "STORAGE_RPC") "storage-rpc") "connect"))))
+    (unless (executable-find (car command))
+      (user-error "There is no program %s: see `storage-rpc-command' and $STORAGE_RPC" (car command)))
+    command))
+
+(defun storage-rpc--open ()
+  "Return a process that speaks with a service."
+  (if storage-rpc-socket
+      (condition-case failure
+          (make-network-process :name "storage-rpc" :family 'local :noquery t :coding 'utf-8-emacs-unix
+                                :service (expand-file-name storage-rpc-socket))
+        (file-error (user-error "No service can be reached at %s: %s" storage-rpc-socket (nth 2 failure))))
+    (let ((process (make-process
+                    :name "storage-rpc" :command (storage-rpc--command) :connection-type 'pipe :noquery t
+                    :coding 'utf-8-emacs-unix :stderr (get-buffer-create "*storage-rpc stderr*"))))
+      (set-process-sentinel (get-buffer-process "*storage-rpc stderr*") #'ignore) ; which would write into it
+      process)))
 
 (defun storage-rpc--connect ()
   "Return the connection, after starting the service where it does not run."
   (unless (and storage-rpc--connection (jsonrpc-running-p storage-rpc--connection))
-    (let ((command (or storage-rpc-command (list (or (getenv "STORAGE_RPC") "storage-rpc")))))
-      (unless (executable-find (car command))
-        (user-error "There is no program %s: see `storage-rpc-command' and $STORAGE_RPC" (car command)))
-      (setq storage-rpc--connection
-            (make-instance
-             'jsonrpc-process-connection
-             :name "storage-rpc"
-             :events-buffer-scrollback-size 0 ; no token in a buffer
-             :request-dispatcher #'storage-rpc--answer
-             :notification-dispatcher #'storage-rpc--hear
-             :on-shutdown #'storage-rpc--ended
-             :process (lambda ()
-                        (make-process
-                         :name "storage-rpc" :command command :connection-type 'pipe :noquery t
-                         :coding 'utf-8-emacs-unix :stderr (get-buffer-create "*storage-rpc stderr*"))))))
+    (setq storage-rpc--shared (or storage-rpc-socket (equal (cadr (storage-rpc--command)) "connect"))
+          storage-rpc--connection
+          (make-instance
+           'jsonrpc-process-connection
+           :name "storage-rpc"
+           :events-buffer-scrollback-size 0 ; no token in a buffer
+           :request-dispatcher #'storage-rpc--answer
+           :notification-dispatcher #'storage-rpc--hear
+           :on-shutdown #'storage-rpc--ended
+           :process #'storage-rpc--open))
     (add-hook 'kill-emacs-hook #'storage-rpc-shutdown)
     (storage-rpc--call 'initialize `(:protocolVersion 1 :client (:name "emacs" :version ,emacs-version)))
     (when-let ((token (storage-rpc--token nil "start")))
       (storage-rpc--call 'auth/setToken token)))
   storage-rpc--connection)
 
+(defun storage-rpc--last-words (connection)
+  "Return the error object for CONNECTION, which has ended.
+It tells what the process wrote last, if anything."
+  (let* ((buffer (jsonrpc-stderr-buffer connection))
+         (process (get-buffer-process buffer)))
+    (with-timeout (1)
+      (while (and process (process-live-p process)) (accept-process-output process 0.1)))
+    (let ((lines (with-current-buffer buffer (split-string (buffer-string) "\n" t))))
+      (list :code -1 :message (string-join (cons "The service has ended" (last lines)) ": ")))))
+
 (defun storage-rpc--request (method params then)
   "Ask for METHOD with PARAMS; call THEN with result and nil, or nil and error."
-  (jsonrpc-async-request
-   storage-rpc--connection method params :timeout nil
-   :success-fn (lambda (result) (funcall then result nil))
-   :error-fn (lambda (failure) (funcall then nil failure))))
+  (let ((connection storage-rpc--connection))
+    (jsonrpc-async-request
+     connection method params :timeout nil
+     :success-fn (lambda (result) (funcall then result nil))
+     :error-fn (lambda (failure)
+                 (funcall then nil (if (jsonrpc-running-p connection) failure (storage-rpc--last-words connection)))))))
 
 (defun storage-rpc--call (method params)
   "Return the result of METHOD with PARAMS, or signal its error.
@@ -81,8 +117,10 @@ and \"start\", for the kind that the engine takes.  It returns a string,
 
 (defun storage-rpc--reason (failure)
   "Return the sentence for FAILURE, an error object."
-  (format "%s (%s): %s" (or (plist-get (plist-get failure :data) :name) "error")
-          (plist-get failure :code) (plist-get failure :message)))
+  (if (eql (plist-get failure :code) -1)
+      (plist-get failure :message)
+    (format "%s (%s): %s" (or (plist-get (plist-get failure :data) :name) "error")
+            (plist-get failure :code) (plist-get failure :message))))
 
 (defun storage-rpc--token (kind reason)
   "Return the params of a token of KIND, asked for because of REASON, or nil."
@@ -98,58 +136,98 @@ and \"start\", for the kind that the engine takes.  It returns a string,
 
 (defun storage-rpc--hear (_connection method params)
   "Take in the event METHOD with PARAMS."
-  (when (eq method 'uploadTask/event)
+  (when (memq method '(uploadTask/event downloadTask/event))
     (let* ((snapshot (plist-get params :snapshot))
-           (upload (gethash (plist-get snapshot :task) storage-rpc--uploads)))
-      (if (storage-rpc-upload-p upload)
-          (storage-rpc--show upload snapshot)
+           (transfer (gethash (plist-get snapshot :task) storage-rpc--transfers)))
+      (if (storage-rpc-transfer-p transfer)
+          (storage-rpc--show transfer snapshot)
         ;; Newer versions of jsonrpc.el may deliver an event before the answer that it stood behind.
-        (puthash (plist-get snapshot :task) snapshot storage-rpc--uploads)))))
+        (puthash (plist-get snapshot :task) snapshot storage-rpc--transfers)))))
 
-(defun storage-rpc--show (upload snapshot)
-  "Show how far UPLOAD is by its SNAPSHOT."
-  (setf (storage-rpc-upload-snapshot upload) snapshot)
-  (let ((reporter (storage-rpc-upload-reporter upload))
-        (fraction (plist-get (plist-get snapshot :progress) :fractionCompleted)))
+(defun storage-rpc--percent (snapshot)
+  "Return how far SNAPSHOT is."
+  (floor (* 100 (plist-get (plist-get snapshot :progress) :fractionCompleted))))
+
+(defun storage-rpc--show (transfer snapshot)
+  "Show how far TRANSFER is by its SNAPSHOT."
+  (setf (storage-rpc-transfer-snapshot transfer) snapshot)
+  (let ((reporter (storage-rpc-transfer-reporter transfer)) (name (storage-rpc-transfer-name transfer)))
     (pcase (plist-get snapshot :status)
+      ("pause" (message "%s: paused at %d%%" name (storage-rpc--percent snapshot)))
       ("progress"
-       (progress-reporter-update reporter (floor (* 100 fraction)))
+       (progress-reporter-update reporter (storage-rpc--percent snapshot))
        (when-let ((retry (plist-get snapshot :retry)))
-         (message "%s: %s Attempt %d of %s, next at %s." (storage-rpc-upload-file upload)
-                  (plist-get (plist-get retry :error) :message)
+         (message "%s: %s Attempt %d of %s, next at %s." name (plist-get (plist-get retry :error) :message)
                   (plist-get retry :attempt) (plist-get retry :of) (plist-get retry :at))))
       ("success"
        (progress-reporter-done reporter)
-       (storage-rpc--end upload (format "stored as %s" (plist-get (plist-get snapshot :reference) :url))))
-      ("failure" (storage-rpc--end upload (storage-rpc--reason (plist-get snapshot :error)))))))
+       (let ((url (plist-get (plist-get snapshot :reference) :url)))
+         (storage-rpc--end transfer (if (equal (storage-rpc-transfer-kind transfer) "upload") (format "stored as %s" url)
+                                      (format "downloaded from %s" url)))))
+      ("failure" (storage-rpc--end transfer (storage-rpc--reason (plist-get snapshot :error)))))))
 
-(defun storage-rpc--end (upload how)
-  "Forget UPLOAD, which has ended; say HOW."
-  (remhash (storage-rpc-upload-task upload) storage-rpc--uploads)
-  (message "%s: %s" (storage-rpc-upload-file upload) how)
+(defun storage-rpc--end (transfer how)
+  "Forget TRANSFER, which has ended; say HOW."
+  (remhash (storage-rpc-transfer-task transfer) storage-rpc--transfers)
+  (let ((text (format "%s: %s" (storage-rpc-transfer-name transfer) how)))
+    (message "%s" text)
+    (storage-rpc--keep-said text (storage-rpc-transfer-title transfer) 10))
   (with-demoted-errors "storage-rpc: %S" ; an error here would keep jsonrpc.el from reading on
-    (when (storage-rpc-upload-then upload)
-      (funcall (storage-rpc-upload-then upload) (storage-rpc-upload-snapshot upload)))))
+    (when (storage-rpc-transfer-then transfer)
+      (funcall (storage-rpc-transfer-then transfer) (storage-rpc-transfer-snapshot transfer)))))
 
-(defun storage-rpc--fail (upload failure)
-  "End UPLOAD with FAILURE, an error object that no event has told of."
-  (storage-rpc--show upload `(:status "failure" :error ,failure ,@(storage-rpc-upload-snapshot upload))))
+(defun storage-rpc--keep-said (text title tries)
+  "Say TEXT again if progress under TITLE comes back within TRIES half seconds.
+Emacs puts back what it had covered with a hint, such as the one
+about key bindings after `M-x', even if that has long been replaced."
+  (if (string-prefix-p title (or (current-message) ""))
+      (message "%s" text)
+    (when (> tries 0)
+      (run-at-time 0.5 nil #'storage-rpc--keep-said text title (1- tries)))))
+
+(defun storage-rpc--fail (transfer failure)
+  "End TRANSFER with FAILURE, an error object that no event has told of."
+  (storage-rpc--show transfer `(:status "failure" :error ,failure ,@(storage-rpc-transfer-snapshot transfer))))
 
 (defun storage-rpc--running ()
-  "Return the uploads that have not ended."
-  (seq-filter #'storage-rpc-upload-p (hash-table-values storage-rpc--uploads)))
+  "Return the transfers that were begun here and have not ended."
+  (seq-filter #'storage-rpc-transfer-p (hash-table-values storage-rpc--transfers)))
 
-(defun storage-rpc--ended (_connection)
-  "Fail whatever the service was doing when it ended."
-  (dolist (upload (storage-rpc--running))
-    (storage-rpc--fail upload '(:code -1 :message "The service has ended")))
-  (clrhash storage-rpc--uploads))
+(defun storage-rpc--ended (connection)
+  "Fail whatever the service of CONNECTION was doing when it ended."
+  (let ((running (storage-rpc--running)) (failure (storage-rpc--last-words connection)))
+    (clrhash storage-rpc--transfers)
+    (dolist (transfer running) (storage-rpc--fail transfer failure))))
 
 (defun storage-rpc-reference (reference)
   "Return the plist of REFERENCE, a URL or a path in the default bucket."
   (storage-rpc--connect)
   (storage-rpc--call 'storage/reference
                      (list (if (string-search "://" reference) :url :path) reference)))
+
+(defun storage-rpc--begin (kind method params file then)
+  "Begin a transfer of KIND between FILE and the service by METHOD with PARAMS.
+Call THEN with the last snapshot.  Return the transfer."
+  (let* ((name (abbreviate-file-name file))
+         (title (format "%sing %s..." (capitalize kind) (file-name-nondirectory file)))
+         (transfer (storage-rpc--transfer :kind kind :name name :title title :then then
+                                          :reporter (make-progress-reporter title 0 100))))
+    (storage-rpc--request
+     method `(:file ,file :observe ["progress" "pause" "success" "failure"] ,@params)
+     (lambda (snapshot failure)
+       (if failure
+           (storage-rpc--fail transfer failure)
+         (let* ((task (plist-get snapshot :task)) (early (gethash task storage-rpc--transfers)))
+           (setf (storage-rpc-transfer-task transfer) task (storage-rpc-transfer-snapshot transfer) snapshot)
+           (puthash task transfer storage-rpc--transfers)
+           (when early (storage-rpc--show transfer early))))))
+    transfer))
+
+(defun storage-rpc--local (file)
+  "Return the path of FILE for the service, which knows no files of other machines."
+  (when (file-remote-p file)
+    (user-error "%s is on another machine" file))
+  (file-name-unquote (expand-file-name file)))
 
 ;;;###autoload
 (defun storage-rpc-put-file (file reference &optional then)
@@ -158,34 +236,83 @@ Call THEN with the last snapshot, a plist.  Return the upload."
   (interactive
    (let ((file (read-file-name "Upload file: " nil buffer-file-name t)))
      (list file (read-string "To reference: " (file-name-nondirectory file) 'storage-rpc--history))))
-  (when (file-remote-p file)
-    (user-error "%s is on another machine" file))
-  (let* ((path (file-name-unquote (expand-file-name file)))
-         (place (storage-rpc-reference reference))
-         (upload (storage-rpc--upload
-                  :file path :then then
-                  :reporter (make-progress-reporter (format "Uploading %s..." (file-name-nondirectory path)) 0 100))))
-    (storage-rpc--request
-     'reference/putFile `(:reference ,place :file ,path :observe ["progress" "success" "failure"])
-     (lambda (snapshot failure)
-       (if failure
-           (storage-rpc--fail upload failure)
-         (let* ((task (plist-get snapshot :task)) (early (gethash task storage-rpc--uploads)))
-           (setf (storage-rpc-upload-task upload) task (storage-rpc-upload-snapshot upload) snapshot)
-           (puthash task upload storage-rpc--uploads)
-           (when early (storage-rpc--show upload early))))))
-    upload))
+  (let ((path (storage-rpc--local file)))
+    (storage-rpc--begin "upload" 'reference/putFile `(:reference ,(storage-rpc-reference reference)) path then)))
 
 ;;;###autoload
-(defun storage-rpc-cancel (upload)
-  "Cancel UPLOAD; it ends as a failure."
+(defun storage-rpc-get-file (reference file &optional then)
+  "Download REFERENCE, gs://BUCKET/PATH or a path in the default bucket, to FILE.
+Call THEN with the last snapshot, a plist.  Return the download."
   (interactive
-   (let ((uploads (mapcar (lambda (upload) (cons (storage-rpc-upload-file upload) upload)) (storage-rpc--running))))
-     (unless uploads (user-error "There is no upload"))
-     (list (cdr (if (cdr uploads) (assoc (completing-read "Cancel upload of: " uploads nil t) uploads)
-                  (car uploads))))))
-  (storage-rpc--request 'uploadTask/cancel (list :task (storage-rpc-upload-task upload))
-                        (lambda (_ failure) (when failure (message "%s" (storage-rpc--reason failure))))))
+   (let ((reference (read-string "Download reference: " nil 'storage-rpc--history)))
+     (list reference (read-file-name "To file: " nil nil nil (file-name-nondirectory reference)))))
+  (when (and (called-interactively-p 'any) (file-exists-p file)
+             (not (yes-or-no-p (format "Replace %s? " file))))
+    (user-error "Nothing is downloaded"))
+  (let ((path (storage-rpc--local file)))
+    (storage-rpc--begin "download" 'reference/writeToFile `(:reference ,(storage-rpc-reference reference)) path then)))
+
+(defun storage-rpc--state (transfer)
+  "Return the state of TRANSFER."
+  (plist-get (storage-rpc-transfer-snapshot transfer) :state))
+
+(defun storage-rpc--others ()
+  "Return the transfers in the service that were not begun here and have not ended."
+  (cl-loop
+   for kind in '("upload" "download") append
+   (cl-loop
+    for snapshot across (plist-get (storage-rpc--call (intern (concat kind "Task/list")) nil) :tasks)
+    for transfer = (storage-rpc--transfer :kind kind :task (plist-get snapshot :task) :snapshot snapshot
+                                          :name (plist-get (plist-get snapshot :reference) :url))
+    unless (or (member (storage-rpc--state transfer) '("success" "failed" "cancelled"))
+               (gethash (plist-get snapshot :task) storage-rpc--transfers))
+    collect transfer)))
+
+(defun storage-rpc--choose (prompt &rest states)
+  "Ask with PROMPT for a transfer in one of STATES; return it, or the only one."
+  (storage-rpc--connect)
+  (let* ((fitting (lambda (transfer) (member (storage-rpc--state transfer) states)))
+         (transfers (or (seq-filter fitting (storage-rpc--running)) (seq-filter fitting (storage-rpc--others))))
+         (choices (mapcar (lambda (transfer)
+                            (cons (format "%s of %s (%s)" (storage-rpc-transfer-kind transfer)
+                                          (storage-rpc-transfer-name transfer) (storage-rpc-transfer-task transfer))
+                                  transfer))
+                          transfers)))
+    (unless choices (user-error "There is no transfer that is %s" (string-join states " or ")))
+    (cdr (if (cdr choices) (assoc (completing-read prompt choices nil t) choices) (car choices)))))
+
+(defun storage-rpc--control (transfer verb done)
+  "Let the service VERB the TRANSFER; say DONE where no event does."
+  (storage-rpc--request
+   (intern (format "%sTask/%s" (storage-rpc-transfer-kind transfer) verb))
+   (list :task (storage-rpc-transfer-task transfer))
+   (lambda (answer failure)
+     (let ((name (storage-rpc-transfer-name transfer)) (snapshot (plist-get answer :snapshot)))
+       (cond
+        (failure (message "%s" (storage-rpc--reason failure)))
+        ((eq (plist-get answer :accepted) :json-false)
+         (message "%s is %s" name (plist-get snapshot :state)))
+        (t (setf (storage-rpc-transfer-snapshot transfer) snapshot)
+           (unless (storage-rpc-transfer-reporter transfer) ; of those that were begun here, events tell
+             (message "%s: %s" name done))))))))
+
+;;;###autoload
+(defun storage-rpc-pause (transfer)
+  "Pause TRANSFER, an upload or a download."
+  (interactive (list (storage-rpc--choose "Pause " "queued" "running")))
+  (storage-rpc--control transfer "pause" "paused"))
+
+;;;###autoload
+(defun storage-rpc-resume (transfer)
+  "Let TRANSFER go on where it was paused."
+  (interactive (list (storage-rpc--choose "Resume " "paused")))
+  (storage-rpc--control transfer "resume" "goes on"))
+
+;;;###autoload
+(defun storage-rpc-cancel (transfer)
+  "Cancel TRANSFER, an upload or a download; it ends as a failure."
+  (interactive (list (storage-rpc--choose "Cancel " "queued" "running" "paused")))
+  (storage-rpc--control transfer "cancel" "cancelled"))
 
 ;;;###autoload
 (defun storage-rpc-get-metadata (reference)
@@ -202,12 +329,16 @@ Call THEN with the last snapshot, a plist.  Return the upload."
     metadata))
 
 (defun storage-rpc-shutdown ()
-  "End the service, and the uploads that have not ended."
+  "End the connection.
+A service of Emacs alone ends, and what it has not finished is cancelled;
+in one that is shared, transfers go on."
   (interactive)
   (when-let ((connection storage-rpc--connection))
     (when (jsonrpc-running-p connection)
-      (mapc #'storage-rpc-cancel (storage-rpc--running)) ; else they would wait for the next service
-      (with-timeout (3) (while (storage-rpc--running) (accept-process-output nil 0.1)))
+      (unless storage-rpc--shared
+        (mapc #'storage-rpc-cancel (storage-rpc--running)) ; else they would wait for the next service
+        (with-timeout (3) (while (storage-rpc--running) (accept-process-output nil 0.1))))
+      (clrhash storage-rpc--transfers)
       (storage-rpc--request 'shutdown nil (lambda (&rest _) (jsonrpc-notify connection 'exit nil)))
       (with-timeout (3) (while (jsonrpc-running-p connection) (accept-process-output nil 0.1))))
     (jsonrpc-shutdown connection t)

@@ -79,7 +79,7 @@
   (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 2147483648) "huge"
                                             (lambda (snapshot) (setq last snapshot)))))
     (storage-rpc-test-await
-     (lambda () (equal (plist-get (storage-rpc-upload-snapshot upload) :status) "progress")))
+     (lambda () (equal (plist-get (storage-rpc-transfer-snapshot upload) :status) "progress")))
     (call-interactively #'storage-rpc-cancel)
     (storage-rpc-test-await (lambda () last))
     (should (equal (plist-get last :state) "cancelled"))
@@ -120,7 +120,7 @@
 (storage-rpc-test a-service-that-ends-fails-its-uploads
   (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 2147483648) "huge"
                                             (lambda (snapshot) (setq last snapshot)))))
-    (storage-rpc-test-await (lambda () (storage-rpc-upload-task upload)))
+    (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
     (signal-process (jsonrpc--process storage-rpc--connection) 'KILL)
     (storage-rpc-test-await (lambda () last))
     (should (equal (plist-get last :status) "failure"))
@@ -129,7 +129,7 @@
 
 (storage-rpc-test what-has-not-ended-is-cancelled-at-the-end
   (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 8589934592) "huge")))
-    (storage-rpc-test-await (lambda () (storage-rpc-upload-task upload)))
+    (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
     (storage-rpc-shutdown)
     (storage-rpc-reference "a")
     (should (equal (mapcar (lambda (task) (plist-get task :state))
@@ -155,6 +155,120 @@
       (should (> (string-to-number (buffer-string)) 1))
       (storage-rpc-test-await (lambda () (not (process-attributes (string-to-number (buffer-string)))))))
     (delete-directory directory t)))
+
+(storage-rpc-test a-transfer-is-paused-and-resumed
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "large" 268435456) "large"
+                                            (lambda (snapshot) (setq last snapshot)))))
+    (storage-rpc-test-await
+     (lambda () (equal (plist-get (storage-rpc-transfer-snapshot upload) :status) "progress")))
+    (should-error (call-interactively #'storage-rpc-resume) :type 'user-error)
+    (call-interactively #'storage-rpc-pause)
+    (storage-rpc-test-await (lambda () (equal (storage-rpc--state upload) "paused")))
+    (should (string-match-p "large: paused at [0-9]+%" (storage-rpc-test-messages)))
+    (should-error (call-interactively #'storage-rpc-pause) :type 'user-error)
+    (call-interactively #'storage-rpc-resume)
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get last :status) "success"))))
+
+(storage-rpc-test a-file-is-downloaded
+  (storage-rpc-test-put (storage-rpc-test-file directory "plain.txt" 5) "plain.txt")
+  (let ((copy (concat directory "copy.txt")) last)
+    (storage-rpc-get-file "plain.txt" copy (lambda (snapshot) (setq last snapshot)))
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (file-attribute-size (file-attributes copy)) 5))
+    (should (string-search "copy.txt: downloaded from gs://default-bucket/plain.txt" (storage-rpc-test-messages)))
+    (setq last nil)
+    (storage-rpc-get-file "none" copy (lambda (snapshot) (setq last snapshot)))
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get (plist-get last :error) :code) -13010))))
+
+(storage-rpc-test progress-does-not-come-back-after-the-end
+  (let (shown last)
+    (cl-letf (((symbol-function 'message)
+               (lambda (text &rest values) (setq shown (and text (apply #'format text values)))))
+              ((symbol-function 'current-message) (lambda () shown)))
+      (storage-rpc-put-file (storage-rpc-test-file directory "large" 5000000) "large"
+                            (lambda (snapshot) (setq last snapshot)))
+      (with-temp-message "You can run the command" ; as after M-x
+        (storage-rpc-test-await (lambda () last)))
+      (should (string-prefix-p "Uploading large..." shown))
+      (storage-rpc-test-await (lambda () (string-search "stored as" shown))))))
+
+(defun storage-rpc-test-messages ()
+  "Return what was said."
+  (with-current-buffer (messages-buffer) (buffer-string)))
+
+(defmacro storage-rpc-test-sharing (name &rest body)
+  "Define the test NAME: as `storage-rpc-test', but BODY shares the service of its root."
+  (declare (indent 1))
+  `(storage-rpc-test ,name
+     (let* ((process-environment (cons (concat "XDG_DATA_HOME=" directory)
+                                       (cons (concat "STORAGE_RPC=" storage-rpc-test-program) process-environment)))
+            (storage-rpc-command nil))
+       (unwind-protect (progn ,@body)
+         (storage-rpc--connect)
+         (let ((pid (plist-get (storage-rpc--call 'service/status nil) :pid)))
+           (storage-rpc--call 'service/stop nil)
+           (storage-rpc-test-await (lambda () (not (process-attributes pid)))))))))
+
+(storage-rpc-test-sharing transfers-go-on-without-emacs
+  (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 8589934592) "huge")))
+    (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
+    (storage-rpc-shutdown)
+    (let ((same (storage-rpc--choose "" "running")))
+      (should (equal (storage-rpc-transfer-task same) (storage-rpc-transfer-task upload)))
+      (storage-rpc-pause same)
+      (storage-rpc-test-await (lambda () (equal (storage-rpc--state same) "paused"))))
+    (storage-rpc-shutdown)
+    (let ((same (storage-rpc--choose "" "paused")))
+      (storage-rpc-cancel same)
+      (storage-rpc-test-await (lambda () (equal (storage-rpc--state same) "cancelled"))))
+    (should-error (storage-rpc--choose "" "queued" "running" "paused") :type 'user-error)))
+
+(storage-rpc-test-sharing two-emacsen-share-a-root
+  (should (equal (plist-get (storage-rpc-test-put (storage-rpc-test-file directory "mine" 3) "mine") :status) "success"))
+  (let ((form `(progn (load ,storage-rpc-test-source nil t)
+                      (princ (plist-get (storage-rpc-get-metadata "mine") :size))
+                      (let (last)
+                        (storage-rpc-put-file ,(storage-rpc-test-file directory "theirs" 4) "theirs"
+                                              (lambda (snapshot) (setq last snapshot)))
+                        (while (not last) (accept-process-output nil 0.05))
+                        (princ (plist-get last :status))))))
+    (with-temp-buffer
+      (should (equal 0 (call-process (expand-file-name invocation-name invocation-directory) nil '(t nil) nil
+                                     "-Q" "--batch" "--eval" (prin1-to-string form))))
+      (should (equal (buffer-string) "3success"))))
+  (should (equal (plist-get (storage-rpc-get-metadata "theirs") :size) 4)))
+
+(defun storage-rpc-test-serve (directory command)
+  "Start COMMAND on a socket in DIRECTORY, and return the process when it listens there."
+  (let* ((socket (concat directory "socket"))
+         (service (make-process :name "service" :connection-type 'pipe :noquery t
+                                :command (append command (list "--socket" socket)))))
+    (storage-rpc-test-await (lambda () (file-exists-p socket)))
+    service))
+
+(storage-rpc-test a-root-in-use-is-said
+  (let ((service (storage-rpc-test-serve directory storage-rpc-command)))
+    (unwind-protect
+        (let ((sentence (cadr (should-error (storage-rpc-reference "a")))))
+          (should (string-search (format "is in use by process %d" (process-id service)) sentence))
+          (should (string-search "storage-rpc connect" sentence)))
+      (delete-process service))))
+
+(storage-rpc-test a-socket-is-connected-to
+  (let ((service (storage-rpc-test-serve directory storage-rpc-command))
+        (storage-rpc-socket (concat directory "socket")))
+    (unwind-protect
+        (progn
+          (storage-rpc-test-put (storage-rpc-test-file directory "plain.txt" 3) "plain.txt")
+          (should (equal (plist-get (storage-rpc-get-metadata "plain.txt") :size) 3))
+          (storage-rpc-shutdown)
+          (should (process-live-p service)))
+      (delete-process service)))
+  (let ((storage-rpc-socket "/no/such/socket"))
+    (should (string-match-p "No service can be reached at /no/such/socket: No such file"
+                            (cadr (should-error (storage-rpc-reference "a") :type 'user-error))))))
 
 (ert-deftest it-compiles-without-warnings ()
   (let ((byte-compile-error-on-warn t)
