@@ -74,6 +74,41 @@ local function put(path, reference)
   return last
 end
 
+local function call(method, params)
+  local done, failed, answer
+  storage.call(method, params, function(failure, result)
+    done, failed, answer = true, failure, result
+  end)
+  await(function() return done end, method)
+  return assert(not failed and (answer or true), failed and failed.message)
+end
+
+--- Another Neovim, which uploads a file and ends.
+local function run_other(setup)
+  local script = directory .. '/other.lua'
+  vim.fn.writefile({
+    ('vim.opt.runtimepath:prepend(%q)'):format(here),
+    'local storage = require("storage_rpc"); ' .. setup,
+    ('local last; storage.put_file(%q, "other", function(snapshot) last = snapshot end)'):format(file('other', 3)),
+    'if not vim.wait(60000, function() return last end, 5) or last.error then vim.cmd("cquit") end',
+    'vim.cmd("quitall!")',
+  }, script)
+  vim.fn.system({ vim.v.progpath, '--clean', '--headless', '-S', script })
+  assert(vim.v.shell_error == 0)
+end
+
+--- A service that has the root, and listens on a socket.
+local function serve()
+  local job = vim.fn.jobstart(vim.list_extend(vim.list_slice(command), { '--socket', directory .. '/socket' }))
+  await(function() return vim.loop.fs_stat(directory .. '/socket') end, 'the socket')
+  return job
+end
+
+local function leave(job)
+  vim.fn.jobstop(job)
+  vim.fn.jobwait({ job })
+end
+
 local tests = {
   { 'the file of a buffer is uploaded, with progress', function()
     edit(file('large.mov', 5000000))
@@ -119,7 +154,7 @@ local tests = {
     await(function() return said('cancelled %(%-13040%)') end, 'the end')
     heard = {}
     vim.cmd('StorageCancel')
-    assert(said('there is no upload'))
+    await(function() return said('there is nothing to cancel') end)
   end },
   { 'an upload is cancelled that has hardly begun', function()
     edit(file('huge', 2147483648))
@@ -192,17 +227,74 @@ local tests = {
     storage.setup({ command = { 'false' } })
     assert(put(file('plain.txt', 3), 'a').error)
   end },
+  { 'an upload is paused and resumed', function()
+    edit(file('large', 268435456))
+    vim.cmd('StoragePut')
+    await(function() return said('large: %d+ %%$') end, 'progress')
+    vim.cmd('StoragePause')
+    await(function() return said('large: paused at %d+ %%') end, 'the pause')
+    heard = {}
+    vim.cmd('StoragePause')
+    await(function() return said('there is nothing to pause') end)
+    vim.cmd('StorageResume')
+    await(function() return said('stored large as') end, 'the end')
+  end },
+  { 'a file is downloaded', function()
+    assert(put(file('plain.txt', 5), 'a/copy.txt').metadata)
+    vim.cmd('cd ' .. directory)
+    vim.cmd('StorageGet a/copy.txt')
+    await(function() return said('downloaded copy.txt from gs://default%-bucket/a/copy.txt') end)
+    assert(vim.fn.getfsize(directory .. '/copy.txt') == 5)
+    vim.cmd('StorageGet a/copy.txt')
+    assert(said('is there; :StorageGet! replaces it'))
+    vim.cmd('StorageGet none')
+    await(function() return said('download of none failed: objectNotFound %(%-13010%)') end)
+  end },
+  { 'a request that is cancelled fails', function()
+    local upload = storage.put_file(file('huge', 2147483648), 'huge')
+    await(function() return upload.task end, 'the task')
+    local failure
+    local cancel = storage.call('uploadTask/wait', { task = upload.task }, function(why) failure = why end)
+    cancel()
+    await(function() return failure end, 'the answer')
+    assert(failure.code == -32800, failure.message)
+  end },
+  { 'a root in use is said', function()
+    local job = serve()
+    assert(put(file('plain.txt', 3), 'a').error)
+    assert(said(('is in use by process %d.*storage%%-rpc connect'):format(vim.fn.jobpid(job))))
+    leave(job)
+  end },
+  { 'a socket is connected to', function()
+    local job = serve()
+    storage.setup({ socket = directory .. '/socket' })
+    assert(put(file('plain.txt', 3), 'by/socket').metadata)
+    storage.stop()
+    assert(vim.fn.jobwait({ job }, 0)[1] == -1)
+    leave(job)
+    storage.setup({ socket = '/no/such/socket' })
+    assert(put(file('plain.txt', 3), 'a').error)
+    assert(said('No service can be reached at /no/such/socket: ENOENT'))
+  end },
+  { 'editors share a root, and transfers go on without them', function()
+    vim.env.XDG_DATA_HOME, vim.env.STORAGE_RPC = directory, program
+    storage.setup({})
+    local upload = storage.put_file(file('huge', 8589934592), 'huge')
+    await(function() return upload.task end, 'the task')
+    run_other('storage.setup({})')
+    storage.stop()
+    await(function() return call('uploadTask/snapshot', { task = upload.task }).state == 'running' end)
+    vim.cmd('StoragePause')
+    await(function() return said('huge: paused') end, 'the pause')
+    vim.cmd('StorageCancel')
+    await(function() return said('huge: cancelled') end, 'the end')
+    assert(call('reference/getMetadata', { reference = 'gs://default-bucket/other' }).size == 3)
+    local service = call('service/status').pid
+    call('service/stop')
+    await(function() return vim.fn.isdirectory('/proc/' .. service) == 0 end, 'its end')
+  end },
   { 'Neovim takes the service along', function()
-    local script = directory .. '/leave.lua'
-    vim.fn.writefile({
-      ('vim.opt.runtimepath:prepend(%q)'):format(here),
-      ('local storage = require("storage_rpc"); storage.setup({ command = { %q, "--root", %q } })'):format(program, command[3]),
-      'local ready; storage.reference("a", function(failure) ready = not failure end)',
-      'if not vim.wait(60000, function() return ready end, 5) then vim.cmd("cquit") end',
-      'vim.cmd("quitall!")',
-    }, script)
-    vim.fn.system({ vim.v.progpath, '--clean', '--headless', '-S', script })
-    assert(vim.v.shell_error == 0)
+    run_other(('storage.setup({ command = { %q, "--root", %q } })'):format(program, command[3]))
   end },
 }
 

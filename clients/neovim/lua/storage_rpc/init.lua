@@ -1,15 +1,16 @@
---- Cloud Storage for Firebase, through storage-rpc. The service is started when it is first needed, and ends with
---- Neovim, and uploads with it.
+--- Cloud Storage for Firebase, through storage-rpc. The first command connects to the service that all clients of the
+--- root share, and starts it where there is none. Transfers go on when Neovim ends.
 
 local service = require('storage_rpc.service')
 local say, sentence, complain = service.say, service.sentence, service.complain
 
 local M = { call = service.call }
 
-local uploads = {} -- what has not ended, by task
-local newest -- the upload that was started last
+local transfers = {} -- what was begun here and has not ended, the newest last
 
---- `command`: program and flags; else $STORAGE_RPC, else storage-rpc on the PATH.
+--- `command`: program and flags; else `storage-rpc connect`, the service that all clients of the root share, where the
+--- program is $STORAGE_RPC or on the PATH. A command without `connect` is a service of Neovim alone, which ends with it.
+--- `socket`: the Unix socket of a service that runs, used instead of a command.
 --- `token`: function(kind, reason) that returns a token, {token = …, expiresIn = seconds} or nil. Asked with nil and
 --- 'start' first, for the kind that the engine takes; then with a kind, and 'expired' or 'refused'.
 function M.setup(given)
@@ -20,79 +21,187 @@ local function tail(file)
   return vim.fn.fnamemodify(file, ':t')
 end
 
-local function finish(upload, snapshot)
-  uploads[upload.task or upload] = nil
-  if newest == upload then
-    newest = nil
-  end
-  local name = tail(upload.file) -- the whole path would make Neovim ask for ENTER
+local function percent(snapshot)
+  return math.floor(snapshot.progress.fractionCompleted * 100)
+end
+
+local function finish(transfer, snapshot)
+  transfers = vim.tbl_filter(function(one) return one ~= transfer end, transfers)
+  local name = tail(transfer.file) -- the whole path would make Neovim ask for ENTER
   if snapshot.error then
-    say(('upload of %s failed: %s'):format(name, sentence(snapshot.error)), vim.log.levels.ERROR)
-  else
+    say(('%s of %s failed: %s'):format(transfer.kind, name, sentence(snapshot.error)), vim.log.levels.ERROR)
+  elseif transfer.kind == 'upload' then
     say(('stored %s as %s'):format(name, snapshot.reference.url))
+  else
+    say(('downloaded %s from %s'):format(name, snapshot.reference.url))
   end
-  if upload.on_end then
-    upload.on_end(snapshot)
+  if transfer.on_end then
+    transfer.on_end(snapshot)
   end
 end
 
-local function fail(upload, failure)
-  finish(upload, { status = 'failure', error = failure, reference = upload.reference })
+local function fail(transfer, failure)
+  finish(transfer, { status = 'failure', error = failure, reference = transfer.reference })
+end
+
+local function show_progress(transfer, snapshot)
+  local name, retry = tail(transfer.file), snapshot.retry
+  if retry then
+    say(('%s: %s Attempt %d of %s, next at %s.'):format(name, retry.error.message, retry.attempt, retry.of, retry.at))
+  end
+  local tenth = math.floor(snapshot.progress.fractionCompleted * 10)
+  if tenth > transfer.tenth then
+    transfer.tenth = tenth
+    say(('%s: %d %%'):format(name, tenth * 10))
+  end
 end
 
 function service.hear(method, params)
-  local upload = method == 'uploadTask/event' and uploads[params.snapshot.task]
-  if not upload then
-    return
-  end
-  upload.snapshot = params.snapshot
-  if params.snapshot.status ~= 'progress' then
-    return finish(upload, params.snapshot)
-  end
-  local retry = params.snapshot.retry
-  if retry then
-    say(('%s: %s Attempt %d of %s, next at %s.'):format(tail(upload.file), retry.error.message, retry.attempt, retry.of, retry.at))
-  end
-  local tenth = math.floor(params.snapshot.progress.fractionCompleted * 10)
-  if tenth > upload.tenth then
-    upload.tenth = tenth
-    say(('%s: %d %%'):format(tail(upload.file), tenth * 10))
+  local snapshot = params.snapshot
+  for _, transfer in ipairs(transfers) do
+    if transfer.task == snapshot.task and method == transfer.kind .. 'Task/event' then
+      transfer.snapshot = snapshot
+      if snapshot.status == 'progress' then
+        show_progress(transfer, snapshot)
+      elseif snapshot.status == 'pause' then
+        say(('%s: paused at %d %%'):format(tail(transfer.file), percent(snapshot)))
+      else
+        finish(transfer, snapshot)
+      end
+      return
+    end
   end
 end
 
 function service.lose(failure)
-  local lost = uploads
-  uploads = {}
-  vim.schedule(function()
-    for _, upload in pairs(lost) do
-      fail(upload, failure)
+  for _, transfer in ipairs(vim.list_slice(transfers)) do
+    if transfer.task then -- else its request fails
+      fail(transfer, failure)
+    end
+  end
+end
+
+-- Control: by the service's names of what a transfer is to do
+
+local fitting = {
+  pause = { starting = true, queued = true, running = true },
+  resume = { paused = true },
+  cancel = { starting = true, queued = true, running = true, paused = true },
+}
+local done = { pause = 'paused', resume = 'goes on', cancel = 'cancelled' }
+
+local function state(transfer)
+  return transfer.snapshot and transfer.snapshot.state or 'starting'
+end
+
+local function control(transfer, verb)
+  if not transfer.task then
+    transfer.wanted = verb -- as soon as it has begun
+    return
+  end
+  service.call(('%sTask/%s'):format(transfer.kind, verb), { task = transfer.task }, function(failure, answer)
+    if failure then
+      return complain(failure)
+    end
+    transfer.snapshot = answer.snapshot
+    if not answer.accepted then
+      say(('%s is %s'):format(tail(transfer.file), answer.snapshot.state), vim.log.levels.WARN)
+    elseif transfer.is_other then -- of those that were begun here, events tell
+      say(('%s: %s'):format(transfer.file, done[verb]))
     end
   end)
 end
 
---- Uploads a file to gs://BUCKET/PATH, or to a path in the default bucket; `on_end` gets the last snapshot.
-function M.put_file(file, reference, on_end)
-  local upload = { file = vim.fn.fnamemodify(file, ':p'), tenth = 0, on_end = on_end }
-  newest = upload
-  M.reference(reference, function(failure, place)
-    if failure then
-      return fail(upload, failure)
-    end
-    upload.reference = place
-    -- As a URL, a name may have any bytes.
-    local params = { reference = place, file = vim.uri_from_fname(upload.file), observe = { 'progress', 'success', 'failure' } }
-    M.call('reference/putFile', params, function(refusal, snapshot)
-      if refusal then
-        return fail(upload, refusal)
+--- Calls back with the transfers in the service that were not begun here and have not ended.
+local function others(callback)
+  local found, left = {}, 2
+  for _, kind in ipairs({ 'upload', 'download' }) do
+    service.call(kind .. 'Task/list', nil, function(failure, answer)
+      complain(failure)
+      for _, snapshot in ipairs(answer and answer.tasks or {}) do
+        table.insert(found, { kind = kind, task = snapshot.task, snapshot = snapshot, file = snapshot.reference.url, is_other = true })
       end
-      upload.task, upload.snapshot = snapshot.task, snapshot
-      uploads[upload.task] = upload
-      if upload.cancelled then
-        M.cancel(upload)
+      left = left - 1
+      if left == 0 then
+        callback(found)
+      end
+    end)
+  end
+end
+
+--- Of this Neovim's transfers the newest that fits; else one of those in the service, which are asked for.
+local function choose(verb, callback)
+  local function fits(transfer)
+    return fitting[verb][state(transfer)]
+  end
+  local own = vim.tbl_filter(fits, transfers)
+  if #own > 0 then
+    return callback(own[#own])
+  end
+  others(function(found)
+    found = vim.tbl_filter(fits, found)
+    if #found == 0 then
+      return say(('there is nothing to %s'):format(verb), vim.log.levels.WARN)
+    elseif #found == 1 then
+      return callback(found[1])
+    end
+    local function describe(transfer)
+      return ('%s of %s, %s at %d %%'):format(transfer.kind, transfer.file, state(transfer), percent(transfer.snapshot))
+    end
+    vim.ui.select(found, { prompt = verb .. ': ', format_item = describe }, function(transfer)
+      if transfer then
+        callback(transfer)
       end
     end)
   end)
-  return upload
+end
+
+for verb in pairs(fitting) do
+  --- Pauses, resumes or cancels a transfer, where none is given the newest; one that is cancelled ends with that error.
+  M[verb] = function(transfer)
+    if transfer then
+      return control(transfer, verb)
+    end
+    choose(verb, function(chosen)
+      control(chosen, verb)
+    end)
+  end
+end
+
+-- Transfers
+
+local function begin(kind, method, file, reference, on_end)
+  local transfer = { kind = kind, file = vim.fn.fnamemodify(file, ':p'), tenth = 0, on_end = on_end }
+  table.insert(transfers, transfer)
+  M.reference(reference, function(failure, place)
+    if failure then
+      return fail(transfer, failure)
+    end
+    transfer.reference = place
+    -- As a URL, a name may have any bytes.
+    local observed = { 'progress', 'pause', 'success', 'failure' }
+    local params = { reference = place, file = vim.uri_from_fname(transfer.file), observe = observed }
+    M.call(method, params, function(refusal, snapshot)
+      if refusal then
+        return fail(transfer, refusal)
+      end
+      transfer.task, transfer.snapshot = snapshot.task, snapshot
+      if transfer.wanted then
+        control(transfer, transfer.wanted)
+      end
+    end)
+  end)
+  return transfer
+end
+
+--- Uploads a file to gs://BUCKET/PATH, or to a path in the default bucket; `on_end` gets the last snapshot.
+function M.put_file(file, reference, on_end)
+  return begin('upload', 'reference/putFile', file, reference, on_end)
+end
+
+--- Downloads gs://BUCKET/PATH, or a path in the default bucket, to a file; `on_end` gets the last snapshot.
+function M.get_file(reference, file, on_end)
+  return begin('download', 'reference/writeToFile', file, reference, on_end)
 end
 
 function M.reference(reference, callback)
@@ -105,18 +214,6 @@ function M.put_buffer(reference)
     return say('this buffer has no file, or has changes that are not written', vim.log.levels.ERROR)
   end
   return M.put_file(file, reference or tail(file))
-end
-
---- Cancels an upload, the newest where none is given; it ends with the error `cancelled`.
-function M.cancel(upload)
-  upload = upload or newest
-  if not upload then
-    return say('there is no upload', vim.log.levels.WARN)
-  elseif not upload.task then
-    upload.cancelled = true -- as soon as it has begun
-    return
-  end
-  M.call('uploadTask/cancel', { task = upload.task }, complain)
 end
 
 --- Shows the metadata in a floating window; of this buffer's file name where no reference is given.
@@ -134,12 +231,17 @@ function M.show_metadata(reference)
   end)
 end
 
---- Ends the service, and the uploads that have not ended.
+--- Ends the connection. A service of Neovim alone ends, and what it has not finished is cancelled; in one that is
+--- shared, transfers go on.
 function M.stop()
-  for _, upload in pairs(uploads) do
-    M.cancel(upload) -- else it would wait for the next service
+  if service.is_shared then
+    transfers = {}
+  else
+    for _, transfer in ipairs(transfers) do
+      control(transfer, 'cancel') -- else it would wait for the next service
+    end
+    vim.wait(3000, function() return not next(transfers) end, 10)
   end
-  vim.wait(3000, function() return not next(uploads) end, 10)
   service.stop()
 end
 

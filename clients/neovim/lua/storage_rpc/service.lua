@@ -1,19 +1,24 @@
---- The service: started when it is first needed, on Neovim's own JSON-RPC, and asked until it ends.
+--- The service: connected to, or started, when it is first needed, and asked until it ends.
+
+local rpc = require('storage_rpc.rpc')
 
 local M = {
-  options = {}, -- `command` and `token`, as for setup
+  options = {}, -- `command`, `socket` and `token`, as for setup
   hear = nil, -- function(method, params), for each event
   lose = nil, -- function(failure), once the service has ended
+  is_shared = nil, -- whether the service goes on when Neovim ends
 }
 
-local rpc -- the connection, or nil
-local waiting = {} -- what waits for an answer: callbacks by a key of their own
+local connection -- or nil
 
 function M.say(text, level)
   vim.notify('storage-rpc: ' .. text, level or vim.log.levels.INFO)
 end
 
 function M.sentence(failure)
+  if failure.code == -1 then
+    return failure.message
+  end
   local name = type(failure.data) == 'table' and failure.data.name or 'error'
   return ('%s (%d): %s'):format(name, failure.code, failure.message)
 end
@@ -31,90 +36,79 @@ end
 
 local function answer(method, params)
   if method ~= 'auth/refreshToken' then
-    return nil, vim.lsp.rpc.rpc_response_error(vim.lsp.protocol.ErrorCodes.MethodNotFound)
+    return nil, { code = -32601, message = ('There is no method %s here.'):format(method) }
   end
-  return fresh_token(params.kind, params.reason) or error('There is no token.')
+  local token = fresh_token(params.kind, params.reason)
+  return token, not token and { code = -32603, message = 'There is no token.' } or nil
 end
 
---- Fails whatever the service was doing; what is begun from now on is for another one.
-local function ended(status)
-  local failure = { code = -1, message = ('The service has ended with status %d.'):format(status) }
-  local unanswered = waiting
-  rpc, waiting = nil, {}
-  vim.schedule(function()
-    for _, callback in pairs(unanswered) do
-      callback(failure)
-    end
-  end)
-  M.lose(failure)
-end
-
-local function request(method, params, callback)
-  local key = {}
-  waiting[key] = callback
-  local sent = rpc.request(method, params, function(failure, result)
-    if waiting[key] then
-      waiting[key] = nil
-      callback(failure, result)
-    end
-  end)
-  if not sent then
-    waiting[key] = nil
-    callback({ code = -1, message = 'The service has ended.' })
+--- Returns the connection, or nil and why there is none.
+local function open()
+  local handlers = { notification = M.hear, request = answer }
+  function handlers.ended(failure)
+    connection = nil
+    M.lose(failure)
   end
+  if M.options.socket then
+    M.is_shared = true
+    return rpc.connect(M.options.socket, handlers)
+  end
+  local command = M.options.command or { vim.env.STORAGE_RPC or 'storage-rpc', 'connect' }
+  M.is_shared = command[2] == 'connect'
+  if vim.fn.executable(command[1]) == 0 then
+    return nil, ('there is no program %s: see setup and $STORAGE_RPC'):format(command[1])
+  end
+  return rpc.spawn(command, handlers)
 end
 
 local function connect()
-  if rpc then
+  if connection then
     return true
   end
-  local command = M.options.command or { vim.env.STORAGE_RPC or 'storage-rpc' }
-  if vim.fn.executable(command[1]) == 0 then
-    M.say(('there is no program %s: see setup and $STORAGE_RPC'):format(command[1]), vim.log.levels.ERROR)
-    return false
+  local why
+  connection, why = open()
+  if not connection then
+    return false, why
   end
-  local dispatchers = { notification = M.hear, server_request = answer, on_exit = ended }
-  if vim.fn.has('nvim-0.10') == 1 then
-    rpc = vim.lsp.rpc.start(command, dispatchers)
-  else
-    rpc = vim.lsp.rpc.start(command[1], vim.list_slice(command, 2), dispatchers)
-  end
-  request('initialize', { protocolVersion = 1, client = { name = 'neovim' } }, M.complain)
+  connection:request('initialize', { protocolVersion = 1, client = { name = 'neovim' } }, function() end)
   local first = fresh_token(nil, 'start')
   if first then
-    request('auth/setToken', first, M.complain)
+    connection:request('auth/setToken', first, M.complain)
   end
   vim.cmd([[autocmd VimLeavePre * ++once lua require('storage_rpc').stop()]])
   return true
 end
 
---- Calls a method; `callback(failure, result)` gets one of them.
+--- Calls a method; `callback(failure, result)` gets one of them. Returns a function that ends the wait for the answer:
+--- the callback then gets -32800.
 function M.call(method, params, callback)
   -- The service could not say which request it was that is no UTF-8; Vim's own encoder refuses it.
   local ok, why = pcall(vim.fn.json_encode, params)
+  if ok then
+    ok, why = connect()
+  end
   if not ok then
     callback({ code = -1, message = why })
-  elseif connect() then
-    request(method, params, callback)
-  else
-    callback({ code = -1, message = 'The service cannot be started.' })
+    return function() end
+  end
+  local asked = connection
+  local id = asked:request(method, params, callback)
+  return function()
+    asked:notify('$/cancelRequest', { id = id })
   end
 end
 
+--- Ends the connection, and with it a service that is not shared.
 function M.stop()
-  local running = rpc
+  local running = connection
   if not running then
     return
   end
-  running.request('shutdown', nil, function()
-    running.notify('exit')
+  running:request('shutdown', nil, function()
+    running:notify('exit')
   end)
-  if vim.wait(3000, function() return rpc ~= running end, 10) then
-    return
-  elseif running.terminate then
-    running.terminate()
-  else
-    running.handle:kill('sigterm')
+  if not vim.wait(3000, function() return connection ~= running end, 10) then
+    running:break_off()
   end
 end
 
