@@ -36,7 +36,7 @@ one() { # METHOD PARAMS: an answer of a service that has the same objects
     printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' "$1" "$2" | "$STORAGE_RPC" --root root
 }
 
-nobody_left() { ! grep -lzsxF -- "$directory/root" /proc/[0-9]*/cmdline >/dev/null; }
+nobody_has() { ! grep -lzsxF -- "$directory/$1" /proc/[0-9]*/cmdline >/dev/null; }
 is_listening() { [ -S "$1" ]; }
 # Uploads in the background, where a signal can be caught: as if at a terminal. Its errors are those of nothing else.
 begin() {
@@ -63,6 +63,18 @@ check 'so does what is no reference' [ $? -eq 1 ]
 "$put" large >stored 2>errors
 check 'a wrong command line is told from a failure' [ $? -eq 64 ]
 
+"$put" --help >stored 2>errors
+check 'help is no failure' [ $? -eq 0 ]
+check 'and goes to stdout' grep -q -- '--socket PATH FILE REFERENCE' stored
+"$put" --socket "$directory/none" large large >stored 2>errors
+check 'a socket that is missing fails' [ $? -eq 1 ]
+check 'and is said' says "There is no socket $directory/none"
+ended=$directory/ended.socket
+: >"$ended"
+"$put" --socket "$ended" large large >stored 2>errors
+check 'a socket that nobody listens on fails' [ $? -eq 1 ]
+check 'and is said, too' says "No service answers at $ended"
+
 odd=$(printf -- '-a  "b"\n\047c\047 \\d $e %%20 \303\251*.txt')
 printf 'odd' >"$odd"
 for file in "$odd" "$directory/$odd"; do
@@ -83,7 +95,7 @@ for signal in INT TERM; do
     check 'and is cancelled, not kept for later' is_cancelled "huge/$signal"
 done
 
-check 'no process is left behind' eventually nobody_left
+check 'no process is left behind' eventually nobody_has root
 
 # A path that socat would read as options.
 socket="$directory/a,b:c d\"!.socket"
@@ -111,5 +123,12 @@ for tool in socat nc; do
     if [ "$tool" = nc ]; then nc -N -U link <list; else socat - UNIX-CONNECT:link <list; fi >stored
     check "a cancel with $tool" is_cancelled "huge/$tool"
 done
+
+kill "$service"
+wait "$service"
+service=
+"$put" --shared large shared --root "$directory/common" --idle-timeout 0.1 >stored 2>errors
+check 'an upload through the shared service' has '.fullPath == "shared"'
+check 'which ends when nobody is connected' eventually nobody_has common
 
 [ "$failures" -eq 0 ]
