@@ -10,7 +10,7 @@ let package = Package(
             name: "storage-rpc",
             dependencies: [
                 "Methods", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore", "LocalFiles", "Roots",
-                "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText", "Secrets", "EventLoop", "CSystem",
+                "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText", "Secrets", "Platform", "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
@@ -19,40 +19,40 @@ let package = Package(
                     .when(platforms: [.linux], configuration: .release))
             ]),
         .target(
-            name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "EventLoop", "Contract"]),
-        .target(name: "Transfers", dependencies: ["Storage", "EventLoop"]),
+            name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "Platform", "Contract"]),
+        .target(name: "Transfers", dependencies: ["Storage", "Platform"]),
         .target(
             name: "EmbeddedEngine",
             dependencies: [
                 "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServing", "HTTPText", "Checksums",
-                "EventLoop",
+                "Platform",
             ]),
         .target(
             name: "GoogleEngines",
             dependencies: [
                 "LocalFiles", "Storage", "HTTP", "HTTPServing", "HTTPText", "JSONText", "Secrets", "Checksums",
-                "EventLoop",
+                "Platform",
             ]),
         .target(
             name: "TaskStore",
-            dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "EventLoop"]),
-        .target(name: "Roots", dependencies: ["Storage", "Database", "EventLoop"]),
-        .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "EventLoop", "CSystem"]),
+            dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
+        .target(name: "Roots", dependencies: ["Storage", "Database", "Platform"]),
+        .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform", "CSystem"]),
         .target(name: "Storage", dependencies: ["Secrets", "MediaTypes"]),
-        .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "EventLoop", "CSystem"]),
+        .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "Platform", "CSystem"]),
         .target(name: "JSONText"),
         .target(name: "Secrets"),
         .target(name: "Database", dependencies: ["CSQLite", "CSystem"]),
-        .target(name: "HTTP", dependencies: ["EventLoop", "CCurl"]),
+        .target(name: "HTTP", dependencies: ["Platform", "CCurl"]),
         .target(
             name: "Credentials",
-            dependencies: ["Storage", "HTTP", "JSONText", "Secrets", "EventLoop", "CCrypto", "CSystem"]),
+            dependencies: ["Storage", "HTTP", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem"]),
         .target(
-            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "EventLoop", "TracePage"]),
-        .target(name: "HTTPServing", dependencies: ["CChecksums", "EventLoop", "CSystem"]),
+            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "TracePage"]),
+        .target(name: "HTTPServing", dependencies: ["CChecksums", "Platform", "CSystem"]),
         .target(name: "HTTPText"),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
-        .target(name: "EventLoop", dependencies: ["CSystem"]),
+        .target(name: "Platform", dependencies: ["CSystem"]),
 
         .target(
             name: "Contract", path: "protocol",
@@ -74,40 +74,40 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "Roots", "Transfers", "Storage", "JSONRPC", "JSONText",
-                "HTTP", "HTTPServing", "EventLoop", "CChecksums", "Contract", "CSystem",
+                "HTTP", "HTTPServing", "Platform", "CChecksums", "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
-        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "TestSupport"]),
-        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
+        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "MediaTypes", "TestSupport"]),
-        .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "EventLoop", "TestSupport"]),
+        .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
         .testTarget(
             name: "BackendsTests",
             dependencies: [
                 "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers", "Storage",
-                "Database", "HTTP", "HTTPServing", "JSONText", "Checksums", "EventLoop", "TestSupport",
+                "Database", "HTTP", "HTTPServing", "JSONText", "Checksums", "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "MethodsTests",
-            dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "EventLoop", "TestSupport"]),
+            dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
-        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "EventLoop", "TestSupport"]),
+        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Platform", "TestSupport"]),
         .testTarget(
             name: "CredentialsTests",
-            dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "EventLoop", "TestSupport"]),
+            dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "Platform", "TestSupport"]),
         .testTarget(
             name: "HTTPServingTests",
-            dependencies: ["HTTPServing", "CChecksums", "EventLoop", "CSystem", "TestSupport"]),
+            dependencies: ["HTTPServing", "CChecksums", "Platform", "CSystem", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
-            dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "EventLoop", "TestSupport"]),
+            dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "storage-rpc", "Methods", "HTTP", "EventLoop", "JSONText", "Secrets", "CChecksums", "TestSupport",
+                "storage-rpc", "Methods", "HTTP", "Platform", "JSONText", "Secrets", "CChecksums", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],
@@ -122,7 +122,7 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
                 "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC", "JSONText", "Secrets", "Database",
-                "Checksums", "HTTPText", "EventLoop", "CCrypto",
+                "Checksums", "HTTPText", "Platform", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }

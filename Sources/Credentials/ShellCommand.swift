@@ -1,5 +1,5 @@
 import CSystem
-import EventLoop
+import Platform
 import Glibc
 
 /// A command line that `/bin/sh` runs for what it prints. It reads nothing, and its complaints go where ours go.

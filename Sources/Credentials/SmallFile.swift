@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Glibc
 
 /// Threads for what blocks here: files, commands, signatures.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// Keeps the token that was fetched last. Whoever needs another one while it is being fetched waits for the same.

@@ -1,6 +1,6 @@
 import Checksums
 import Database
-import EventLoop
+import Platform
 import FoundationEssentials
 import Glibc
 import LocalFiles

@@ -1,6 +1,6 @@
 import Checksums
 import Dispatch
-import EventLoop
+import Platform
 import Synchronization
 
 /// A block of bytes that goes round between the thread that fills it and the one that hashes it.

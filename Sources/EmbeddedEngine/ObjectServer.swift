@@ -1,5 +1,5 @@
 import Checksums
-import EventLoop
+import Platform
 import FoundationEssentials
 import Glibc
 import HTTPServing

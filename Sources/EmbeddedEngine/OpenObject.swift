@@ -1,6 +1,6 @@
 import Checksums
 import Database
-import EventLoop
+import Platform
 import Glibc
 import Roots
 import Storage

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// How much of a request's body has left.

@@ -1,5 +1,5 @@
 import Checksums
-import EventLoop
+import Platform
 import HTTP
 import LocalFiles
 import Storage

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// The request that opens an upload's session. It is seen through even where the step that made it is told to stop: the

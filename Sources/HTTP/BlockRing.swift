@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Synchronization
 
 /// Memory for blocks that go round. All rings of the process share a budget: each takes a quarter of what is left.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Synchronization
 
 /// Sends requests over connections that it keeps, all of them from one thread, which starts with the first request.

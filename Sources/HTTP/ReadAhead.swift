@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Synchronization
 
 /// The bytes of a body that are read on another thread, some blocks ahead of the sending. Memory is taken while

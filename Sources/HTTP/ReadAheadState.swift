@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Which blocks are filled with which bytes. The oldest belongs to the transfer, the first free one to the job.
 struct ReadAheadState: Sendable {

@@ -1,5 +1,5 @@
 import CCurl
-import EventLoop
+import Platform
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Who has waited too long. However many wait, setting, moving and lifting a deadline take the same few steps, and the
 /// clock wakes nobody before the earliest of them: each length of patience has a line of its own, in which everybody

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Serves GET and HEAD over HTTP/1.1 and 1.0 to clients on this machine.
 ///

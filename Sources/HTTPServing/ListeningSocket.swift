@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Glibc
 
 /// A TCP socket that listens.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Glibc
 
 /// One peer: its requests are read, answered and sent one after the other, until one side has had enough.

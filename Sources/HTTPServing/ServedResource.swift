@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Something that can be fetched: what is known of it before its bytes are touched.
 public struct ServedResource: Sendable {

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Lets one task at a time wait until a socket can be read or written.
 ///

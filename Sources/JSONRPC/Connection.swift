@@ -1,5 +1,5 @@
 import JSONText
-import EventLoop
+import Platform
 
 /// The other end of a connection, as methods see it.
 @Loop

@@ -1,5 +1,5 @@
 import JSONText
-import EventLoop
+import Platform
 
 extension Connection {
     func read() {

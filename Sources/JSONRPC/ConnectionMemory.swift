@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// What all connections together may hold in memory.
 @Loop

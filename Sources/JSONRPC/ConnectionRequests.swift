@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import JSONText
 
 // A request from its beginning to its end.

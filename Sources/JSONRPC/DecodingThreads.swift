@@ -1,5 +1,5 @@
 import CSystem
-import EventLoop
+import Platform
 
 /// Threads on which large messages are decoded, one after the other: of all that have arrived one at a time costs memory.
 ///

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import JSONText
 
 /// A result that was encoded where that held nobody up: on a thread, or once for all.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// How far the text is that a connection has taken from what arrived. Texts are begun one after the other.
 enum Intake {

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Memory that all connections share. What is already there is counted, whatever it is; what is still to come is
 /// reserved before, in the order in which it was asked for, and only while less than the limit is there.

@@ -1,5 +1,5 @@
 import JSONText
-import EventLoop
+import Platform
 
 /// Every method of a service by name; decoding the params yields a call that is ready to run.
 public struct MethodTable<Context: MethodContext>: Sendable {

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import JSONText
 
 /// Why a request of the service has no answer that could be used.

@@ -1,5 +1,5 @@
 import JSONText
-import EventLoop
+import Platform
 
 /// One method a peer may call. The stored properties are its params, `run` is its behaviour.
 public protocol RPCMethod<Context>: Sendable {

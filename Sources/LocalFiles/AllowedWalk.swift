@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Glibc
 
 /// Follows a path, and looks up names only inside of allowed directories.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 import Synchronization
 

@@ -1,5 +1,5 @@
 import CSystem
-import EventLoop
+import Platform
 
 /// Keeps the disk busy while a file grows, so that the sync at the end finds little to do, and of a large one only
 /// its first and its last pages in memory: the system finds new pages more slowly than it writes these back.

@@ -1,6 +1,6 @@
 import Database
 import Dispatch
-import EventLoop
+import Platform
 import Glibc
 import Storage
 import Synchronization

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Glibc
 import Storage
 import Synchronization

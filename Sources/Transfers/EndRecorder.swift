@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// Records in the archive how tasks ended. What it cannot record is tried again until it holds: after a rest, after

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// Where the service keeps its tasks, so that they outlive the process.

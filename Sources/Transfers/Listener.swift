@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// One who observes tasks: a connection. What it hears goes through its closure, in order.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// A number of places to move bytes from, given out in the order of asking.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// The tasks of one kind: those under way, and the newest of those that have ended.

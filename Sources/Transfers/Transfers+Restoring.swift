@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// What becomes of the tasks of an earlier process that had not ended. Those of other endpoints stay as they are.

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Storage
 
 /// All tasks of the service, and what goes through it without one.

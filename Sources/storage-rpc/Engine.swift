@@ -4,7 +4,7 @@ import LocalFiles
 import Roots
 import TaskStore
 import Credentials
-import EventLoop
+import Platform
 import HTTP
 import Glibc
 import Methods

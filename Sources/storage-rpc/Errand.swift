@@ -1,7 +1,7 @@
 import Credentials
 import CSystem
 import Dispatch
-import EventLoop
+import Platform
 import Glibc
 import JSONRPC
 import JSONText

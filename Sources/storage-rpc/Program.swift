@@ -1,6 +1,6 @@
 import LocalFiles
 import CSystem
-import EventLoop
+import Platform
 import Glibc
 import JSONText
 import Secrets

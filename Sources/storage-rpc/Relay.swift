@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Glibc
 
 /// Hands bytes on between this process's stdin and stdout and a service's socket.

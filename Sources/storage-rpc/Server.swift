@@ -2,7 +2,7 @@ import Roots
 import CSystem
 import Credentials
 import Dispatch
-import EventLoop
+import Platform
 import Glibc
 import JSONRPC
 import Methods

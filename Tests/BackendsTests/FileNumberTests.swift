@@ -1,7 +1,7 @@
 import Checksums
 import Database
 import Dispatch
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 import Storage

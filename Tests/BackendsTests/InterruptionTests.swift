@@ -1,6 +1,6 @@
 import Checksums
 import Dispatch
-import EventLoop
+import Platform
 import Storage
 import TestSupport
 import Testing

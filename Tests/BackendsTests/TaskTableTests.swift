@@ -1,5 +1,5 @@
 import Database
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 import Storage

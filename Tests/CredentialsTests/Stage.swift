@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoop
+import Platform
 import Foundation
 import HTTP
 import JSONText

@@ -1,6 +1,6 @@
 import CChecksums
 import Dispatch
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 import JSONText

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 import JSONText

@@ -1,5 +1,5 @@
 import Foundation
-import EventLoop
+import Platform
 import HTTP
 import JSONText
 import TestSupport

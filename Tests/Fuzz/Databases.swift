@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import HTTPServing
 import JSONText
 import Storage

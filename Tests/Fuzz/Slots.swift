@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import FoundationEssentials
 import Glibc
 import Storage

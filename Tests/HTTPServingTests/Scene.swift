@@ -1,5 +1,5 @@
 import CChecksums
-import EventLoop
+import Platform
 import Glibc
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 import JSONRPC
 import JSONText
 import Storage

@@ -1,5 +1,5 @@
 import CSystem
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 

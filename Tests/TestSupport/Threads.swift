@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// A thread that a test cannot do without.
 public func startTestThread(

@@ -1,5 +1,5 @@
 import JSONText
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 import JSONRPC

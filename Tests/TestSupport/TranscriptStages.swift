@@ -1,7 +1,7 @@
 import EmbeddedEngine
 import GoogleEngines
 import Roots
-import EventLoop
+import Platform
 import Foundation
 import Glibc
 import JSONRPC

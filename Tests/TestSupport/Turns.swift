@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Lets everything run that can run now, and descriptors be heard, this many times.
 @Loop public func turns(_ count: Int) async {

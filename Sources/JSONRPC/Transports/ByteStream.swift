@@ -1,4 +1,4 @@
-import EventLoop
+import Platform
 
 /// Two directions of bytes, watched on the loop; never blocks.
 @Loop

@@ -1,5 +1,5 @@
 import CSystem
-import EventLoop
+import Platform
 import Glibc
 
 /// A Unix stream socket that only its owner may connect to.

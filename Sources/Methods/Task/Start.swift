@@ -1,5 +1,5 @@
 import JSONText
-import EventLoop
+import Platform
 import JSONRPC
 import Storage
 import Transfers

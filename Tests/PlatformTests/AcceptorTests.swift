@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import EventLoop
+@testable import Platform
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct AcceptorTests {
     private let clock = ManualClock()

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import EventLoop
+@testable import Platform
 
 @Suite struct SecureRandomTests {
     /// A source that gives these bytes, as many at a time as it is told; a negative number is an error.

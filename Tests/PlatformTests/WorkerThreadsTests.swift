@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoop
+import Platform
 import Glibc
 import Synchronization
 import TestSupport

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import EventLoop
+@testable import Platform
 
 @Suite(.timeLimit(.minutes(10))) struct ThreadConfinedTests {
     @Test func `The thread that owns the state may touch it`() async {
