@@ -10,7 +10,8 @@ let package = Package(
             name: "storage-rpc",
             dependencies: [
                 "Methods", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore", "LocalFiles", "Roots",
-                "Credentials", "Transfers", "Storage", "HTTP", "JSONRPC", "JSONText", "Secrets", "Platform", "CSystem",
+                "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "JSONText", "Secrets", "Platform",
+                "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
@@ -24,13 +25,13 @@ let package = Package(
         .target(
             name: "EmbeddedEngine",
             dependencies: [
-                "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServing", "HTTPText", "Checksums",
+                "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServer", "HTTPText", "Checksums",
                 "Platform",
             ]),
         .target(
             name: "GoogleEngines",
             dependencies: [
-                "LocalFiles", "Storage", "HTTP", "HTTPServing", "HTTPText", "JSONText", "Secrets", "Checksums",
+                "LocalFiles", "Storage", "HTTPClient", "HTTPServer", "HTTPText", "JSONText", "Secrets", "Checksums",
                 "Platform",
             ]),
         .target(
@@ -43,13 +44,13 @@ let package = Package(
         .target(name: "JSONText"),
         .target(name: "Secrets"),
         .target(name: "Database", dependencies: ["CSQLite", "CSystem"]),
-        .target(name: "HTTP", dependencies: ["Platform", "CCurl"]),
+        .target(name: "HTTPClient", dependencies: ["Platform", "CCurl"]),
         .target(
             name: "Credentials",
-            dependencies: ["Storage", "HTTP", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem"]),
+            dependencies: ["Storage", "HTTPClient", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem"]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "TracePage"]),
-        .target(name: "HTTPServing", dependencies: ["CChecksums", "Platform", "CSystem"]),
+        .target(name: "HTTPServer", dependencies: ["CChecksums", "Platform", "CSystem"]),
         .target(name: "HTTPText"),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
         .target(name: "Platform", dependencies: ["CSystem"]),
@@ -74,7 +75,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "Roots", "Transfers", "Storage", "JSONRPC", "JSONText",
-                "HTTP", "HTTPServing", "Platform", "CChecksums", "Contract", "CSystem",
+                "HTTPClient", "HTTPServer", "Platform", "CChecksums", "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
@@ -88,26 +89,26 @@ let package = Package(
             name: "BackendsTests",
             dependencies: [
                 "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers", "Storage",
-                "Database", "HTTP", "HTTPServing", "JSONText", "Checksums", "Platform", "TestSupport",
+                "Database", "HTTPClient", "HTTPServer", "JSONText", "Checksums", "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "MethodsTests",
             dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
-        .testTarget(name: "HTTPTests", dependencies: ["HTTP", "Platform", "TestSupport"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "Platform", "TestSupport"]),
         .testTarget(
             name: "CredentialsTests",
-            dependencies: ["Credentials", "CCrypto", "Storage", "HTTP", "JSONText", "Platform", "TestSupport"]),
+            dependencies: ["Credentials", "CCrypto", "Storage", "HTTPClient", "JSONText", "Platform", "TestSupport"]),
         .testTarget(
-            name: "HTTPServingTests",
-            dependencies: ["HTTPServing", "CChecksums", "Platform", "CSystem", "TestSupport"]),
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "CChecksums", "Platform", "CSystem", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "storage-rpc", "Methods", "HTTP", "Platform", "JSONText", "Secrets", "CChecksums", "TestSupport",
+                "storage-rpc", "Methods", "HTTPClient", "Platform", "JSONText", "Secrets", "CChecksums", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],
@@ -121,7 +122,7 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
-                "Credentials", "Storage", "HTTP", "HTTPServing", "JSONRPC", "JSONText", "Secrets", "Database",
+                "Credentials", "Storage", "HTTPClient", "HTTPServer", "JSONRPC", "JSONText", "Secrets", "Database",
                 "Checksums", "HTTPText", "Platform", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import Storage
 
 /// A request for a token, made again a few times where the server or the way to it has a bad moment.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 
 /// What it takes to ask servers for tokens.
 struct ExchangeContext: Sendable {

@@ -1,6 +1,6 @@
 import Platform
 import FoundationEssentials
-import HTTP
+import HTTPClient
 import JSONText
 import Storage
 

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import JSONText
 import Storage
 

@@ -2,7 +2,7 @@ import Checksums
 import Platform
 import FoundationEssentials
 import Glibc
-import HTTPServing
+import HTTPServer
 import HTTPText
 import Storage
 import Synchronization
@@ -59,7 +59,7 @@ public final class ObjectServer {
             guard let object = try await backend.servable(bucket: bucket, name: name, token: token) else {
                 return HTTPServerResponse(403)
             }
-            return await respond(to: request, with: object)
+            return await serve(object, to: request)
         } catch {
             backend.complain("A download URL was answered with 500: \(error.message)")
             return HTTPServerResponse(500)
@@ -68,11 +68,11 @@ public final class ObjectServer {
 
     /// Answers 500 for an object that was found to be damaged before. Otherwise a client could ask for the rest of an
     /// answer that broke off, and have all of the wrong bytes.
-    private func respond(to request: HTTPServerRequest, with object: OpenObject) async -> HTTPServerResponse {
+    private func serve(_ object: OpenObject, to request: HTTPServerRequest) async -> HTTPServerResponse {
         let faults = faults
         if object.hasWrongBytesInMemory { faults.report(.wrongBytes, of: object.metadata) }
         guard !faults.areKnown(of: object.metadata) else { return HTTPServerResponse(500) }
-        return await HTTPServing.respond(
+        return await respond(
             to: request, with: object.resource { [metadata = object.metadata] in faults.report($0, of: metadata) })
     }
 

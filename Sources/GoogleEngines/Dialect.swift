@@ -1,5 +1,5 @@
 import Checksums
-import HTTP
+import HTTPClient
 import Storage
 
 /// How one service's protocol is spoken. Nothing here moves a byte: what to ask, and what an answer means.

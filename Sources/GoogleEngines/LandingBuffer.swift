@@ -1,5 +1,5 @@
 import Platform
-import HTTP
+import HTTPClient
 import LocalFiles
 import Storage
 import Synchronization

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import HTTP
+import HTTPClient
 import Storage
 
 /// What the head of an answer says about the bytes behind it.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import JSONText
 import Secrets
 import Storage

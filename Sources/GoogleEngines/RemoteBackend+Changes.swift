@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import Storage
 
 // Changes of an object that are carried out once, however often they have to be asked for: what was there before is

@@ -1,5 +1,5 @@
-import HTTP
-import HTTPServing
+import HTTPClient
+import HTTPServer
 import Storage
 
 /// What a look at a reference shows.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import Storage
 
 /// What an attempt to fetch bytes of one generation came to.

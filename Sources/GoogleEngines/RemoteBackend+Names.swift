@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import Storage
 
 // What is done to objects without touching their bytes.

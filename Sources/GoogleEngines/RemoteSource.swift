@@ -1,7 +1,7 @@
 import Checksums
 import Platform
 import FoundationEssentials
-import HTTP
+import HTTPClient
 import LocalFiles
 import Storage
 import Synchronization

@@ -1,5 +1,5 @@
 import Platform
-import HTTP
+import HTTPClient
 import Storage
 
 // What became of an upload whose answer was lost: told by what was there before anything was sent, and what is now.

@@ -1,6 +1,6 @@
 import Checksums
 import Platform
-import HTTP
+import HTTPClient
 import LocalFiles
 import Storage
 import Synchronization

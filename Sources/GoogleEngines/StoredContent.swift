@@ -1,5 +1,5 @@
 import Checksums
-import HTTP
+import HTTPClient
 import Storage
 
 /// Which bytes a server has stored, so that what arrives can be verified. Told by the object's metadata, or by the head

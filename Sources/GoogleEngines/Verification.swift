@@ -1,6 +1,6 @@
 import Platform
 import FoundationEssentials
-import HTTP
+import HTTPClient
 import Storage
 
 // Success means verified bytes: what the server says that it has stored is compared with what was read here.

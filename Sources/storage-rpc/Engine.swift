@@ -5,7 +5,7 @@ import Roots
 import TaskStore
 import Credentials
 import Platform
-import HTTP
+import HTTPClient
 import Glibc
 import Methods
 import Storage

@@ -1,7 +1,7 @@
 import Database
 import Platform
 import Glibc
-import HTTP
+import HTTPClient
 import Storage
 import TestSupport
 import Testing

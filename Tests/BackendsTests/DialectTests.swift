@@ -1,6 +1,6 @@
 import Checksums
 import FoundationEssentials
-import HTTP
+import HTTPClient
 import JSONText
 import Storage
 import Testing

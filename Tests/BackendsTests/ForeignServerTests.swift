@@ -1,6 +1,6 @@
 import Checksums
 import Foundation
-import HTTP
+import HTTPClient
 import Storage
 import TestSupport
 import Testing

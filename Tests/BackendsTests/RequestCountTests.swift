@@ -1,5 +1,5 @@
 import Platform
-import HTTP
+import HTTPClient
 import JSONText
 import Storage
 import TestSupport

@@ -1,5 +1,5 @@
 import Glibc
-import HTTP
+import HTTPClient
 import JSONText
 import Storage
 import TestSupport

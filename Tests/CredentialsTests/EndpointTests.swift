@@ -1,5 +1,5 @@
 import Glibc
-import HTTP
+import HTTPClient
 import Storage
 import TestSupport
 import Testing

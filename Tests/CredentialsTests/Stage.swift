@@ -1,7 +1,7 @@
 import Dispatch
 import Platform
 import Foundation
-import HTTP
+import HTTPClient
 import JSONText
 import Storage
 import Synchronization

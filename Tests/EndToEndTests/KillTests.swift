@@ -1,5 +1,5 @@
 import Foundation
-import HTTP
+import HTTPClient
 import JSONText
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import Platform
-import HTTP
+import HTTPClient
 import JSONText
 import TestSupport
 import Testing

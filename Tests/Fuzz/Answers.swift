@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import JSONRPC
 import JSONText
 import Storage

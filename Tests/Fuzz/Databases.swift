@@ -1,5 +1,5 @@
 import Platform
-import HTTPServing
+import HTTPServer
 import JSONText
 import Storage
 

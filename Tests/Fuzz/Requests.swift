@@ -2,7 +2,7 @@ import HTTPText
 import Storage
 
 @testable import GoogleEngines
-@testable import HTTPServing
+@testable import HTTPServer
 
 /// Requests to the server of download URLs, however they are cut; and what their conditions, ranges and dates come to.
 @Sendable func fuzzRequests(_ input: UnsafeRawBufferPointer) {

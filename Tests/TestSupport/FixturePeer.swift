@@ -1,5 +1,5 @@
 import Glibc
-import HTTP
+import HTTPClient
 
 /// The server's end of a connection. Only its thread uses it.
 public final class FixturePeer: @unchecked Sendable {

@@ -1,5 +1,5 @@
 import Checksums
-import HTTP
+import HTTPClient
 import HTTPText
 import JSONText
 import Storage

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import JSONText
 
 /// What the fixture answers; thrown where a request is refused.

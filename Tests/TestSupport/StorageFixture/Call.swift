@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 
 /// A request, understood by its head alone.
 struct Call: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 
 extension StorageFixture {
     /// What requests have to carry.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import JSONText
 
 /// One request on a connection, from its head to its answer.

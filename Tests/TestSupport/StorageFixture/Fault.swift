@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 
 extension StorageFixture {
     /// Something that goes wrong once.

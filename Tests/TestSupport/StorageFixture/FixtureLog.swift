@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 
 extension StorageFixture {
     public enum Dialect: Sendable { case firebase, gcs }

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPClient
 import JSONText
 
 /// The JSON API v1 of Google Cloud Storage.

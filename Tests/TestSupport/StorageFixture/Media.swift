@@ -1,5 +1,5 @@
 import Glibc
-import HTTP
+import HTTPClient
 import Storage
 
 /// The bytes of an object, in both protocols.

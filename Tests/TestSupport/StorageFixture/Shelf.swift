@@ -1,4 +1,4 @@
-import HTTPServing
+import HTTPServer
 import Storage
 
 /// The objects of all buckets, and the clock that gives them their generations.

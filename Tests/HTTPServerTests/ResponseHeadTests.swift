@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 struct ResponseHeadTests {
     private func lines(_ response: HTTPServerResponse, _ persistence: ResponseHead.Persistence = .asUsual) -> [String] {

@@ -1,5 +1,5 @@
 import Platform
-import HTTP
+import HTTPClient
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,6 @@
 import Platform
 import Glibc
-import HTTP
+import HTTPClient
 import Synchronization
 import Testing
 

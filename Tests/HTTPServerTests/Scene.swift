@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 /// A server on a clock that stands still.
 @Loop final class Scene {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 struct ParserFuzzTests {
     private static let seeds = [

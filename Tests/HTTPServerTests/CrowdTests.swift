@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct CrowdTests {
     @Test func `A thousand that are silent hold up nobody, and leave together when their time is over`() async throws {

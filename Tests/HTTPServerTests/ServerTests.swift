@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ServerTests {
     @Test func `One connection serves one request after the other`() async throws {

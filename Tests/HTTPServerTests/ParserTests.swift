@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 /// What `bytes` are cut into when they come in pieces of this size, up to the first event that needs more or refuses.
 func events(of bytes: [UInt8], piece: Int = .max, _ limits: HTTPServerLimits = HTTPServerLimits())

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct BodyTests {
     @Test(arguments: [0, 1, 65_536, 65_537, 5_000_000]) func `Bytes in memory arrive as they are`(count: Int)

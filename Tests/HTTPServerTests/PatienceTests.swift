@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct PatienceTests {
     @Test func `A head has to be complete ten seconds after its first byte`() async throws {

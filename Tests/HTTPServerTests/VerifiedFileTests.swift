@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 /// Files whose checksum is known: whoever gets all of an answer gets the right bytes.
 @Loop @Suite(.timeLimit(.minutes(10))) struct VerifiedFileTests {

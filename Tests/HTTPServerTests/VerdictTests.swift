@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServing
+@testable import HTTPServer
 
 @Suite struct VerdictTests {
     private static let modified = HTTPDate(secondsSince1970: 784_111_777)
