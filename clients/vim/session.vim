@@ -144,7 +144,8 @@ def Main()
   finally
     delete(directory, 'rf')
   endtry
-  writefile(v:errors ?? ['ok: a session from ping to exit'], '/dev/stdout', 'a')
+  setline(1, v:errors ?? ['ok: a session from ping to exit'])
+  :%print # which is all that is shown in this mode
   execute empty(v:errors) ? 'qall!' : 'cquit'
 enddef
 
