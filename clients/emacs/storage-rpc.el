@@ -39,8 +39,9 @@ and \"start\", for the kind that the engine takes.  It returns a string,
   :type '(choice (const :tag "No tokens" nil) function))
 
 (cl-defstruct (storage-rpc-transfer (:constructor storage-rpc--transfer) (:copier nil))
-  "An upload or a download, as KIND says; its newest snapshot, a plist, and what is called with the last."
-  kind name title task reporter snapshot then)
+  "An upload or a download, as KIND says; its newest snapshot, a plist, and what is called with the last.
+WANTED is what it is told, the newest first, before it has begun."
+  kind name title task wanted reporter snapshot then)
 
 (defvar storage-rpc--connection nil "The connection, or nil before it is needed.")
 (defvar storage-rpc--shared nil "Non-nil where the service is not of Emacs alone.")
@@ -220,7 +221,9 @@ Call THEN with the last snapshot.  Return the transfer."
          (let* ((task (plist-get snapshot :task)) (early (gethash task storage-rpc--transfers)))
            (setf (storage-rpc-transfer-task transfer) task (storage-rpc-transfer-snapshot transfer) snapshot)
            (puthash task transfer storage-rpc--transfers)
-           (when early (storage-rpc--show transfer early))))))
+           (when early (storage-rpc--show transfer early))
+           (dolist (verb (reverse (storage-rpc-transfer-wanted transfer)))
+             (storage-rpc--control transfer verb nil))))))
     transfer))
 
 (defun storage-rpc--local (file)
@@ -283,18 +286,24 @@ Call THEN with the last snapshot, a plist.  Return the download."
 
 (defun storage-rpc--control (transfer verb done)
   "Let the service VERB the TRANSFER; say DONE where no event does."
-  (storage-rpc--request
-   (intern (format "%sTask/%s" (storage-rpc-transfer-kind transfer) verb))
-   (list :task (storage-rpc-transfer-task transfer))
-   (lambda (answer failure)
-     (let ((name (storage-rpc-transfer-name transfer)) (snapshot (plist-get answer :snapshot)))
-       (cond
-        (failure (message "%s" (storage-rpc--reason failure)))
-        ((eq (plist-get answer :accepted) :json-false)
-         (message "%s is %s" name (plist-get snapshot :state)))
-        (t (setf (storage-rpc-transfer-snapshot transfer) snapshot)
-           (unless (storage-rpc-transfer-reporter transfer) ; of those that were begun here, events tell
-             (message "%s: %s" name done))))))))
+  (if (not (storage-rpc-transfer-task transfer))
+      (push verb (storage-rpc-transfer-wanted transfer)) ; as soon as it has begun
+    (storage-rpc--request
+     (intern (format "%sTask/%s" (storage-rpc-transfer-kind transfer) verb))
+     (list :task (storage-rpc-transfer-task transfer))
+     (lambda (answer failure)
+       (if failure
+           (message "%s" (storage-rpc--reason failure))
+         (storage-rpc--controlled transfer answer done))))))
+
+(defun storage-rpc--controlled (transfer answer done)
+  "Take in the ANSWER to what was to control TRANSFER.
+Say DONE where no event does."
+  (setf (storage-rpc-transfer-snapshot transfer) (plist-get answer :snapshot))
+  (let ((name (storage-rpc-transfer-name transfer)))
+    (cond
+     ((eq (plist-get answer :accepted) :json-false) (message "%s is %s" name (storage-rpc--state transfer)))
+     ((not (storage-rpc-transfer-reporter transfer)) (message "%s: %s" name done))))) ; begun by others
 
 ;;;###autoload
 (defun storage-rpc-pause (transfer)

@@ -170,6 +170,15 @@
     (storage-rpc-test-await (lambda () last))
     (should (equal (plist-get last :status) "success"))))
 
+(storage-rpc-test what-is-said-before-an-upload-has-begun-is-done-in-order
+  (let* (last (upload (storage-rpc-put-file (storage-rpc-test-file directory "early" 5000000) "early"
+                                            (lambda (snapshot) (setq last snapshot)))))
+    (storage-rpc-pause upload)
+    (storage-rpc-resume upload)
+    (storage-rpc-test-await (lambda () last))
+    (should (equal (plist-get last :status) "success"))
+    (should (string-match-p "early: paused" (storage-rpc-test-messages)))))
+
 (storage-rpc-test a-file-is-downloaded
   (storage-rpc-test-put (storage-rpc-test-file directory "plain.txt" 5) "plain.txt")
   (let ((copy (concat directory "copy.txt")) last)

@@ -239,6 +239,14 @@ local tests = {
     vim.cmd('StorageResume')
     await(function() return said('stored large as') end, 'the end')
   end },
+  { 'what is said before an upload has begun is done in order', function()
+    local last
+    local upload = storage.put_file(file('large', 5000000), 'large', function(snapshot) last = snapshot end)
+    storage.pause(upload)
+    storage.resume(upload)
+    await(function() return last end, 'the end')
+    assert(last.state == 'success' and said('large: paused'))
+  end },
   { 'a file is downloaded', function()
     assert(put(file('plain.txt', 5), 'a/copy.txt').metadata)
     vim.cmd('cd ' .. directory)

@@ -81,6 +81,11 @@ function service.lose(failure)
   end
 end
 
+--- What was begun here and has not ended, the newest last: tables with `kind`, `file`, and the newest `snapshot`.
+function M.running()
+  return vim.list_slice(transfers)
+end
+
 -- Control: by the service's names of what a transfer is to do
 
 local fitting = {
@@ -96,8 +101,7 @@ end
 
 local function control(transfer, verb)
   if not transfer.task then
-    transfer.wanted = verb -- as soon as it has begun
-    return
+    return table.insert(transfer.wanted, verb) -- as soon as it has begun
   end
   service.call(('%sTask/%s'):format(transfer.kind, verb), { task = transfer.task }, function(failure, answer)
     if failure then
@@ -171,7 +175,7 @@ end
 -- Transfers
 
 local function begin(kind, method, file, reference, on_end)
-  local transfer = { kind = kind, file = vim.fn.fnamemodify(file, ':p'), tenth = 0, on_end = on_end }
+  local transfer = { kind = kind, file = vim.fn.fnamemodify(file, ':p'), tenth = 0, wanted = {}, on_end = on_end }
   table.insert(transfers, transfer)
   M.reference(reference, function(failure, place)
     if failure then
@@ -186,8 +190,8 @@ local function begin(kind, method, file, reference, on_end)
         return fail(transfer, refusal)
       end
       transfer.task, transfer.snapshot = snapshot.task, snapshot
-      if transfer.wanted then
-        control(transfer, transfer.wanted)
+      for _, verb in ipairs(transfer.wanted) do
+        control(transfer, verb)
       end
     end)
   end)
