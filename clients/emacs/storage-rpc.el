@@ -100,11 +100,17 @@ It tells what the process wrote last, if anything."
 (defun storage-rpc--request (method params then)
   "Ask for METHOD with PARAMS; call THEN with result and nil, or nil and error."
   (let ((connection storage-rpc--connection))
-    (jsonrpc-async-request
-     connection method params :timeout nil
-     :success-fn (lambda (result) (funcall then result nil))
-     :error-fn (lambda (failure)
-                 (funcall then nil (if (jsonrpc-running-p connection) failure (storage-rpc--last-words connection)))))))
+    (condition-case failure
+        (jsonrpc-async-request
+         connection method params :timeout nil
+         :success-fn (lambda (result) (funcall then result nil))
+         :error-fn (lambda (failure)
+                     (funcall then nil (if (jsonrpc-running-p connection) failure
+                                         (storage-rpc--last-words connection)))))
+      (error ; the process has ended, and Emacs has not looked yet
+       (when (and (jsonrpc-running-p connection) (not (eq (car failure) 'file-error)))
+         (signal (car failure) (cdr failure)))
+       (funcall then nil (storage-rpc--last-words connection))))))
 
 (defun storage-rpc--call (method params)
   "Return the result of METHOD with PARAMS, or signal its error.

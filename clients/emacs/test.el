@@ -127,6 +127,14 @@
     ;; And the next command starts it anew.
     (should (equal (plist-get (storage-rpc-reference "a") :fullPath) "a"))))
 
+(storage-rpc-test a-service-that-has-just-ended-is-said
+  (storage-rpc-reference "a")
+  (let ((process (jsonrpc--process storage-rpc--connection)) said)
+    (signal-process process 'KILL)
+    (while (process-live-p process)) ; nobody has looked at it yet
+    (storage-rpc--request 'service/ping nil (lambda (_ failure) (setq said (storage-rpc--reason failure))))
+    (should (equal said "The service has ended"))))
+
 (storage-rpc-test what-has-not-ended-is-cancelled-at-the-end
   (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 8589934592) "huge")))
     (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))
