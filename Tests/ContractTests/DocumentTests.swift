@@ -1,9 +1,9 @@
 import JSONText
-import JSONRPC
 import Storage
 import TestSupport
 import Testing
 
+@testable import JSONRPC
 @testable import Methods
 
 /// Holds what `protocol/openrpc.json` lists to what there is.
@@ -28,6 +28,7 @@ import Testing
     @Test func requestsAreShownAsTheyAreDescribed() throws {
         for request in document.requests {
             let example = try #require(request["example"])
+            #expect(example["id"] == JSON(Int64(OutgoingRequests.firstNumber)))
             for param in try #require(request["params"]?.array) {
                 let value = try #require(example["params"]?[param["name"]?.string ?? ""])
                 #expect(try document.violation(value, #require(param["schema"])) == nil)
@@ -101,6 +102,22 @@ import Testing
         for error in document.errors {
             #expect(error["meaning"]?.string?.isEmpty == false && error["remedy"]?.string?.isEmpty == false)
         }
+    }
+
+    /// Generators of clients read an error as a code and a message, and follow no reference to it.
+    @Test func `Every method spells its errors out, each as the table has it`() {
+        let known = document.errors.map { [$0["code"], $0["name"]] }
+        for method in document.methods {
+            for error in method["errors"]?.array ?? [] {
+                #expect(
+                    known.contains([error["code"], error["message"]]), "\(method["name"]?.text ?? ""): \(error.text)")
+            }
+        }
+    }
+
+    /// Generators of clients take a method without a result for a mistake.
+    @Test func `Every method has a result`() {
+        for method in document.methods { #expect(method["result"]?["schema"] != nil, "\(method["name"]?.text ?? "")") }
     }
 
     @Test func everyReferenceLeadsSomewhere() {

@@ -131,8 +131,8 @@ public final class ContractWatch: Sendable {
     private func problem(withError code: JSON, _ method: JSON?) -> String? {
         guard document.errors.contains(where: { $0["code"] == code }) else { return "\(code.text) is no code" }
         guard let method, code.number?.int64.map({ !(-32768 ... -32600).contains($0) }) == true else { return nil }
-        let announced = method["errors"]?.array?.compactMap { $0["$ref"]?.string.flatMap(document.resolve) } ?? []
-        return announced.contains { $0["code"] == code } ? nil : "\(code.text) is not announced"
+        let isAnnounced = method["errors"]?.array?.contains { $0["code"] == code } == true
+        return isAnnounced ? nil : "\(code.text) is not announced"
     }
 }
 

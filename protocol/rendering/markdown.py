@@ -87,17 +87,13 @@ def rules(method):
         yield ""
 
 
-def section(method, document, components):
+def section(method, components):
     lines = [f"## {method['name']}", "", method["summary"], "", method["description"], ""]
     lines += [f"In the SDK: `{method['x-sdk']}`" if "x-sdk" in method else "The SDK has nothing like it.", ""]
     lines += params(method["params"], components) + list(rules(method))
-    if "result" in method:
-        lines += [f"Result: {kind(method['result']['schema'])}", ""]
-    else:
-        lines += ["A notification: there is no answer.", ""]
-    errors = [document["components"]["errors"][error["$ref"].rsplit("/", 1)[1]] for error in method.get("errors", [])]
-    if errors:
-        lines += ["Errors: " + ", ".join(f"{error['code']} {error['message']}" for error in errors), ""]
+    lines += [f"Result: {kind(method['result']['schema'])}", ""]
+    if "errors" in method:
+        lines += ["Errors: " + ", ".join(f"{error['code']} {error['message']}" for error in method["errors"]), ""]
     for shown in method["examples"]:
         lines += example(shown)
     return lines
@@ -114,8 +110,9 @@ def request(entry, components):
     lines = [f"## {entry['name']}", "", f"A request from the {entry['from']}. {entry['summary']}", ""]
     lines += [entry["description"], ""] + params(entry["params"], components)
     lines += [f"Result: {kind(entry['result']['schema'])}", ""]
-    message = {"jsonrpc": "2.0", "id": 1, "method": entry["name"], "params": entry["example"]["params"]}
-    answer = {"jsonrpc": "2.0", "id": 1, "result": entry["example"]["result"]}
+    shown = entry["example"]
+    message = {"jsonrpc": "2.0", "id": shown["id"], "method": entry["name"], "params": shown["params"]}
+    answer = {"jsonrpc": "2.0", "id": shown["id"], "result": shown["result"]}
     return lines + ["```json", pretty(message), "```", "is answered with", "```json", pretty(answer), "```", ""]
 
 
@@ -140,7 +137,7 @@ def reference(document, readme):
     rows = ((f"[{m['name']}]({anchor(m['name'])})", m["summary"]) for m in document["methods"])
     lines += table(("method", ""), rows)
     for method in document["methods"]:
-        lines += section(method, document, components)
+        lines += section(method, components)
     lines += ["# Notifications", ""]
     for entry in document["x-notifications"]:
         lines += notification(entry, components)

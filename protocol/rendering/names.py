@@ -34,7 +34,7 @@ def shapes(document):
     """The schemas that have a name: the components, and the results that have a title."""
     titled = {}
     for method in document["methods"]:
-        schema = method.get("result", {}).get("schema", {})
+        schema = method["result"]["schema"]
         if "title" in schema and len(schema["properties"]) > len(titled.get(schema["title"], {}).get("properties", ())):
             titled[schema["title"]] = {"description": method["summary"], **schema}
     return {**document["components"]["schemas"], **titled}

@@ -157,7 +157,7 @@ def entry(method):
     required = [param["name"] for param in method["params"] if param.get("required")]
     schema = {"properties": {param["name"]: param["schema"] for param in method["params"]}, "required": required}
     params = "{\n" + members(schema, "      ") + "    }" if method["params"] else "{}"
-    result = kind(method["result"]["schema"], "    ") if "result" in method else "undefined"
+    result = kind(method["result"]["schema"], "    ")
     return f'  "{method["name"]}": {{\n    params: {params};\n    result: {result};\n  }};\n'
 
 

@@ -394,7 +394,7 @@ export interface Methods {
   };
   "exit": {
     params: {};
-    result: undefined;
+    result: null;
   };
   "rpc.discover": {
     params: {};
