@@ -56,7 +56,9 @@ def plain(schema):
         return f"tuple[{annotation(schema['items'])}, ...]"
     if kind == "object":
         inner = schema.get("additionalProperties")
-        return f"Mapping[str, {annotation(inner)}]" if isinstance(inner, dict) else "Mapping[str, Any]"
+        members = [inner] if isinstance(inner, dict) else schema.get("properties", {}).values()
+        kinds = {annotation(member) for member in members}
+        return f"Mapping[str, {kinds.pop() if len(kinds) == 1 else 'Any'}]"
     return "datetime.datetime" if schema.get("format") == "date-time" else TYPES[kind]
 
 

@@ -132,7 +132,7 @@ class ServiceStatus:
     """Where objects are kept."""
     connections: int
     """How many there are, this one included."""
-    requests: Mapping[str, Any]
+    requests: Mapping[str, int]
     tasks: Mapping[State, int]
 
 
