@@ -40,10 +40,6 @@ class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
                 break
         return task
 
-    def assert_reaped(self, process: int) -> None:
-        with self.assertRaises(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)
-
 
 async def process_id(storage: AsyncStorage) -> int:
     return (await storage.status()).pid

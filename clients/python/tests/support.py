@@ -48,9 +48,12 @@ class Heard:
 class StorageTestCase(unittest.TestCase):
     """Each test has an empty directory; `self.storage` is a session that is started when it is first used."""
 
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not shutil.which(os.environ.get("STORAGE_RPC", "")):
+            sys.exit("STORAGE_RPC does not name the program that is tested: build it, and export STORAGE_RPC=PATH.")
+
     def setUp(self) -> None:
-        if "STORAGE_RPC" not in os.environ:
-            self.skipTest("STORAGE_RPC does not name the program")
         self.directory = Path(tempfile.mkdtemp(prefix="storage-rpc-"))
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self._storage: Storage | None = None
@@ -71,8 +74,11 @@ class StorageTestCase(unittest.TestCase):
 
     def serve(self) -> str:
         """The socket of a service that runs until the test ends."""
+        return self.serve_in("root")
+
+    def serve_in(self, name: str) -> str:
         path = str(self.directory / "socket")
-        root = str(self.directory / "root")
+        root = str(self.directory / name)
         command = [os.environ["STORAGE_RPC"], "serve", "--stdio", "--socket", path, "--root", root]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self._stop, process)
@@ -88,6 +94,10 @@ class StorageTestCase(unittest.TestCase):
         storage = Storage(command=[sys.executable, "-c", HELLO + program], timeout=PATIENCE, **options)
         self.addCleanup(storage.close, drain=False)
         return storage
+
+    def assert_reaped(self, process: int) -> None:
+        with self.assertRaises(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
 
     @staticmethod
     def _stop(process: subprocess.Popen[bytes]) -> None:

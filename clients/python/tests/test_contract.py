@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -43,6 +46,13 @@ class ContractTests(StorageTestCase):
             for name in names(asyncio) & names(threads) - {"id", "kind"} - THREADS_ONLY:
                 ours, theirs = (set(inspect.signature(getattr(kind, name)).parameters) for kind in (threads, asyncio))
                 self.assertEqual(ours - {"timeout"}, theirs - {"timeout"}, name)
+
+    def test_without_the_program_the_tests_fail(self) -> None:
+        environment = {**os.environ, "STORAGE_RPC": "/no/such/program"}
+        command = [sys.executable, "-m", "unittest", "-q", "tests.test_references"]
+        run = subprocess.run(command, env=environment, cwd=PACKAGE.parent, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("STORAGE_RPC does not name the program", run.stderr)
 
     def test_the_core_is_small(self) -> None:
         self.assertLess(len((PACKAGE / "_core.py").read_text("utf-8").splitlines()), 200)

@@ -15,10 +15,6 @@ from .support import MIB, PATIENCE, Heard, StorageTestCase, pid
 
 
 class SessionTests(StorageTestCase):
-    def assert_reaped(self, process: int) -> None:
-        with self.assertRaises(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)
-
     def test_two_sessions_on_a_socket(self) -> None:
         path = self.serve()
         with self.start(socket=path) as one, self.start(socket=path) as other:
