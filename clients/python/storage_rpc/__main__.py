@@ -80,8 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().error("--root is for a service of its own, not for one on a socket")
     try:
         with Storage(socket=options.socket, root=options.root, bucket=options.bucket) as storage:
-            is_url = "://" in options.reference
-            reference = (storage.reference_for_url if is_url else storage.reference)(options.reference)
+            reference = storage.reference(options.reference)
             show(put(reference, options) if options.command == "put" else reference.get_metadata())
         return 0
     except (StorageError, TimeoutError) as error:

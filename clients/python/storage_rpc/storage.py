@@ -17,6 +17,7 @@ from .dispatcher import Dispatcher
 from .reference import Reference
 from .task import DownloadTask, Task, UploadTask
 from .transport import Child, Socket
+from .urls import is_url
 from .values import Callback, RefreshToken
 from .wire import given
 
@@ -92,10 +93,12 @@ class Storage(StorageMethods):
         return str(self._server["defaultBucket"]) if self._bucket is None else self._bucket
 
     def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> Reference:
-        """A reference to a path of a bucket; without a path, to its root. `object` instead of a path names an object
-        exactly, slashes as they are."""
+        """A reference to a path of a bucket; without a path, to its root. What begins as a URL does is taken for the
+        URL of an object. `object` instead of a path names an object exactly, slashes as they are."""
         if path and object is not None:
             raise ValueError("A reference has a path or the exact name of an object, not both.")
+        if is_url(path):
+            return self._refer(given(url=path, bucket=bucket))
         place = {"path": path} if object is None else {"object": object}
         return self._refer({**place, "bucket": self.default_bucket if bucket is None else bucket})
 

@@ -6,10 +6,15 @@ import re
 from typing import Optional
 from urllib.parse import unquote
 
-from .errors import PathError
+from .errors import BucketMismatch, PathError
 
 PATH_STYLE_HOSTS = ("storage.googleapis.com", "storage.cloud.google.com")
 Place = Optional["tuple[str, str]"]
+
+
+def is_url(text: str) -> bool:
+    """Whether it begins as a URL does; no path of an object does."""
+    return re.match("[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
 def parse_url(url: str) -> tuple[str, str]:
@@ -26,6 +31,12 @@ def parse_url(url: str) -> tuple[str, str]:
     except UnicodeDecodeError:
         pass
     raise _not_a_storage_url(url)
+
+
+def not_in(expected: str, bucket: str, path: str) -> BucketMismatch:
+    """What is said of a URL of another bucket than the one that was asked for."""
+    data = {"name": "bucketMismatch", "bucket": bucket, "object": path, "retryable": False}
+    return BucketMismatch(f"gs://{bucket}/{path} is in bucket {bucket}, not in {expected}.", data=data)
 
 
 def _locate(secure: bool, authority: str, path: str, query: str) -> Place:

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import storage_rpc
-from storage_rpc import AsyncSnapshot, AsyncStorage, InvalidArgument, ObjectNotFound, PathError, RPCError, ServiceGone
+from storage_rpc import (
+    AsyncSnapshot,
+    AsyncStorage,
+    BucketMismatch,
+    InvalidArgument,
+    ObjectNotFound,
+    PathError,
+    RPCError,
+    ServiceGone,
+)
 
 from .aio_support import AsyncTestCase, Ears, process_id, within
 from .support import MIB
@@ -115,6 +124,19 @@ class SessionTests(AsyncTestCase):
         self.assertEqual(await storage.upload_tasks(), [])
         task = storage.reference("x").put_data(b"x")
         self.assertEqual([one.task for one in await storage.upload_tasks()], [task])
+
+    async def test_what_begins_as_a_url_is_one_everywhere(self) -> None:
+        storage = await self.open()
+        for url in ("gs://b/a/c", "https://firebasestorage.googleapis.com/v0/b/b/o/a%2Fc?alt=media"):
+            self.assertEqual(storage.reference(url).url, "gs://b/a/c")
+            self.assertEqual(storage.reference(url, bucket="b").url, "gs://b/a/c")
+            with self.assertRaises(BucketMismatch) as ours:
+                storage.reference(url, bucket="other")
+            with self.assertRaises(BucketMismatch) as theirs:
+                await storage.call("storage/reference", url=url, bucket="other")
+            self.assertEqual((str(ours.exception), ours.exception.data), (str(theirs.exception), theirs.exception.data))
+        with self.assertRaises(PathError):
+            storage.reference("ftp://b/a")
 
     async def test_references_are_those_of_the_service(self) -> None:
         storage = await self.open()

@@ -49,6 +49,19 @@ class ReferenceTests(StorageTestCase):
         with self.assertRaises(BucketMismatch):
             self.storage.call("storage/reference", url="gs://b/a", bucket="other")
 
+    def test_what_begins_as_a_url_is_one_everywhere(self) -> None:
+        urls = ["gs://b/images/space.jpg", "https://firebasestorage.googleapis.com/v0/b/b/o/images%2Fspace.jpg?alt=media"]
+        for url in urls:
+            place = self.storage.reference(url)
+            self.assertEqual((place.bucket, place.full_path), ("b", "images/space.jpg"))
+            self.assertEqual(self.storage.reference(url, bucket="b"), place)
+            with self.assertRaises(BucketMismatch):
+                self.storage.reference(url, bucket="other")
+        for url in ("ftp://b/a", "GS://b/a", "https://example.com/a"):
+            with self.assertRaises(PathError):
+                self.storage.reference(url)
+        self.assertEqual(self.storage.reference("a b://c").full_path, "a b:/c")
+
     def test_warnings_and_limits(self) -> None:
         self.assertEqual(self.storage.reference("fine").warnings, ())
         self.assertNotEqual(self.storage.reference("what?").warnings, ())

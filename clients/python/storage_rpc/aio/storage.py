@@ -15,7 +15,7 @@ from .._tasks import Tasks, fresh_to_wire, no_method
 from .._types import AsyncSnapshot
 from ..errors import ServiceGone
 from ..values import AsyncRefreshToken
-from ..urls import parse_url
+from ..urls import is_url, not_in, parse_url
 from ..wire import given
 from .connection import Connection
 from .dispatcher import Dispatcher
@@ -108,10 +108,15 @@ class AsyncStorage(AsyncStorageMethods):
     def reference(
         self, path: str = "", *, bucket: str | None = None, object: str | None = None
     ) -> AsyncReference:
-        """A reference to a path of a bucket; without a path, to its root. `object` instead of a path names an object
-        exactly, slashes as they are."""
+        """A reference to a path of a bucket; without a path, to its root. What begins as a URL does is taken for the
+        URL of an object. `object` instead of a path names an object exactly, slashes as they are."""
         if path and object is not None:
             raise ValueError("A reference has a path or the exact name of an object, not both.")
+        if is_url(path):
+            found = self.reference_for_url(path)
+            if bucket is not None and bucket != found.bucket:
+                raise not_in(bucket, found.bucket, found.full_path)
+            return found
         return AsyncReference(self.default_bucket if bucket is None else bucket, path, object, self)
 
     def reference_for_url(self, url: str) -> AsyncReference:
