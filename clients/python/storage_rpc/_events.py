@@ -6,13 +6,14 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar, get_args
 
 from ._core import Promise
 from ._types import SnapshotOf, Status
 
 S = TypeVar("S", bound=SnapshotOf[Any, Any])
 Post = Callable[[Callable[[], object]], object]
+STATUSES: tuple[Status, ...] = get_args(Status)
 ENDS: tuple[Status, ...] = ("success", "failure")
 
 
@@ -52,18 +53,21 @@ class Backlog(Generic[S]):
     def __init__(self, wake: Callable[[], object]) -> None:
         self.wake = wake
         self._waiting: deque[S | Exception] = deque()
+        self._lock = threading.Lock()
 
     def push(self, news: S | Exception) -> None:
-        last = self._waiting[-1] if self._waiting else None
-        if last and not isinstance(last, Exception) and not isinstance(news, Exception):
-            if last.status == news.status == "progress":
-                self._waiting.pop()
-        self._waiting.append(news)
+        with self._lock:
+            last = self._waiting[-1] if self._waiting else None
+            if last and not isinstance(last, Exception) and not isinstance(news, Exception):
+                if last.status == news.status == "progress":
+                    self._waiting.pop()
+            self._waiting.append(news)
         self.wake()
 
     def pop(self) -> S | None:
         """The next one, or None where there is none yet. Raises what ended it all."""
-        news = self._waiting.popleft() if self._waiting else None
+        with self._lock:
+            news = self._waiting.popleft() if self._waiting else None
         if isinstance(news, Exception):
             raise news
         return news
@@ -76,9 +80,9 @@ class Events(Generic[S]):
         """`end` is kept with the last snapshot; `post` runs jobs in their order, the last of which is `ran`."""
         self.own: dict[str, Observer[S]] = {}
         self.observers: dict[str, Observer[S]] = {}
-        self.backlogs: weakref.WeakSet[Backlog[S]] = weakref.WeakSet()
         self.over: S | Exception | None = None
         self._end, self._post, self._ran = end, post, ran
+        self._backlogs: weakref.WeakSet[Backlog[S]] = weakref.WeakSet()
         self._lock = threading.Lock()
 
     def add(self, observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
@@ -101,6 +105,14 @@ class Events(Generic[S]):
             del self.observers[handle]
         return True
 
+    def follow(self, backlog: Backlog[S]) -> None:
+        """From here on all goes there that the task's own observers hear; after the end, that."""
+        with self._lock:
+            if self.over:
+                backlog.push(self.over)
+            else:
+                self._backlogs.add(backlog)
+
     def handles(self, status: Status | None) -> list[str]:
         with self._lock:
             return [handle for handle, one in self.observers.items() if status in (None, one.status)]
@@ -118,23 +130,28 @@ class Events(Generic[S]):
                 }
         if observer:
             observer.hear(snapshot, self._post)
-        if handle in self.own and not self.over:
-            for backlog in list(self.backlogs):
-                backlog.push(snapshot)
-        if is_end and not self.over:
-            self.over = snapshot
-            self._end.set_result(snapshot)
+        if handle in self.own or is_end:
+            if self._pass_on(snapshot, is_end):
+                self._end.set_result(snapshot)
         self.note()
 
     def lose(self, error: Exception) -> None:
         """There is nothing more to hear."""
         self.observers = {}
-        if not self.over:
-            self.over = error
-            for backlog in list(self.backlogs):
-                backlog.push(error)
+        if self._pass_on(error, True):
             self._end.set_exception(error)
         self.note()
+
+    def _pass_on(self, news: S | Exception, is_end: bool) -> bool:
+        """To those who follow; whether it is their end."""
+        with self._lock:
+            if self.over:
+                return False
+            for backlog in self._backlogs:
+                backlog.push(news)
+            if is_end:
+                self.over = news
+        return is_end
 
     def note(self) -> None:
         """Nobody else is about to hear: `ran` comes behind the last callback."""

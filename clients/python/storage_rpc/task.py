@@ -5,10 +5,10 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
-from ._events import ENDS, Events, Observer
+from ._events import ENDS, STATUSES, Backlog, Events, Observer
 from ._methods import TaskMethods
 from ._tasks import TaskBase
 from ._types import Metadata, Snapshot
@@ -24,7 +24,11 @@ T = TypeVar("T")
 
 
 class Task(TaskMethods, TaskBase[Snapshot]):
-    """What uploads and downloads have in common. All calls may come from any thread, and from callbacks."""
+    """What uploads and downloads have in common. All calls may come from any thread, and from callbacks.
+
+    Iterating brings a snapshot for each event from then on, the last one included; then it ends, or raises why the
+    task failed. While its consumer is busy, progress collapses to the newest. Leaving it early does not stop the task.
+    """
 
     def __init__(self, storage: Storage, id: str) -> None:
         self.id = id
@@ -35,9 +39,14 @@ class Task(TaskMethods, TaskBase[Snapshot]):
         self._end: concurrent.futures.Future[Snapshot] = concurrent.futures.Future()
         self._callbacks_ran = threading.Event()
         self._events = Events(self._end, storage._dispatcher.post, self._callbacks_ran.set)
+        self._listening = threading.Lock()
+        self._kept = ENDS
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return Iteration(self)
 
     def snapshot(self, *, timeout: float | None = None) -> Snapshot:
         """The task as it is now."""
@@ -71,16 +80,11 @@ class Task(TaskMethods, TaskBase[Snapshot]):
 
         >>> task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
         """
-
-        def then(result: Any) -> str:
-            self._storage._tasks.register(self, {result["handle"]: Observer(status, callback)})
-            return str(result["handle"])
-
-        return self._ask("observe", {"status": status}, then)
+        return self._observe(status, callback)
 
     def remove_observer(self, handle: str) -> bool:
         """From here on its callback is not called. False where there is no such observer any more."""
-        was_there = self._events.silence(handle, keep=ENDS)
+        was_there = self._events.silence(handle, keep=self._kept)
         if was_there:
             self._storage._ask(self._method("removeObserver"), {"handle": handle}, bool)
             self._events.note()
@@ -90,6 +94,25 @@ class Task(TaskMethods, TaskBase[Snapshot]):
         """How many were removed: all of this session, or those of one status."""
         return sum(self.remove_observer(handle) for handle in self._events.handles(status))
 
+    def _listen(self) -> None:
+        """Observes what the task was not started with: first its end."""
+        with self._listening:
+            self._kept = STATUSES
+            own = self._events.own
+            known = {own[handle].status for handle in self._events.handles(None) if handle in own}
+            for status in (*ENDS, *STATUSES):
+                if status not in known and not self._events.over:
+                    self._observe(status, None)
+                    known.add(status)
+
+    def _observe(self, status: Status, callback: Callback | None) -> str:
+        def then(result: Any) -> str:
+            observer = Observer(status, callback)
+            self._storage._tasks.register(self, {result["handle"]: observer}, own=callback is None)
+            return str(result["handle"])
+
+        return self._ask("observe", {"status": status}, then)
+
     def _method(self, verb: TaskVerb) -> Method:
         return cast("Method", f"{self.kind}Task/{verb}")
 
@@ -97,6 +120,26 @@ class Task(TaskMethods, TaskBase[Snapshot]):
         self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
         return self._storage._ask(self._method(verb), {"task": self.id, **params}, then, timeout)
+
+
+class Iteration(Iterator[Snapshot]):
+    """One iteration over the events of a task."""
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._news = task, threading.Event()
+        self._last: Snapshot | None = None
+        self._backlog: Backlog[Snapshot] = Backlog(self._news.set)
+        task._events.follow(self._backlog)
+        task._listen()
+
+    def __next__(self) -> Snapshot:
+        if self._last and self._last.status in ENDS:
+            raise self._last.error or StopIteration
+        while (snapshot := self._backlog.pop()) is None:
+            self._news.wait()
+            self._news.clear()
+        self._last = snapshot
+        return snapshot
 
 
 class UploadTask(Task):

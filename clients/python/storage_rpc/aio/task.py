@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from .._core import PATIENCE
-from .._events import ENDS, Backlog, Events, Observer
+from .._events import ENDS, STATUSES, Backlog, Events, Observer
 from .._methods import AsyncTaskMethods
 from .._tasks import TaskBase
 from .._types import AsyncSnapshot, Metadata, Status
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .storage import AsyncStorage
 
 T = TypeVar("T")
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class AsyncTask(AsyncTaskMethods, TaskBase[AsyncSnapshot]):
@@ -162,9 +161,7 @@ class Iteration(AsyncIterator[AsyncSnapshot]):
         self._task, self._news = task, asyncio.Event()
         self._last: AsyncSnapshot | None = None
         self._backlog: Backlog[AsyncSnapshot] = Backlog(self._news.set)
-        if task._events.over:
-            self._backlog.push(task._events.over)
-        task._events.backlogs.add(self._backlog)
+        task._events.follow(self._backlog)
 
     async def __anext__(self) -> AsyncSnapshot:
         if self._last and self._last.status in ENDS:
