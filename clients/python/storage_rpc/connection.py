@@ -29,6 +29,7 @@ class Connection:
         `reply` is called for each request, and may take its time; it returns the result, or raises an `RPCError`.
         """
         self.core = Core(hear, self._serve)
+        self.guard = transport.guard
         self._transport, self._reply, self._tell_gone = transport, reply, gone
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, name="storage-rpc reader", daemon=True)
@@ -36,6 +37,7 @@ class Connection:
 
     def call(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None) -> T:
         """What `then` makes of the result, on the reader's thread. Raises the error of the answer."""
+        self.guard.check()
         future: concurrent.futures.Future[T] = concurrent.futures.Future()
         number, line = self.core.call(method, params, future, then)
         self._write(line)

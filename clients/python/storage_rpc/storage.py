@@ -55,7 +55,7 @@ class Storage(StorageMethods):
         """
         if socket is not None and (command is not None or root is not None):
             raise ValueError("A service on a socket is running already: it takes neither command nor root.")
-        self._bucket, self._timeout, self._process = bucket, timeout, os.getpid()
+        self._bucket, self._timeout = bucket, timeout
         self.on_refresh_token = on_refresh_token
         transport = Child(command_line(command, root)) if socket is None else Socket(os.fspath(socket))
         self._dispatcher = Dispatcher()
@@ -80,10 +80,11 @@ class Storage(StorageMethods):
         """Ends the session, as leaving `with` does, and the end of the program.
 
         The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what
-        an exception that leaves `with` means) at once. A service on a socket goes on, and so do its tasks.
+        an exception that leaves `with` means) at once. A service on a socket goes on, and so do
+        its tasks. A fork of the process has nothing to close.
         """
-        if os.getpid() != self._process:
-            return  # A fork: the session is the parent's.
+        if self._connection.guard.is_fork:
+            return
         atexit.unregister(self.close)
         self._connection.close(drain=drain)
         self._dispatcher.close()

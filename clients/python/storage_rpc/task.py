@@ -59,6 +59,7 @@ class Task(TaskMethods, TaskBase[Snapshot]):
 
         Raises `TimeoutError` after so many seconds; the task goes on.
         """
+        self._storage._connection.guard.check()
         deadline = None if timeout is None else time.monotonic() + timeout
         if not self._events.own:
             # Without a timeout of its own it waits: the session's is for calls that answer at once.
@@ -96,6 +97,7 @@ class Task(TaskMethods, TaskBase[Snapshot]):
 
     def _listen(self) -> None:
         """Observes what the task was not started with: first its end."""
+        self._storage._connection.guard.check()
         with self._listening:
             self._kept = STATUSES
             own = self._events.own
@@ -135,6 +137,7 @@ class Iteration(Iterator[Snapshot]):
     def __next__(self) -> Snapshot:
         if self._last and self._last.status in ENDS:
             raise self._last.error or StopIteration
+        self._task._storage._connection.guard.check()
         while (snapshot := self._backlog.pop()) is None:
             self._news.wait()
             self._news.clear()

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE
+from ._fork import ForkGuard
 from .errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
 log = logging.getLogger("storage_rpc")
@@ -28,8 +29,9 @@ class Child:
             )
         except OSError as error:
             raise cannot_start(command, error) from None
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin and self._process.stdout and self._process.stderr
         self._input, self._output = self._process.stdin, self._process.stdout
+        self.guard = ForkGuard(self._input, self._output, self._process.stderr)
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = threading.Thread(target=self._listen_to_stderr, name="storage-rpc stderr", daemon=True)
         self._stderr.start()
@@ -38,8 +40,9 @@ class Child:
         return os.read(self._output.fileno(), CHUNK)
 
     def write(self, line: bytes) -> None:
-        self._input.write(line)
-        self._input.flush()
+        rest = memoryview(line)  # Not through a buffer: a fork would have a copy of it, and write that too.
+        while rest:
+            rest = rest[os.write(self._input.fileno(), rest) :]
 
     def hang_up(self, *, drain: bool) -> None:
         """Ends the input: the service ends when its uploads have, or at once."""
@@ -96,6 +99,7 @@ class Socket:
         except OSError as error:
             self._socket.close()
             raise no_service_at(path, error) from None
+        self.guard = ForkGuard(self._socket)
 
     def read(self) -> bytes:
         return self._socket.recv(CHUNK)

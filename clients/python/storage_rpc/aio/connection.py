@@ -39,6 +39,7 @@ class Connection:
         `reply` is called for each request; it returns the result or an awaitable of it, or raises an `RPCError`.
         """
         self.core = Core(hear, self._serve)
+        self.guard = transport.guard
         self._transport, self._reply, self._tell_gone = transport, reply, gone
         self._unsent: asyncio.Queue[Request[Any] | bytes | None] = asyncio.Queue()
         self._is_closing = self._is_over = False
@@ -48,6 +49,7 @@ class Connection:
 
     def submit(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> Request[T]:
         """Calls are sent in the order in which they are submitted."""
+        self.guard.check()
         request = Request(method, params, then)
         if self._is_closing or self._is_over:
             request.answer.set_exception(self.core.gone or ServiceGone("The session is closed."))

@@ -93,9 +93,10 @@ class AsyncStorage(AsyncStorageMethods):
         """Ends the session, as leaving `async with` does.
 
         The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what an exception
-        that leaves `async with` means, cancellation too) at once. A service on a socket goes on, and so do its tasks.
+        that leaves `async with` means, cancellation too) at once. A service on a socket goes on,
+        and so do its tasks. A fork of the process has nothing to close.
         """
-        if self._opened:
+        if self._opened and not self._connection.guard.is_fork:
             await self._connection.close(drain=drain)
             await self._dispatcher.close()
 

@@ -62,6 +62,7 @@ class AsyncTask(AsyncTaskMethods, TaskBase[AsyncSnapshot]):
 
     async def wait(self) -> Metadata:
         """The metadata of the object, when the callbacks have run as well. Raises why the task failed."""
+        self._storage._connection.guard.check()
         await self._listen()
         snapshot = await asyncio.shield(self._end)
         if not self._storage._dispatcher.is_current:
@@ -166,6 +167,7 @@ class Iteration(AsyncIterator[AsyncSnapshot]):
     async def __anext__(self) -> AsyncSnapshot:
         if self._last and self._last.status in ENDS:
             raise self._last.error or StopAsyncIteration
+        self._task._storage._connection.guard.check()
         await self._task._listen()
         while (snapshot := self._backlog.pop()) is None:
             self._news.clear()

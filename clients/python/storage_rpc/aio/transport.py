@@ -7,9 +7,10 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Awaitable
+from typing import Any, Awaitable, cast
 
 from .._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE, Lines
+from .._fork import ForkGuard
 from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
 log = logging.getLogger("storage_rpc")
@@ -22,6 +23,9 @@ class Child:
         assert process.stdin and process.stdout
         self.input, self.output = process.stdin, process.stdout
         self._process = process
+        pipes: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]
+        ends = [cast(asyncio.BaseTransport, pipes.get_pipe_transport(number)) for number in range(3)]
+        self.guard = ForkGuard(*(end.get_extra_info("pipe") for end in ends))
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = asyncio.create_task(self._listen_to_stderr())
 
@@ -87,6 +91,7 @@ class Socket:
 
     def __init__(self, output: asyncio.StreamReader, input: asyncio.StreamWriter) -> None:
         self.input, self.output = input, output
+        self.guard = ForkGuard(input.get_extra_info("socket"))
 
     @classmethod
     async def connect(cls, path: str) -> Socket:
