@@ -32,6 +32,7 @@ def parser() -> Parser:
     options = Parser(add_help=False)
     options.add_argument("--socket", metavar="PATH", help="the service that listens there, not one of its own")
     options.add_argument("--root", metavar="DIR", help="where the service of its own keeps objects")
+    options.add_argument("--shared", action="store_true", help="the service that all share who use that root")
     options.add_argument("--bucket", metavar="NAME", help="the bucket of a REFERENCE that is a path")
     whole = Parser(prog="python3 -m storage_rpc", description="Storage, from the command line.")
     commands = whole.add_subparsers(dest="command", required=True, metavar="put|metadata")
@@ -76,8 +77,8 @@ def show(metadata: Metadata) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 when it is done, 1 when it failed; 64 is for a command line that cannot be understood."""
     options = parser().parse_args(arguments)
-    if options.socket and options.root:
-        parser().error("--root is for a service of its own, not for one on a socket")
+    if options.socket and (options.root or options.shared):
+        parser().error("--root and --shared are not for a service on a socket")
     try:
         with Storage(socket=options.socket, root=options.root, bucket=options.bucket) as storage:
             reference = storage.reference(options.reference)

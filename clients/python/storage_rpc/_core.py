@@ -63,10 +63,12 @@ class Lines:
         return lines
 
 
-def command_line(words: Sequence[str] | None, root: str | os.PathLike[str] | None) -> list[str]:
-    """What starts a service."""
-    command = list(words or [os.environ.get("STORAGE_RPC") or "storage-rpc"])
-    return command if root is None else [*command, "--root", os.fspath(root)]
+def command_line(words: Sequence[str] | None, root: str | os.PathLike[str] | None, shared: bool) -> list[str]:
+    """What starts a service, or connects to that which all share."""
+    program, *flags = words or [os.environ.get("STORAGE_RPC") or "storage-rpc"]
+    if shared:
+        flags = ["connect", *flags[flags[:1] == ["serve"] :]]
+    return [program, *flags, *([] if root is None else ["--root", os.fspath(root)])]
 
 
 def hello() -> dict[str, Any]:

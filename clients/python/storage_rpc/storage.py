@@ -26,7 +26,7 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 class Storage(StorageMethods):
-    """A session with a service: a child process of its own, or one that listens on a socket.
+    """A session with a service: a child process of its own, one that all share, or one that listens on a socket.
 
     >>> with Storage() as storage:
     ...     storage.reference("images/space.jpg").put_file("space.jpg", on_progress=print).wait()
@@ -41,23 +41,26 @@ class Storage(StorageMethods):
         command: Sequence[str] | None = None,
         socket: str | os.PathLike[str] | None = None,
         root: str | os.PathLike[str] | None = None,
+        shared: bool = False,
         bucket: str | None = None,
         timeout: float | None = None,
         on_refresh_token: RefreshToken | None = None,
     ) -> None:
         """`command` is the program that is started; else $STORAGE_RPC, else `storage-rpc` on the PATH.
 
-        `root` is where that program keeps objects. `bucket` is the one meant by paths, else the service's
+        `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
+        client, have one service, which is started by the first and goes on when the last has been closed, until its
+        tasks have ended and a minute has passed. `bucket` is the one meant by paths, else the service's
         own default. `timeout`, in seconds, is for each call that names none; without it calls wait.
         `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is refused,
         it is called with the kind and "expired" or "refused", on a thread of its own. It has 30 seconds to return
         a token, `(token, expires_in)`, or None for "no more"; it is not called while the session is being closed.
         """
-        if socket is not None and (command is not None or root is not None):
-            raise ValueError("A service on a socket is running already: it takes neither command nor root.")
+        if socket is not None and (command is not None or root is not None or shared):
+            raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
         self._bucket, self._timeout = bucket, timeout
         self.on_refresh_token = on_refresh_token
-        transport = Child(command_line(command, root)) if socket is None else Socket(os.fspath(socket))
+        transport = Child(command_line(command, root, shared)) if socket is None else Socket(os.fspath(socket))
         self._dispatcher = Dispatcher()
         self._tasks: Tasks[Snapshot] = Tasks(Snapshot, lambda kind, id: kind(self, id), self._to_reference)
         self._connection = Connection(transport, self._hear, self._answer, self._tasks.lose)
@@ -80,7 +83,7 @@ class Storage(StorageMethods):
         """Ends the session, as leaving `with` does, and the end of the program.
 
         The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what
-        an exception that leaves `with` means) at once. A service on a socket goes on, and so do
+        an exception that leaves `with` means) at once. A service that is shared, or on a socket, goes on, and so do
         its tasks. A fork of the process has nothing to close.
         """
         if self._connection.guard.is_fork:

@@ -34,6 +34,13 @@ class CommandTests(StorageTestCase):
         metadata = self.run_command("metadata", "gs://b/images/space.jpg", "--root", root)
         self.assertEqual((metadata.returncode, metadata.stdout, metadata.stderr), (0, put.stdout, ""))
 
+    def test_sharing(self) -> None:
+        root = self.directory / "root"
+        self._storage = self.start(socket=self.serve())
+        put = self.run_command("put", self.file("a", b"x"), "gs://b/x", "--root", root, "--shared")
+        self.assertEqual(put.returncode, 0, put.stderr)
+        self.assertEqual(self.storage.reference("gs://b/x").get_data(1), b"x")
+
     def test_preconditions(self) -> None:
         root = self.directory / "root"
         path = self.file("space.jpg", b"x")
@@ -70,7 +77,8 @@ class CommandTests(StorageTestCase):
         for words in ([], ["put", "a"], ["take", "a", "b"], ["put", "a", "b", "--what"], negative):
             with self.subTest(words=words):
                 self.assertEqual(self.run_command(*words).returncode, 64)
-        self.assertEqual(self.run_command("metadata", "x", "--socket", "a", "--root", "b").returncode, 64)
+        for flags in (["--root", "b"], ["--shared"]):
+            self.assertEqual(self.run_command("metadata", "x", "--socket", "a", *flags).returncode, 64)
         self.assertEqual(self.run_command("--help").returncode, 0)
 
     def test_ctrl_c_cancels(self) -> None:

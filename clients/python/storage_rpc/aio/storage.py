@@ -28,7 +28,7 @@ NOT_OPENED = "The session has not been opened."
 
 
 class AsyncStorage(AsyncStorageMethods):
-    """A session with a service: a child process of its own, or one that listens on a socket.
+    """A session with a service: a child process of its own, one that all share, or one that listens on a socket.
 
     >>> async with AsyncStorage() as storage:
     ...     async for snapshot in storage.reference("images/space.jpg").put_file("space.jpg"):
@@ -45,19 +45,22 @@ class AsyncStorage(AsyncStorageMethods):
         command: Sequence[str] | None = None,
         socket: str | os.PathLike[str] | None = None,
         root: str | os.PathLike[str] | None = None,
+        shared: bool = False,
         bucket: str | None = None,
         on_refresh_token: AsyncRefreshToken | None = None,
     ) -> None:
         """`command` is the program that is started; else $STORAGE_RPC, else `storage-rpc` on the PATH.
 
-        `root` is where that program keeps objects. `bucket` is the one meant by paths, else the service's own
+        `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
+        client, have one service, which is started by the first and goes on when the last has been closed, until its
+        tasks have ended and a minute has passed. `bucket` is the one meant by paths, else the service's own
         default. `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is
         refused, it is called with the kind and "expired" or "refused". It has 30 seconds to return, or to be awaited
         for, a token, `(token, expires_in)`, or None for "no more".
         """
-        if socket is not None and (command is not None or root is not None):
-            raise ValueError("A service on a socket is running already: it takes neither command nor root.")
-        self._command, self._socket, self._bucket = command_line(command, root), socket, bucket
+        if socket is not None and (command is not None or root is not None or shared):
+            raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
+        self._command, self._socket, self._bucket = command_line(command, root, shared), socket, bucket
         self.on_refresh_token = on_refresh_token
         self._tasks: Tasks[AsyncSnapshot] = Tasks(AsyncSnapshot, lambda kind, id: kind(self, id), self._to_reference)
         self._opened: tuple[Connection, Dispatcher] | None = None
@@ -93,7 +96,7 @@ class AsyncStorage(AsyncStorageMethods):
         """Ends the session, as leaving `async with` does.
 
         The child is ended too: once the tasks under way have ended, or with `drain=False` (which is what an exception
-        that leaves `async with` means, cancellation too) at once. A service on a socket goes on,
+        that leaves `async with` means, cancellation too) at once. A service that is shared, or on a socket, goes on,
         and so do its tasks. A fork of the process has nothing to close.
         """
         if self._opened and not self._connection.guard.is_fork:
