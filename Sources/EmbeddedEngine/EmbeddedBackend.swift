@@ -31,7 +31,7 @@ public final class EmbeddedBackend: Backend {
     /// Its own tasks, among those that a root may know.
     static let place = "embedded"
 
-    public var archive: (any TaskArchive)? { tasks }
+    public var taskStore: (any TaskRecordStore)? { tasks }
 
     private let servedAt = Mutex<URLBase?>(nil)
 

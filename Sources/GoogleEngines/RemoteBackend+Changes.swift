@@ -77,7 +77,7 @@ extension RemoteBackend {
 
     private func once<Value>(_ change: ObjectChange<Value>) async throws(StorageError) -> Value {
         var (before, mayBeDone, isHidden): (ObjectVersion?, Bool, Bool) = (nil, false, false)
-        return try await patiently(change.caller) { () async throws(StorageError) in
+        return try await retrying(change.caller) { () async throws(StorageError) in
             var binding: Preconditions?
             if !isHidden, before == nil || mayBeDone {
                 let effect: ChangeEffect<Value>

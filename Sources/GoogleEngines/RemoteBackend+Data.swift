@@ -19,7 +19,7 @@ extension RemoteBackend {
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
         var known = known
-        return try await patiently(caller) { () async throws(StorageError) in
+        return try await retrying(caller) { () async throws(StorageError) in
             let object = known
             known = nil
             let first =

@@ -46,7 +46,7 @@ extension RemoteBackend {
     private func tokens(
         from request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> [String] {
-        try await patiently(caller) { () async throws(StorageError) in
+        try await retrying(caller) { () async throws(StorageError) in
             let response: HTTPResponse
             do throws(StorageError) {
                 response = try await self.success(of: request, reference, caller)

@@ -22,7 +22,7 @@ extension RemoteBackend {
         _ query: ListQuery, isGiven: Bool, _ caller: Caller
     ) async throws(StorageError) -> Listing {
         let (request, reference, token) = (dialect.list(query), query.reference, query.pageToken)
-        return try await patiently(caller) { () async throws(StorageError) in
+        return try await retrying(caller) { () async throws(StorageError) in
             let response = try await self.ask(request, for: caller, about: reference)
             if response.status == 400 && isGiven { throw .strangeToken(reference, httpStatus: 400) }
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }

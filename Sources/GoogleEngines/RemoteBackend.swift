@@ -76,7 +76,7 @@ public final class RemoteBackend: Backend {
     private func metadata(
         from request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await patiently(caller) { () async throws(StorageError) in
+        try await retrying(caller) { () async throws(StorageError) in
             try await self.metadataOnce(from: request, reference, caller)
         }
     }
@@ -101,10 +101,10 @@ public final class RemoteBackend: Backend {
     }
 
     /// Tries until it works, cannot work, or the caller's patience has run out.
-    func patiently<Value: Sendable>(
+    func retrying<Value: Sendable>(
         _ caller: Caller, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        var patience = Patience(limit: caller.patience, seed: .random(in: 0 ... .max))
+        var patience = RetryBudget(limit: caller.patience, seed: .random(in: 0 ... .max))
         while true {
             let reading = clock.reading
             do throws(StorageError) {

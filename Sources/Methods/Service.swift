@@ -73,7 +73,7 @@ public final class Session: MethodContext {
     }
 
     let service: Service
-    let listener: Listener
+    let observers: ConnectionObservers
     let tokens: ConnectionTokens
     /// The number of the connection, for the log.
     let number: Int64
@@ -89,7 +89,7 @@ public final class Session: MethodContext {
         self.ownership = ownership
         settings = service.transfers.settings
         tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.now)
-        listener = Listener(of: service.transfers.audience) { [weak peer] handle, snapshot in
+        observers = ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, snapshot in
             peer?.notify(
                 TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,
                 snapshot.deliveryPolicy(for: handle))
@@ -103,7 +103,7 @@ public final class Session: MethodContext {
 
     /// The connection is gone: its observers go with it, its tasks go on.
     public func leave() {
-        listener.leave()
+        observers.leave()
         service.remove(self)
     }
 

@@ -1,17 +1,17 @@
-/// A place that objects live in.
+/// An engine that stores objects.
 public protocol Backend: Sendable {
-    /// How many uploads may move bytes at the same time.
+    /// How many uploads may run at the same time.
     var uploadsAtOnce: Int { get }
-    /// The same for those that fit one request, which do not count above.
+    /// The same for uploads of one request, which do not count above.
     var smallUploadsAtOnce: Int { get }
-    /// How many downloads to files may move bytes at the same time.
+    /// How many downloads to files may run at the same time.
     var downloadsAtOnce: Int { get }
     /// Objects up to this size, in bytes, are uploaded in one request.
     var oneRequestLimit: Int64 { get }
     /// In bytes, where nobody set a fixed size: the first chunk, and the largest that it may grow to.
     var chunkSizes: ChunkSizes { get }
 
-    /// Looks at a local file that is to be uploaded. Throws `unknown` that names path and reason.
+    /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
     func inspect(file path: String) async throws(StorageError) -> FileIdentity
     func beginUpload(_ upload: Upload) -> any UploadSession
 
@@ -41,21 +41,21 @@ public protocol Backend: Sendable {
     /// The same, after the URLs that were given before have become worthless.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
-    /// Keeps records of tasks together with its objects; nil where it has no place for them.
-    var archive: (any TaskArchive)? { get }
+    /// The engine's own store of task records; nil where it has none.
+    var taskStore: (any TaskRecordStore)? { get }
 
-    /// Returns when nothing is left to do that nobody waits for, such as telling a server what is not wanted.
+    /// Returns when background work is done, such as cancelling sessions at the server.
     func settle() async
 }
 
 extension Backend {
     public var downloadsAtOnce: Int { 4 }
-    public var archive: (any TaskArchive)? { nil }
+    public var taskStore: (any TaskRecordStore)? { nil }
 }
 
-/// One upload's line to its engine. At most one step is in flight, ever.
+/// One upload at its engine. At most one step is in flight.
 public protocol UploadSession: Sendable {
-    /// Never throws: how the step ended is an event for the machine.
+    /// Never throws: the answer is an event of the task machine.
     ///
     /// - Parameter replacesNewer: false where only an earlier process was asked for the upload: an object that was
     ///   stored since the task began then stays, and the answer is `superseded`.
@@ -64,9 +64,9 @@ public protocol UploadSession: Sendable {
     func abort()
     /// The same for a pause: a step that would end by itself in a moment may do so, if it is less to do again then.
     func stopSoon()
-    /// What was stored so far is not wanted any more.
+    /// Removes what was stored so far.
     func discard()
-    /// Where it is now, for the next process; nil where that would begin anew.
+    /// The state of the session for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
 }
 
@@ -83,7 +83,7 @@ public struct Upload: Sendable {
     public var expectedMD5: String?
     public var preconditions: Preconditions
     public var caller: Caller
-    /// Of the task that it belongs to, where that is kept. An engine that is its own archive keeps it, as ended,
+    /// Of the task that it belongs to, where that is kept. An engine that is its own task store keeps it, as ended,
     /// in the same moment as the object.
     public var record: TaskRecord?
     /// The source is a file that the service has made for it.

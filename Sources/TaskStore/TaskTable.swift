@@ -5,7 +5,7 @@ import Roots
 import Storage
 
 /// The service's own tasks, kept in a root, beside the objects where there are any.
-public struct TaskTable: TaskArchive {
+public struct TaskTable: TaskRecordStore {
     public var root: Root { files.root }
     private let files: TaskFiles
     let database: RootDatabase

@@ -3,16 +3,16 @@ import Storage
 
 /// The tasks of one kind: those under way, and the newest of those that have ended.
 @Loop
-public final class TaskList<Course: TaskCourse> {
+public final class TaskList<Strategy: TransferStrategy> {
     private let time: TimeKeeping
     private let finishedKept: Int
-    private var tasks: [String: TransferTask<Course>] = [:]
+    private var tasks: [String: TransferTask<Strategy>] = [:]
     private var finished: [String] = []
     /// How many of other endpoints have not ended.
     private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
-    private let ends: EndRecorder?
-    /// Not known any more, but still in the journal.
+    private let ends: OutcomeRecorder?
+    /// Removed from the list, but not from the store yet.
     private var dropped: [String] = []
 
     /// What its tasks hold of the bytes that clients have sent.
@@ -20,7 +20,7 @@ public final class TaskList<Course: TaskCourse> {
     private let released: @Loop () -> Void
 
     /// `released` is called when a task has ended, or holds no bytes any more.
-    init(_ time: TimeKeeping, finishedKept: Int, _ ends: EndRecorder?, released: @escaping @Loop () -> Void) {
+    init(_ time: TimeKeeping, finishedKept: Int, _ ends: OutcomeRecorder?, released: @escaping @Loop () -> Void) {
         self.time = time
         self.finishedKept = finishedKept
         self.ends = ends
@@ -31,14 +31,14 @@ public final class TaskList<Course: TaskCourse> {
     var unfinished: Int { tasks.count - finished.count - unfinishedElsewhere }
 
     /// In the order of their creation.
-    public var all: [TransferTask<Course>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
+    public var all: [TransferTask<Strategy>] { tasks.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) } }
 
     func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
 
     /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
-    public func task(_ id: String) throws(StorageError) -> TransferTask<Course> {
+    public func task(_ id: String) throws(StorageError) -> TransferTask<Strategy> {
         guard let task = tasks[id] else {
-            throw .invalidArgument("task", "There is no \(Course.kind) task \"\(id)\", or it ended long ago.")
+            throw .invalidArgument("task", "There is no \(Strategy.kind) task \"\(id)\", or it ended long ago.")
         }
         return task
     }
@@ -49,7 +49,7 @@ public final class TaskList<Course: TaskCourse> {
     }
 
     @discardableResult
-    func make(_ plan: TransferPlan<Course>) -> TransferTask<Course> {
+    func make(_ plan: TransferPlan<Strategy>) -> TransferTask<Strategy> {
         lastNumber = max(lastNumber, plan.record.number)
         let task = TransferTask(plan, time: time) { [weak self] in
             self?.release($0)
@@ -64,7 +64,7 @@ public final class TaskList<Course: TaskCourse> {
     }
 
     /// A task that has ended is not known any more; false for one that has not.
-    public func forget(_ task: TransferTask<Course>) async -> Bool {
+    public func forget(_ task: TransferTask<Strategy>) async -> Bool {
         guard let index = finished.firstIndex(of: task.id) else { return false }
         finished.remove(at: index)
         tasks[task.id] = nil
@@ -72,10 +72,10 @@ public final class TaskList<Course: TaskCourse> {
         return true
     }
 
-    /// What is left is paused or has ended.
+    /// All tasks are paused or have ended.
     var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest } }
 
-    /// Pauses all that run, as far as they still can be paused; those in line first, so that none of them gets a place.
+    /// Pauses all that run, as far as they still can be paused; queued ones first, so that none of them starts.
     func suspend() async throws {
         let all = Array(all.reversed())
         for task in all { _ = task.beginPause() }
@@ -92,7 +92,7 @@ public final class TaskList<Course: TaskCourse> {
         released()
     }
 
-    private func finish(_ task: TransferTask<Course>) {
+    private func finish(_ task: TransferTask<Strategy>) {
         finished.append(task.id)
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
@@ -108,16 +108,16 @@ public final class TaskList<Course: TaskCourse> {
     }
 }
 
-/// A course whose tasks a service keeps.
+/// A strategy that has a list of tasks.
 @Loop
-public protocol TransferCourse: TaskCourse {
+public protocol ListedStrategy: TransferStrategy {
     static func tasks(of transfers: Transfers) -> TaskList<Self>
 }
 
-extension UploadCourse: TransferCourse {
-    public static func tasks(of transfers: Transfers) -> TaskList<UploadCourse> { transfers.uploads }
+extension UploadStrategy: ListedStrategy {
+    public static func tasks(of transfers: Transfers) -> TaskList<UploadStrategy> { transfers.uploads }
 }
 
-extension DownloadCourse: TransferCourse {
-    public static func tasks(of transfers: Transfers) -> TaskList<DownloadCourse> { transfers.downloads }
+extension DownloadStrategy: ListedStrategy {
+    public static func tasks(of transfers: Transfers) -> TaskList<DownloadStrategy> { transfers.downloads }
 }

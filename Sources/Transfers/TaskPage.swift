@@ -5,7 +5,7 @@ struct TaskPageToken: Sendable {
     let number: Int64
     let id: String
 
-    init<Course>(of task: TransferTask<Course>) { (number, id) = (task.number, task.id) }
+    init<Strategy>(of task: TransferTask<Strategy>) { (number, id) = (task.number, task.id) }
 
     /// Throws `invalidArgument` unless it can have been given for a page of this kind of tasks.
     init(_ text: String, of kind: TaskKind) throws(StorageError) {
@@ -23,7 +23,7 @@ struct TaskPageToken: Sendable {
 
     func text(for kind: TaskKind) -> String { "\(kind)s.\(number).\(id)" }
 
-    func precedes<Course>(_ task: TransferTask<Course>) -> Bool { (number, id) < (task.number, task.id) }
+    func precedes<Strategy>(_ task: TransferTask<Strategy>) -> Bool { (number, id) < (task.number, task.id) }
 }
 
 /// Tasks as they were in one moment, of which a page is made. That takes a while where they are many, so any thread may
@@ -66,9 +66,9 @@ extension TaskList {
     /// Tasks in the order of their creation, behind those of an earlier page: at most `maxResults`, else all of them.
     public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage {
         let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
-        let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Course.kind) }
+        let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Strategy.kind) }
         let tasks = all.drop { token?.precedes($0) == false }.prefix(most.map { $0 + 1 } ?? .max)
-        return TaskPage(Course.kind, most: most, tasks.map { (TaskPageToken(of: $0), $0.snapshot()) })
+        return TaskPage(Strategy.kind, most: most, tasks.map { (TaskPageToken(of: $0), $0.snapshot()) })
     }
 }
 

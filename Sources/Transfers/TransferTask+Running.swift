@@ -2,7 +2,7 @@ import Platform
 import Storage
 
 extension TransferTask {
-    /// Each event is handled whole, with all its effects, before the next one.
+    /// Handles an event with all its effects before the next one.
     func post(_ event: Machine.Event) {
         events.append(event)
         guard !isHandling else { return }
@@ -12,17 +12,17 @@ extension TransferTask {
             for effect in machine.handle(events.removeFirst()) { carryOut(effect) }
         }
         isHandling = false
-        note()
+        persistProgress()
         if machine.isSettled { settled.wakeAll() }
     }
 
-    /// The process ends, and nobody has kept the task: it ends with it.
-    func letGo() { if page == nil { session?.discard() } }
+    /// Discards the session of a task that has no record, and so ends with the process.
+    func letGo() { if recordWriter == nil { session?.discard() } }
 
     private func carryOut(_ effect: Machine.Effect) {
         switch effect {
-        case .acquire: places.acquire(self)
-        case .release: places.release(self)
+        case .acquire: limiter.acquire(self)
+        case .release: limiter.release(self)
         case .perform(let step): perform(step)
         case .abort: abort()
         case .wake(let attempt, let pause): wake(attempt, after: pause)
@@ -32,7 +32,7 @@ extension TransferTask {
         }
     }
 
-    private func perform(_ step: Course.Step) {
+    private func perform(_ step: Strategy.Step) {
         guard let session else { return }
         let elapsed = time.clock.stopwatch()
         let reports = Reports { [weak self] in self?.post(.reported($0, took: elapsed())) }
@@ -40,14 +40,14 @@ extension TransferTask {
             let answer = await session.perform(step, replacesNewer, reports.take)
             reports.close()
             let took = elapsed()
-            // The journal is at most one chunk behind: what came before this step is kept while it runs.
-            await page?.settled()
-            if Course.isOpening(step) { await keep(session) }
+            // The record is at most one chunk behind: the state before this step is written while the step runs.
+            await recordWriter?.settled()
+            if Strategy.isOpening(step) { await keep(session) }
             post(.answered(answer, took: took, at: time.now()))
         }
     }
 
-    /// In the turn after this one: by then a step that was begun in this one is in flight, and can hear of it.
+    /// In the next iteration of the loop: by then a step that has begun in this one is in flight and can be aborted.
     private func abort() {
         Task { [session] in
             if case .stopping(_, .pause) = machine.state { session?.stopSoon() } else { session?.abort() }
@@ -55,28 +55,30 @@ extension TransferTask {
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
-        alarm?.cancel()
-        alarm = Task { [time] in
+        timer?.cancel()
+        timer = Task { [time] in
             do { try await time.clock.sleep(for: pause) } catch { return }
             post(.retryDue(attempt: attempt))
         }
     }
 
     private func publish(_ status: Status) {
-        let news = snapshot(for: status)
-        for observer in observers where observer.status == status { observer.listener.hear(observer.handle, news) }
+        let snapshot = snapshot(for: status)
+        for observer in observers where observer.status == status {
+            observer.connection.notify(observer.handle, snapshot)
+        }
     }
 
-    /// Nobody hears of the end before it is kept.
+    /// Publishes the end once it is recorded.
     private func end(_ status: Status) {
-        alarm?.cancel()
-        line = .over
+        timer?.cancel()
+        sessionState = .closed
         letGoOfBytes()
-        guard case .ended(let outcome) = machine.state, let page, !page.isDone(after: outcome) else {
+        guard case .ended(let outcome) = machine.state, let recordWriter, !recordWriter.isDone(after: outcome) else {
             return tellEnd(status)
         }
         Task {
-            await page.end(outcome, machine.progress, at: time.now())
+            await recordWriter.end(outcome, machine.progress, at: time.now())
             tellEnd(status)
         }
     }
@@ -92,11 +94,11 @@ extension TransferTask {
     }
 }
 
-// MARK: - For the next process
+// MARK: - Persistence
 
 extension TransferTask {
-    /// What is worth a word to the journal.
-    struct Noted {
+    /// The progress and state that the task store should have.
+    struct PersistedState {
         let completed: Int64
         let isWaiting: Bool
 
@@ -106,21 +108,22 @@ extension TransferTask {
         }
     }
 
-    /// Has the journal keep what is new, if it is worth it.
-    private func note() {
-        let now = Noted(machine)
-        guard let page, let session, !machine.taskState.isFinished else { return }
-        guard now.completed - noted.completed >= Course.stepWorthKeeping || now.isWaiting != noted.isWaiting else {
+    /// Records the state where it has changed enough.
+    private func persistProgress() {
+        let now = PersistedState(machine)
+        guard let recordWriter, let session, !machine.taskState.isFinished else { return }
+        guard now.completed - persisted.completed >= Strategy.persistInterval || now.isWaiting != persisted.isWaiting
+        else {
             return
         }
-        noted = now
-        if page.isKept || now.isWaiting { page.keep(machine.progress, session.bookmark) }
+        persisted = now
+        if recordWriter.isKept || now.isWaiting { recordWriter.keep(machine.progress, session.bookmark) }
     }
 
-    /// Returns when it is kept where the engine is.
-    private func keep(_ session: Session<Course>) async {
-        guard let page else { return }
-        page.keep(machine.progress, session.bookmark)
-        await page.settled()
+    /// Returns when the state of the session is recorded.
+    private func keep(_ session: TransferSession<Strategy>) async {
+        guard let recordWriter else { return }
+        recordWriter.keep(machine.progress, session.bookmark)
+        await recordWriter.settled()
     }
 }

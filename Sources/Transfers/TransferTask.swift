@@ -1,37 +1,36 @@
 import Platform
 import Storage
 
-public typealias UploadTask = TransferTask<UploadCourse>
-public typealias DownloadTask = TransferTask<DownloadCourse>
+public typealias UploadTask = TransferTask<UploadStrategy>
+public typealias DownloadTask = TransferTask<DownloadStrategy>
 
-/// One upload or download as its owner sees it: runs the machine, one event after the other, and tells the observers.
+/// One upload or download: runs its state machine, one event after the other, and notifies observers.
 @Loop
-public final class TransferTask<Course: TaskCourse> {
-    typealias Machine = TaskMachine<Course>
+public final class TransferTask<Strategy: TransferStrategy> {
+    typealias Machine = TaskMachine<Strategy>
 
     /// Unique across restarts.
     public let id: String
-    /// Tells which of two tasks was created first.
+    /// Tasks are numbered in the order of their creation.
     let number: Int64
     let reference: Reference
-    /// The endpoint that it belongs to, where it is not the service's own: it does not go on here.
+    /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
     let endpoint: String?
-    /// What is being uploaded; nil for a download, and once its success is told.
+    /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
-    /// Until it has ended, or is paused and they are on the disk.
-    private var held: HeldBytes<Course>?
+    /// Nil once the task has ended, or is paused with its bytes on disk.
+    private var held: HeldBytes<Strategy>?
     var machine: Machine
-    var line: Line<Course>
-    let places: Places
-    /// Nil where nobody keeps tasks, and once it has ended.
-    var page: JournalPage?
-    /// What of it was handed to the journal.
-    var noted: Noted
-    /// Everybody has heard how it ended.
+    var sessionState: SessionState<Strategy>
+    let limiter: ConcurrencyLimiter
+    /// Nil without a task store, and once the task has ended.
+    var recordWriter: TaskRecordWriter?
+    var persisted: PersistedState
+    /// The end is published.
     var isTold: Bool
-    /// It stood still before it ended.
+    /// The task was paused when it ended.
     var wasPaused = false
-    /// A client of this process asked for it: it may replace what was stored since it began.
+    /// A client of this process has started or resumed the task: it may replace what was stored since its creation.
     private(set) var replacesNewer = true
     let time: TimeKeeping
     private let released: @Loop (_ bytes: Int) -> Void
@@ -41,34 +40,34 @@ public final class TransferTask<Course: TaskCourse> {
     var observers: [Observer] = []
     let settled = Waiters()
     let finished = Waiters()
-    var alarm: Task<Void, Never>?
+    var timer: Task<Void, Never>?
 
     init(
-        _ plan: TransferPlan<Course>, time: TimeKeeping, released: @escaping @Loop (_ bytes: Int) -> Void,
+        _ plan: TransferPlan<Strategy>, time: TimeKeeping, released: @escaping @Loop (_ bytes: Int) -> Void,
         ended: @escaping @Loop (TransferTask) -> Void
     ) {
         id = plan.record.id
         number = plan.record.number
         reference = plan.record.reference
         endpoint = plan.record.endpoint
-        metadata = Course.kind == .upload ? .uploading(plan.record.metadata, md5Hash: plan.record.md5Hash) : nil
+        metadata = Strategy.kind == .upload ? .uploading(plan.record.metadata, md5Hash: plan.record.md5Hash) : nil
         held = plan.held
         machine = plan.machine
-        line = plan.line
-        places = plan.places
-        page = plan.page
-        noted = Noted(plan.machine)
+        sessionState = plan.sessionState
+        limiter = plan.limiter
+        recordWriter = plan.recordWriter
+        persisted = PersistedState(plan.machine)
         isTold = plan.machine.taskState.isFinished
         self.time = time
         self.released = released
         self.ended = ended
-        page?.didKeep = { [weak self] in self?.goOnFromDisk() }
+        recordWriter?.didKeep = { [weak self] in self?.goOnFromDisk() }
         if isTold { keepLess() }
     }
 
-    /// Keeps of a task whose end was told no more than its snapshot tells.
+    /// Keeps no more of an ended task than its snapshot shows.
     func keepLess() {
-        (page, alarm) = (nil, nil)
+        (recordWriter, timer) = (nil, nil)
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
         case (_, .uploading(let settable, let md5Hash)):
@@ -77,20 +76,20 @@ public final class TransferTask<Course: TaskCourse> {
         }
     }
 
-    /// As everybody may know it: an end that is not recorded yet has not been told.
+    /// The state for clients: an end counts once it is recorded.
     public var state: TaskState {
         guard isEnding else { return machine.taskState }
         return wasPaused ? .paused : .running
     }
 
-    /// It has ended, and that is being recorded.
+    /// The task has ended, and that is being recorded.
     private var isEnding: Bool { machine.taskState.isFinished && !isTold }
 
     var isAtRest: Bool { state.isFinished || state == .paused }
 
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
-            kind: Course.kind, task: id, status: status ?? state.status, state: state(for: status),
+            kind: Strategy.kind, task: id, status: status ?? state.status, state: state(for: status),
             progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint)
         if var retry = machine.retry {
             retry.error = retry.error.about(reference)
@@ -100,7 +99,7 @@ public final class TransferTask<Course: TaskCourse> {
         switch machine.state {
         case .ended(.succeeded(let metadata)): snapshot.metadata = .stored(metadata)
         case .ended(.failed(let error)): snapshot.error = error.about(reference)
-        case .ended(.cancelled): snapshot.error = .cancelled(Course.kind, of: reference)
+        case .ended(.cancelled): snapshot.error = .cancelled(Strategy.kind, of: reference)
         case .paused: snapshot.error = machine.hold?.about(reference)
         case .ready, .queued, .working, .stopping, .resting: break
         }
@@ -117,32 +116,32 @@ public final class TransferTask<Course: TaskCourse> {
     }
 }
 
-// MARK: - What its owner may do
+// MARK: - Controls
 
 extension TransferTask {
-    public func start() { post(.asked(.start)) }
+    public func start() { post(.requested(.start)) }
 
-    /// Returns once it has stopped moving; false where the state does not allow it, or it ended first.
+    /// Returns once no bytes move any more; false where the state does not allow a pause, or the task ends first.
     public func pause() async throws -> Bool {
         guard beginPause() else { return try await refusal() }
         try await settle()
         return !state.isFinished
     }
 
-    /// False where the state does not allow it; else `settle` returns once it has stopped moving.
+    /// False where the state does not allow a pause; else `settle` returns once no bytes move any more.
     func beginPause() -> Bool {
         guard machine.allows(.pause) else { return false }
-        post(.asked(.pause))
+        post(.requested(.pause))
         return true
     }
 
-    /// Goes on from the last acknowledged byte; false where the state does not allow it. One from an earlier process
-    /// goes on with these tokens. One that no client asks for does not replace what was stored since it began.
+    /// Goes on from the last acknowledged byte; false where the state does not allow it. `tokens` are for a task of an
+    /// earlier process. `replacesNewer` is false where no client asks for it.
     public func resume(tokens: (any TokenSource)? = nil, replacesNewer: Bool = true) -> Bool {
         guard machine.allows(.resume), endpoint == nil else { return false }
         self.replacesNewer = replacesNewer
         pickUp(tokens)
-        post(.asked(.resume))
+        post(.requested(.resume))
         return true
     }
 
@@ -151,11 +150,11 @@ extension TransferTask {
         if let endpoint, !state.isFinished { throw .belongs(id, to: endpoint).about(reference) }
     }
 
-    /// Returns once it has stopped for good; false where it had ended, or was completed in that moment.
+    /// Returns once the task has ended; false where it had ended before, or was completed in that moment.
     public func cancel(tokens: (any TokenSource)? = nil) async throws -> Bool {
         guard machine.allows(.cancel) else { return try await refusal() }
         pickUp(tokens)
-        post(.asked(.cancel))
+        post(.requested(.cancel))
         try await settle()
         return state == .cancelled
     }
@@ -168,46 +167,47 @@ extension TransferTask {
         return snapshot
     }
 
-    /// Hears at once if the status fits the present state; a task that has ended takes no observers beyond that.
-    public func observe(_ status: Status, handle: String, _ listener: Listener) {
-        guard listener.isThere else { return }
+    /// Adds an observer, which gets an event at once where the status fits the present state. A task that has ended keeps
+    /// no observer.
+    public func observe(_ status: Status, handle: String, _ connection: ConnectionObservers) {
+        guard connection.isThere else { return }
         if !state.isFinished {
-            observers.append(Observer(handle: handle, status: status, listener: listener))
-            listener.add(handle, self)
+            observers.append(Observer(handle: handle, status: status, connection: connection))
+            connection.add(handle, self)
         } else {
-            listener.drop(handle)
+            connection.drop(handle)
         }
-        if state.fits(status) { listener.hear(handle, snapshot(for: status)) }
+        if state.fits(status) { connection.notify(handle, snapshot(for: status)) }
     }
 
     @discardableResult
     func forget(where matches: (Observer) -> Bool) -> Int {
         let gone = observers.filter(matches)
         observers.removeAll(where: matches)
-        for observer in gone { observer.listener.drop(observer.handle) }
+        for observer in gone { observer.connection.drop(observer.handle) }
         return gone.count
     }
 
-    /// Returns once it stands still, everybody knows, and it is kept.
+    /// Returns once no step is in flight that is to stop, the end is published, and the state is recorded.
     func settle() async throws {
         while !machine.isSettled || isEnding { try await settled.wait() }
-        await page?.settled()
+        await recordWriter?.settled()
     }
 
-    /// False, once it is known how the task ended, if it has.
+    /// The answer to a control that the state does not allow; waits for the end where that is being recorded.
     private func refusal() async throws -> Bool {
         if isEnding { try await settle() }
         return false
     }
 
     private func pickUp(_ tokens: (any TokenSource)?) {
-        if case .known(let open) = line { line = .open(open(tokens)) }
+        if case .deferred(let open) = sessionState { sessionState = .open(open(tokens)) }
     }
 
-    /// A paused task needs no bytes in memory once they are on the disk: it goes on as one from an earlier process does.
+    /// Frees the bytes of a paused upload that are on disk now: it goes on like a task of an earlier process.
     private func goOnFromDisk() {
-        guard case .paused = machine.state, let held, let (path, identity) = page?.source else { return }
-        line = .known { _ in held.reopen(path, identity) }
+        guard case .paused = machine.state, let held, let (path, identity) = recordWriter?.source else { return }
+        sessionState = .deferred { _ in held.reopen(path, identity) }
         letGoOfBytes()
     }
 
@@ -217,23 +217,23 @@ extension TransferTask {
         released(bytes)
     }
 
-    var session: Session<Course>? {
-        if case .open(let session) = line { session } else { nil }
+    var session: TransferSession<Strategy>? {
+        if case .open(let session) = sessionState { session } else { nil }
     }
 }
 
-extension TransferTask: Observed, InLine {
+extension TransferTask: Observed, LimiterWaiter {
     func admit() { post(.admitted) }
 }
 
-/// Where tasks have the time from: rests are slept on the clock, `now` is the time of day that is told.
+/// Delays use the clock; `now` is the time of day in snapshots and errors.
 struct TimeKeeping: Sendable {
     let clock: any Clock<Duration>
     let now: @Sendable () -> Timestamp
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Tells how long ago it was made.
+    /// Returns a function that tells the time since this call.
     func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: now) }

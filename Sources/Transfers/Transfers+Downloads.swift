@@ -25,35 +25,35 @@ extension Transfers {
         let record = TaskRecord(
             id: .newTask, kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
-        let page = ends.map { JournalPage($0, record, request) }
-        let session: Session<DownloadCourse>
+        let recordWriter = ends.map { TaskRecordWriter($0, record, request) }
+        let session: TransferSession<DownloadStrategy>
         do throws(StorageError) {
-            try await page?.begin()
-            session = Session(
+            try await recordWriter?.begin()
+            session = TransferSession(
                 backend.beginDownload(Download(reference: reference, file: file, task: record.id, caller: caller)))
         } catch {
-            session = Session(failing: error)
+            session = TransferSession(failing: error)
         }
-        let machine = DownloadMachine(patience: .seconds(patience), seed: .random(in: .min ... .max))
-        return downloads.make(TransferPlan(record, machine, .open(session), arriving, page))
+        let machine = DownloadMachine(retryTime: .seconds(patience), seed: .random(in: .min ... .max))
+        return downloads.make(TransferPlan(record, machine, .open(session), arriving, recordWriter))
     }
 
     /// From an earlier process.
     func restore(
-        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: EndRecorder
+        _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder
     ) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         download.isRestored = true
         download.bookmark = bookmark
         let machine = DownloadMachine(
-            restored: DownloadCourse(record.progress), patience: .seconds(request.patience),
+            restored: DownloadStrategy(record.progress), retryTime: .seconds(request.patience),
             seed: .random(in: .min ... .max))
-        let line = Line<DownloadCourse>.known { [backend] tokens in
+        let sessionState = SessionState<DownloadStrategy>.deferred { [backend] tokens in
             download.caller.tokens = tokens
-            return Session(backend.beginDownload(download))
+            return TransferSession(backend.beginDownload(download))
         }
-        let page = JournalPage(ends, record, request, isKept: true)
-        return downloads.make(TransferPlan(record, machine, line, arriving, page))
+        let recordWriter = TaskRecordWriter(ends, record, request, isKept: true)
+        return downloads.make(TransferPlan(record, machine, sessionState, arriving, recordWriter))
     }
 }

@@ -56,11 +56,11 @@ extension Transfers {
         let (mostResults, mostPages) = (limits.listResults, 1000 + limits.listResults / 100)
         repeat {
             try Task.checkCancellation()
-            let page = try await list(reference, pageToken: token, isExact: isExact, for: client)
+            let recordWriter = try await list(reference, pageToken: token, isExact: isExact, for: client)
             // One emulator tells all prefixes on each page.
-            all.prefixes += page.prefixes.filter { known.insert($0).inserted }
-            all.items += page.items
-            token = page.pageToken
+            all.prefixes += recordWriter.prefixes.filter { known.insert($0).inserted }
+            all.items += recordWriter.items
+            token = recordWriter.pageToken
             if let token, !seen.insert(Array(token.utf8).hashValue).inserted { throw StorageError.endless(reference) }
             guard all.prefixes.count + all.items.count <= mostResults, seen.count <= mostPages else {
                 throw StorageError.tooLong(reference, results: mostResults, pages: mostPages)

@@ -1,13 +1,13 @@
 import Platform
 import Storage
 
-/// What becomes of the tasks of an earlier process that had not ended. Those of other endpoints stay as they are.
+/// What happens to unfinished tasks of an earlier process. Those of other endpoints stay as they are.
 public enum UnfinishedTasks: String, CaseIterable, Sendable {
-    /// They go on, but for those that need a client's own tokens.
+    /// They go on, except where they need a client's own tokens.
     case resume
     /// They wait to be resumed.
     case pause
-    /// They are cancelled, and nobody hears of them any more.
+    /// They are cancelled and removed.
     case forget
 }
 
@@ -17,16 +17,15 @@ extension Transfers {
         while !isReady { try await readiness.wait() }
     }
 
-    /// Makes the tasks that the journal knows, once; all others are made after that. `tokens` are for those that go on
-    /// by themselves.
-    public func restore(_ wish: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
+    /// Restores the recorded tasks, once, before any task is made. `tokens` are for `.resume`.
+    public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
         guard let ends else { return }
         var ended: [(TaskRecord, TaskOutcome, at: Timestamp)] = []
         var records: [TaskRecord] = []
-        for result in try await ends.journal.archive.records() {
+        for result in try await ends.persistence.store.records() {
             switch result {
             case .success(let record): records.append(record)
-            case .failure(let error): ends.journal.complain(error.message)
+            case .failure(let error): ends.persistence.complain(error.message)
             }
         }
         for record in records.sorted(by: { $0.number < $1.number }) {
@@ -37,15 +36,15 @@ extension Transfers {
                 case .upload:
                     let task: UploadTask? = restore(record, request, bookmark, in: ends)
                     guard let task else {
-                        ends.journal.complain(
+                        ends.persistence.complain(
                             "Task \(record.id) cannot be restored: its record does not say what its file was like. It is kept."
                         )
                         continue
                     }
-                    try await settle(task, wish, request, tokens, in: uploads)
+                    try await settle(task, unfinished, request, tokens, in: uploads)
                 case .download:
                     let task: DownloadTask = restore(record, request, bookmark, in: ends)
-                    try await settle(task, wish, request, tokens, in: downloads)
+                    try await settle(task, unfinished, request, tokens, in: downloads)
                 }
             }
         }
@@ -57,12 +56,13 @@ extension Transfers {
         readiness.wakeAll()
     }
 
-    private func settle<Course>(
-        _ task: TransferTask<Course>, _ wish: UnfinishedTasks, _ request: TaskRequest, _ tokens: (any TokenSource)?,
-        in list: TaskList<Course>
+    private func settle<Strategy>(
+        _ task: TransferTask<Strategy>, _ unfinished: UnfinishedTasks, _ request: TaskRequest,
+        _ tokens: (any TokenSource)?,
+        in list: TaskList<Strategy>
     ) async throws {
         guard task.endpoint == nil else { return }
-        switch wish {
+        switch unfinished {
         case .pause: return
         case .resume: if !request.hasOwnTokens { _ = task.resume(tokens: tokens, replacesNewer: false) }
         case .forget:
@@ -75,12 +75,12 @@ extension Transfers {
         switch record.kind {
         case .upload:
             let size = record.progress.totalUnitCount
-            let course = UploadCourse(size: size, chunks: backend.chunkSizes)
+            let strategy = UploadStrategy(size: size, chunks: backend.chunkSizes)
                 .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
-            uploads.make(TransferPlan(record, UploadMachine(course, ended: outcome), .over, large))
+            uploads.make(TransferPlan(record, UploadMachine(strategy, ended: outcome), .closed, large))
         case .download:
-            let course = DownloadCourse(record.progress)
-            downloads.make(TransferPlan(record, DownloadMachine(course, ended: outcome), .over, arriving))
+            let strategy = DownloadStrategy(record.progress)
+            downloads.make(TransferPlan(record, DownloadMachine(strategy, ended: outcome), .closed, arriving))
         }
     }
 }

@@ -62,41 +62,41 @@ extension Transfers {
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
             if: conditions, caller: client.caller(\.maxUploadRetryTime))
         let settings = client.settings
-        var course = course(of: upload, chunkSize: settings.uploadChunkSizeBytes)
-        course.sizeIsKnown = error == nil
+        var strategy = strategy(of: upload, chunkSize: settings.uploadChunkSizeBytes)
+        strategy.sizeIsKnown = error == nil
         let isPersonal = await client.tokens?.isPersonal() ?? false
         let request = TaskRequest(source, conditions, settings, hasOwnTokens: isPersonal)
         let record = TaskRecord(
             id: .newTask, kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
-            progress: course.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
+            progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
         var failure = error
-        let page = ends.map { JournalPage($0, record, request, bytes: source.bytes) }
-        if let page {
+        let recordWriter = ends.map { TaskRecordWriter($0, record, request, bytes: source.bytes) }
+        if let recordWriter {
             upload.record = record
-            if failure == nil { failure = await keep(&upload, page, isWhole: course.isWhole) }
+            if failure == nil { failure = await keep(&upload, recordWriter, isWhole: strategy.isWhole) }
         }
         let machine = UploadMachine(
-            course, patience: .seconds(settings.maxUploadRetryTime), seed: .random(in: .min ... .max))
-        let session = failure.map { Session(failing: $0) } ?? Session(backend.beginUpload(upload))
+            strategy, retryTime: .seconds(settings.maxUploadRetryTime), seed: .random(in: .min ... .max))
+        let session = failure.map { TransferSession(failing: $0) } ?? TransferSession(backend.beginUpload(upload))
         return uploads.make(
             TransferPlan(
-                record, holding: heldBytes(of: upload), machine, .open(session), places(of: course), page))
+                record, holding: heldBytes(of: upload), machine, .open(session), limiter(of: strategy), recordWriter))
     }
 
     /// Bytes that one request takes are kept only when they have to wait. Others go on from the disk.
-    private func keep(_ upload: inout Upload, _ page: JournalPage, isWhole: Bool) async -> StorageError? {
+    private func keep(_ upload: inout Upload, _ recordWriter: TaskRecordWriter, isWhole: Bool) async -> StorageError? {
         if isWhole, upload.source.bytes != nil { return nil }
         do throws(StorageError) {
-            try await page.begin()
+            try await recordWriter.begin()
         } catch {
             return error
         }
-        if let (path, identity) = page.source { upload.source = .file(path: path, identity) }
-        upload.isSpooled = page.isSpooled
+        if let (path, identity) = recordWriter.source { upload.source = .file(path: path, identity) }
+        upload.isSpooled = recordWriter.isSpooled
         return nil
     }
 
-    private func heldBytes(of upload: Upload) -> HeldBytes<UploadCourse>? {
+    private func heldBytes(of upload: Upload) -> HeldBytes<UploadStrategy>? {
         guard let count = upload.source.bytes?.count else { return nil }
         var later = upload
         later.source = .file(path: "", .unknown)
@@ -104,24 +104,24 @@ extension Transfers {
         return HeldBytes(count: count) { [backend, later] path, identity in
             var upload = later
             upload.source = .file(path: path, identity)
-            return Session(backend.beginUpload(upload))
+            return TransferSession(backend.beginUpload(upload))
         }
     }
 
-    private func course(of upload: Upload, chunkSize: Int64?) -> UploadCourse {
+    private func strategy(of upload: Upload, chunkSize: Int64?) -> UploadStrategy {
         let size = upload.source.size
-        return UploadCourse(
+        return UploadStrategy(
             size: size, oneRequest: size <= backend.oneRequestLimit && size <= chunkSize ?? .max,
             chunks: chunkSize.map(ChunkSizes.fixed) ?? backend.chunkSizes)
     }
 
-    private func places(of course: UploadCourse) -> Places { course.isWhole ? small : large }
+    private func limiter(of strategy: UploadStrategy) -> ConcurrencyLimiter { strategy.isWhole ? small : large }
 }
 
 // MARK: - From an earlier process
 
 extension Transfers {
-    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: EndRecorder)
+    func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder)
         -> UploadTask?
     {
         guard let identity = request.identity else { return nil }
@@ -133,18 +133,18 @@ extension Transfers {
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark
-        let course = course(of: upload, chunkSize: request.chunkSize)
+        let strategy = strategy(of: upload, chunkSize: request.chunkSize)
             .restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
         let machine = UploadMachine(
-            restored: course, patience: .seconds(request.patience), seed: .random(in: .min ... .max))
-        let line = Line<UploadCourse>.known { [backend] tokens in
+            restored: strategy, retryTime: .seconds(request.patience), seed: .random(in: .min ... .max))
+        let sessionState = SessionState<UploadStrategy>.deferred { [backend] tokens in
             // Another server keeps what was uploaded, and is not asked from here.
-            if let endpoint = record.endpoint { return Session(failing: .belongs(record.id, to: endpoint)) }
+            if let endpoint = record.endpoint { return TransferSession(failing: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
-            return Session(backend.beginUpload(upload))
+            return TransferSession(backend.beginUpload(upload))
         }
-        let page = JournalPage(ends, record, request, isKept: true)
-        return uploads.make(TransferPlan(record, machine, line, places(of: course), page))
+        let recordWriter = TaskRecordWriter(ends, record, request, isKept: true)
+        return uploads.make(TransferPlan(record, machine, sessionState, limiter(of: strategy), recordWriter))
     }
 }
 

@@ -9,40 +9,40 @@ public final class Transfers {
 
     /// What clients find that have changed nothing.
     public var settings = Settings()
-    public private(set) lazy var uploads: TaskList<UploadCourse> = newList()
-    public private(set) lazy var downloads: TaskList<DownloadCourse> = newList()
-    public let audience: Audience
+    public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
+    public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
+    public let registry: ObserverRegistry
     let limits: TransferLimits
     let backend: any Backend
-    let ends: EndRecorder?
+    let ends: OutcomeRecorder?
     let time: TimeKeeping
     let room = Waiters()
     private let rest = Waiters()
     /// The tasks of earlier processes are there.
     var isReady: Bool
     let readiness = Waiters()
-    lazy var small = Places(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
-    lazy var large = Places(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
-    lazy var arriving = Places(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
+    lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
+    lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
+    lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
     private var bytesSetAside = 0
     /// Tasks that are being made: each has its place already.
     private var tasksBegun = 0
 
     /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
-    /// Without a journal tasks end with the process.
+    /// Without `persistence`, tasks end with the process.
     public init(
-        backend: any Backend, journal: Journal? = nil, limits: TransferLimits = .init(),
+        backend: any Backend, persistence: TaskPersistence? = nil, limits: TransferLimits = .init(),
         clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.backend = backend
-        ends = journal.map { EndRecorder($0, clock: clock) }
+        ends = persistence.map { OutcomeRecorder($0, clock: clock) }
         self.limits = limits
-        audience = Audience(limits)
+        registry = ObserverRegistry(limits)
         time = TimeKeeping(clock: clock, now: now)
-        isReady = journal == nil
+        isReady = persistence == nil
     }
 
-    private func newList<Course>() -> TaskList<Course> {
+    private func newList<Strategy>() -> TaskList<Strategy> {
         TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
     }
 

@@ -19,7 +19,7 @@ struct Engine: Sendable {
     /// What the flags and the environment say about who asks; nil where nobody will want to know.
     let tokens: (any TokenSource)?
     /// Nil where tasks end with the process.
-    let journal: Journal?
+    let persistence: TaskPersistence?
     /// What is kept on this machine: objects, tasks or both. Nil where nothing is.
     let root: Root?
     /// Whoever takes an object by a download URL right now.
@@ -36,8 +36,8 @@ struct Engine: Sendable {
             let embedded = try EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
-            let journal = (keepsTasks ? embedded.archive : nil).map { log.journal($0, isEngines: true) }
-            self.init(backend: embedded, tokens: nil, journal, root, { server.connectionCount }) {
+            let persistence = (keepsTasks ? embedded.taskStore : nil).map { log.persistence($0, isEngines: true) }
+            self.init(backend: embedded, tokens: nil, persistence, root, { server.connectionCount }) {
                 () async throws(StorageError) in
                 try await embedded.open()
                 if options.http != nil { try await server.start() }
@@ -67,20 +67,20 @@ struct Engine: Sendable {
         _ log: Log, keepsTasks: Bool
     ) throws {
         let table = keepsTasks ? try Self.tasks(options, endpoint, log) : nil
-        self.init(backend: backend, tokens: tokens, table.map { log.journal($0, isEngines: false) }, table?.root) {
+        self.init(backend: backend, tokens: tokens, table.map { log.persistence($0, isEngines: false) }, table?.root) {
             () async throws(StorageError) in
             if let table { try await Self.adopt(into: table, options, endpoint, log) }
         }
     }
 
     private init(
-        backend: any Backend, tokens: (any TokenSource)?, _ journal: Journal?, _ root: Root?,
+        backend: any Backend, tokens: (any TokenSource)?, _ persistence: TaskPersistence?, _ root: Root?,
         _ downloaders: @escaping @Loop @Sendable () -> Int = { 0 },
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
         self.backend = backend
         self.tokens = tokens
-        self.journal = journal
+        self.persistence = persistence
         self.root = root
         self.downloaders = downloaders
         self.open = open
@@ -174,7 +174,7 @@ extension Root.Unusable: Complaint {}
 extension AllowedPlaces.Unusable: Complaint {}
 
 extension Log {
-    fileprivate func journal(_ archive: any TaskArchive, isEngines: Bool) -> Journal {
-        Journal(archive, isEngines: isEngines) { self.write(.error, $0) }
+    fileprivate func persistence(_ store: any TaskRecordStore, isEngines: Bool) -> TaskPersistence {
+        TaskPersistence(store, isEngines: isEngines) { self.write(.error, $0) }
     }
 }

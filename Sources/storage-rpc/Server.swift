@@ -52,7 +52,8 @@ final class Server {
         self.engine = engine
         self.log = log
         self.recorder = recorder
-        transfers = Transfers(backend: engine.backend, journal: engine.journal, limits: options.limits.transfers)
+        transfers = Transfers(
+            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers)
         transfers.settings = options.settings
     }
 

@@ -15,7 +15,7 @@ import Testing
         var machine = UploadMachine(
             size: size, oneRequest: size <= backend.oneRequestLimit,
             chunks: ChunkSizes(first: 100_000, largest: 400_000))
-        var events: [UploadMachine.Event] = [.asked(.start), .admitted]
+        var events: [UploadMachine.Event] = [.requested(.start), .admitted]
         var number = 0
         while !events.isEmpty {
             for effect in machine.handle(events.removeFirst()) {
@@ -25,12 +25,12 @@ import Testing
                     number += 1
                     async let answer = session.perform(step)
                     if isVictim {
-                        _ = machine.handle(.asked(.pause))
+                        _ = machine.handle(.requested(.pause))
                         await Task.yield()
                         session.abort()
                     }
                     events.append(.answered(await answer))
-                case .publish(.pause): events += [.asked(.resume), .admitted]
+                case .publish(.pause): events += [.requested(.resume), .admitted]
                 case .abort: session.abort()
                 case .discard: session.discard()
                 case .acquire, .release, .wake, .publish: break

@@ -47,15 +47,15 @@ import Testing
 
     @Test func `No file is removed, and no end is written`() async throws {
         try await place.backend.put(noise(100_000), at: "a")
-        let archive = try #require(place.backend.archive as? TaskTable)
-        let (path, _) = try await archive.spool([1, 2], for: "task")
+        let taskStore = try #require(place.backend.taskStore as? TaskTable)
+        let (path, _) = try await taskStore.spool([1, 2], for: "task")
         #expect(unlink(lock) == 0)
         #expect(place.backend.objectFiles.remove([1]) == [])
-        archive.unspool("task")
+        taskStore.unspool("task")
         place.backend.remove(1)
         await place.backend.filesAreIdle()
         #expect(try place.names() == ["1"] && contentsOf(path) == [1, 2])
         let record = try TaskTableTests.record().ended(.cancelled, at: .now)
-        #expect(Self.isLost(try await failure { try await archive.keepEnd(of: record) }))
+        #expect(Self.isLost(try await failure { try await taskStore.keepEnd(of: record) }))
     }
 }

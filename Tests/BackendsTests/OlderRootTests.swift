@@ -33,10 +33,10 @@ import Testing
         #expect(small.settable.custom == ["k": "v"])
         #expect(try await backend.metadata(of: ref("large")).size == 100_000)
         #expect(try names(in: scratch.path + "/root/objects") == ["1"], "an abandoned upload is swept")
-        let archive = try #require(backend.archive)
-        #expect(try await archive.records().isEmpty)
-        try await archive.keep(TaskTableTests.record(), isUrgent: true)
-        #expect(try await archive.records().count == 1)
+        let taskStore = try #require(backend.taskStore)
+        #expect(try await taskStore.records().isEmpty)
+        try await taskStore.keep(TaskTableTests.record(), isUrgent: true)
+        #expect(try await taskStore.records().count == 1)
         #expect(try await backend.put(noise(100_000), at: "new").generation > 8)
     }
 

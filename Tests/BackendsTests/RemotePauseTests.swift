@@ -167,7 +167,7 @@ import Testing
     }
 }
 
-extension UploadCourse.Answer {
+extension UploadStrategy.Answer {
     fileprivate var isCompleted: Bool { if case .completed = self { true } else { false } }
 }
 

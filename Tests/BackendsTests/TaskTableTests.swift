@@ -32,8 +32,8 @@ import Testing
         return error
     }
 
-    private func kept(_ archive: any TaskArchive) async throws -> [TaskRecord] {
-        try await archive.records().map { try $0.get() }
+    private func kept(_ taskStore: any TaskRecordStore) async throws -> [TaskRecord] {
+        try await taskStore.records().map { try $0.get() }
     }
 
     @Test func `What is kept is what is found, in the next process too`() async throws {
@@ -52,8 +52,8 @@ import Testing
             try Self.record("given up").ended(.cancelled, at: time),
         ]
         do {
-            let archive = TaskTable(root, place: "p")
-            for record in records { try await archive.keep(record, isUrgent: record.number % 2 == 0) }
+            let taskStore = TaskTable(root, place: "p")
+            for record in records { try await taskStore.keep(record, isUrgent: record.number % 2 == 0) }
         }
         let again = TaskTable(root, place: "p")
         var expected = records
@@ -63,19 +63,19 @@ import Testing
     }
 
     @Test func `The newest state counts, and an end is one`() async throws {
-        let archive = TaskTable(try Root(try Scratch().path + "/root"), place: "p")
+        let taskStore = TaskTable(try Root(try Scratch().path + "/root"), place: "p")
         var record = try Self.record()
-        try await archive.keep(record, isUrgent: true)
+        try await taskStore.keep(record, isUrgent: true)
         record.progress.completedUnitCount = 50
         record.stage = .unfinished(TaskRequest(file: "/g", patience: 1, hasOwnTokens: false), nil)
-        try await archive.keep(record, isUrgent: false)
-        #expect(try await kept(archive) == [record])
+        try await taskStore.keep(record, isUrgent: false)
+        #expect(try await kept(taskStore) == [record])
         let ended = record.ended(.cancelled, at: .now)
-        try await archive.keep(ended, isUrgent: false)
-        try await archive.keep(record, isUrgent: false)
-        #expect(try await kept(archive) == [ended])
-        try await archive.forget(["other", record.id])
-        #expect(try await kept(archive).isEmpty)
+        try await taskStore.keep(ended, isUrgent: false)
+        try await taskStore.keep(record, isUrgent: false)
+        #expect(try await kept(taskStore) == [ended])
+        try await taskStore.forget(["other", record.id])
+        #expect(try await kept(taskStore).isEmpty)
     }
 
     @Test func `Tasks of another endpoint are told with it, and stay its own`() async throws {
@@ -112,12 +112,12 @@ import Testing
     func `A row that cannot be read says so, and others are found`(damage: String) async throws {
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
-        let archive = TaskTable(root, place: "p")
-        try await archive.keep(Self.record("damaged"), isUrgent: true)
-        try await archive.keep(Self.record("sound"), isUrgent: true)
-        try await archive.database.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
+        let taskStore = TaskTable(root, place: "p")
+        try await taskStore.keep(Self.record("damaged"), isUrgent: true)
+        try await taskStore.keep(Self.record("sound"), isUrgent: true)
+        try await taskStore.database.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
         var found: [String] = [], errors: [String] = []
-        for record in try await archive.records() {
+        for record in try await taskStore.records() {
             do { found.append(try record.get().id) } catch { errors.append(error.message) }
         }
         #expect(found == ["sound"] && errors.count == 1)
@@ -144,44 +144,44 @@ import Testing
 
     @Test func `Numbers that cannot be are no harm`() async throws {
         let root = try Root(try Scratch().path + "/root")
-        let archive = TaskTable(root, place: "p")
-        try await archive.keep(Self.record(), isUrgent: true)
+        let taskStore = TaskTable(root, place: "p")
+        try await taskStore.keep(Self.record(), isUrgent: true)
         for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {
-            try await archive.database.write {
+            try await taskStore.database.write {
                 _ = try $0.run("UPDATE tasks SET completed = ?, total = ?", .integer(completed), .integer(total))
             }
-            let progress = try #require(try await kept(archive).first?.progress)
+            let progress = try #require(try await kept(taskStore).first?.progress)
             #expect((0...max(progress.totalUnitCount, 0)).contains(progress.completedUnitCount))
         }
     }
 
     @Test func `Spooled bytes are there for their owner alone, until they are not needed`() async throws {
         let scratch = try Scratch()
-        let archive = TaskTable(try Root(scratch.path + "/root"), place: "p")
-        #expect(try await archive.records().isEmpty)
+        let taskStore = TaskTable(try Root(scratch.path + "/root"), place: "p")
+        #expect(try await taskStore.records().isEmpty)
         let old = umask(0)
         defer { umask(old) }
-        let (path, identity) = try await archive.spool(noise(70_000), for: "task")
+        let (path, identity) = try await taskStore.spool(noise(70_000), for: "task")
         var expected = try SourceFile.inspect(path, in: nil)
         (expected.changedSeconds, expected.changedNanoseconds) = (nil, nil)
         #expect(try contentsOf(path) == noise(70_000) && identity == expected)
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(stat(scratch.path + "/root/spool", &status) == 0 && status.st_mode & 0o777 == 0o700)
-        let again = try await failure { _ = try await archive.spool([1], for: "task") }
+        let again = try await failure { _ = try await taskStore.spool([1], for: "task") }
         #expect(again.message.contains(path))
-        archive.unspool("task")
+        taskStore.unspool("task")
         #expect(try await settledNames(in: scratch.path + "/root/spool", []).isEmpty)
     }
 
     @Test func `A start sweeps what no unfinished task needs`() async throws {
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
-        let archive = TaskTable(root, place: "p")
-        #expect(try await archive.records().isEmpty)
-        for id in ["unfinished", "ended", "unknown"] { _ = try await archive.spool([1], for: id) }
-        try await archive.keep(Self.record("unfinished"), isUrgent: true)
-        try await archive.keep(Self.record("ended").ended(.cancelled, at: .now), isUrgent: true)
+        let taskStore = TaskTable(root, place: "p")
+        #expect(try await taskStore.records().isEmpty)
+        for id in ["unfinished", "ended", "unknown"] { _ = try await taskStore.spool([1], for: id) }
+        try await taskStore.keep(Self.record("unfinished"), isUrgent: true)
+        try await taskStore.keep(Self.record("ended").ended(.cancelled, at: .now), isUrgent: true)
         _ = try await TaskTable(root, place: "another").records()
         #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
     }

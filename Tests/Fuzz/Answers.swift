@@ -44,8 +44,8 @@ private func checkNews(_ response: HTTPResponse) {
 
 /// Whatever the server says it has, the next chunk is within the object, and progress is too.
 private func checkUpload(told offset: Int64) {
-    var machine = UploadMachine(UploadCourse(size: size, chunks: ChunkSizes(first: 256, largest: 512)))
-    var effects = machine.handle(.asked(.start)) + machine.handle(.admitted)
+    var machine = UploadMachine(UploadStrategy(size: size, chunks: ChunkSizes(first: 256, largest: 512)))
+    var effects = machine.handle(.requested(.start)) + machine.handle(.admitted)
     for answer in [.opened(granularity: offset), .received(upTo: offset)] as [UploadMachine.Answer] {
         effects += machine.handle(.answered(answer, took: .zero, at: Timestamp(microseconds: 0)))
     }

@@ -8,7 +8,7 @@ typealias Conversation = [(said: UploadMachine.Event, heard: [UploadMachine.Effe
 extension UploadMachine {
     /// 20 bytes in chunks of 2, 4, 8 and the rest.
     static func growing(patience: Duration = .seconds(600)) -> UploadMachine {
-        UploadMachine(size: 20, chunks: ChunkSizes(first: 2, largest: 8), patience: patience)
+        UploadMachine(size: 20, chunks: ChunkSizes(first: 2, largest: 8), retryTime: patience)
     }
 
     static func whole(_ size: Int64 = 20) -> UploadMachine {
@@ -20,8 +20,8 @@ extension UploadMachine {
         _ size: Int64 = 20, _ chunks: ChunkSizes = ChunkSizes(first: 2, largest: 8), granularity: Int64 = 1,
         patience: Duration = .seconds(600)
     ) -> UploadMachine {
-        var machine = UploadMachine(size: size, chunks: chunks, patience: patience)
-        _ = machine.handle(.asked(.start))
+        var machine = UploadMachine(size: size, chunks: chunks, retryTime: patience)
+        _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
         _ = machine.handle(.answered(.opened(granularity: granularity)))
         return machine
@@ -41,7 +41,7 @@ extension TaskMachine {
 
 /// The opening of every conversation about chunks: started, admitted, opened.
 let opening: Conversation = [
-    (.asked(.start), [.acquire]),
+    (.requested(.start), [.acquire]),
     (.admitted, [.publish(.resume), .perform(.open)]),
     (.answered(.opened()), [.perform(.send(0..<2))]),
 ]

@@ -31,11 +31,11 @@ import Testing
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]),
-            (.asked(.pause), [.abort]), (.asked(.pause), []),
+            (.requested(.pause), [.abort]), (.requested(.pause), []),
             (.reported(.of(6, 20)), [.publish(.progress)]),
             (.answered(.aborted), [.release, .publish(.pause)]),
             (.reported(.of(7, 20)), []),
-            (.asked(.resume), [.acquire]), (.reported(.of(8, 20)), []),
+            (.requested(.resume), [.acquire]), (.reported(.of(8, 20)), []),
             (.admitted, [.publish(.resume), .perform(.fetch)]),
             (.reported(.of(6, 20)), []), (.reported(.of(9, 20)), [.publish(.progress)]),
             (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
@@ -45,7 +45,7 @@ import Testing
     @Test func `A pause that was taken back is told as a pause and a resume`() {
         var machine = DownloadMachine.fetching()
         machine.converse([
-            (.asked(.pause), [.abort]), (.asked(.resume), []),
+            (.requested(.pause), [.abort]), (.requested(.resume), []),
             (.answered(.aborted), [.publish(.pause), .publish(.resume), .perform(.fetch)]),
         ])
     }
@@ -53,12 +53,12 @@ import Testing
     @Test func `A cancellation ends it, unless all has arrived in that moment`() throws {
         var machine = DownloadMachine.fetching()
         machine.converse([
-            (.asked(.cancel), [.abort]), (.reported(.of(5, 20)), []), (.answered(.aborted), Self.end),
+            (.requested(.cancel), [.abort]), (.reported(.of(5, 20)), []), (.answered(.aborted), Self.end),
         ])
         #expect(machine.state == .ended(.cancelled))
         var late = DownloadMachine.fetching()
         late.converse([
-            (.asked(.cancel), [.abort]),
+            (.requested(.cancel), [.abort]),
             (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
         ])
     }
@@ -98,8 +98,8 @@ import Testing
         ])
         #expect(machine.retry?.of == .download)
         machine.converse([
-            (.asked(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: 2), []),
-            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
+            (.requested(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: 2), []),
+            (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
             (.answered(.failed(.refused)), Self.end),
         ])
         #expect(machine.state == .ended(.failed(.refused)))
@@ -151,8 +151,8 @@ import Testing
         var machine = DownloadMachine.fetching(patience: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20), took: .seconds(100)), [.publish(.progress)]),
-            (.asked(.pause), [.abort]), (.answered(.aborted, took: .seconds(101)), [.release, .publish(.pause)]),
-            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
+            (.requested(.pause), [.abort]), (.answered(.aborted, took: .seconds(101)), [.release, .publish(.pause)]),
+            (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
             (.answered(.failed(.busy), took: .seconds(10)), Self.end),
         ])
     }
@@ -161,9 +161,9 @@ import Testing
 extension DownloadMachine {
     /// Started and admitted.
     static func fetching(patience: Duration = .seconds(600)) -> DownloadMachine {
-        var machine = DownloadMachine(patience: patience)
+        var machine = DownloadMachine(retryTime: patience)
         machine.converse([
-            (.asked(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
+            (.requested(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
         ])
         return machine
     }

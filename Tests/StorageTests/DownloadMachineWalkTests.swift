@@ -46,12 +46,12 @@ private struct DownloadWalk {
         random = SeededGenerator(state: seed)
         size = Int64.random(in: 0...64, using: &random)
         patience = .seconds(Int.random(in: 0...20, using: &random))
-        machine = DownloadMachine(patience: patience, seed: seed)
+        machine = DownloadMachine(retryTime: patience, seed: seed)
     }
 
     mutating func step() throws {
         switch Int.random(in: 0..<12, using: &random) {
-        case 0: try ask(DownloadMachine.Wish.allCases.randomElement(using: &random) ?? .start)
+        case 0: try ask(DownloadMachine.Control.allCases.randomElement(using: &random) ?? .start)
         case 1, 2: try ask([.start, .pause, .resume].randomElement(using: &random) ?? .start)
         case 3: if let alarm = alarms.randomElement(using: &random) { try handle(.retryDue(attempt: alarm)) }
         case 4, 5: try handle(.admitted)
@@ -76,10 +76,10 @@ private struct DownloadWalk {
         }
     }
 
-    private mutating func ask(_ wish: DownloadMachine.Wish) throws {
-        let (before, allowed) = (machine, machine.allows(wish))
-        try handle(.asked(wish))
-        if !allowed { try #require(machine == before, "\(wish) in \(before.state), seed \(seed)") }
+    private mutating func ask(_ control: DownloadMachine.Control) throws {
+        let (before, allowed) = (machine, machine.allows(control))
+        try handle(.requested(control))
+        if !allowed { try #require(machine == before, "\(control) in \(before.state), seed \(seed)") }
     }
 
     private mutating func report() throws {

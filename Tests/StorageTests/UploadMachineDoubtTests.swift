@@ -46,8 +46,8 @@ import Testing
     @Test func `One that was stopped may have led nowhere`() {
         var machine = UploadMachine.sending()
         machine.converse([
-            (.asked(.pause), [.abort]), (.answered(.received(upTo: 0)), [.release, .publish(.pause)]),
-            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.send(0..<2))]),
+            (.requested(.pause), [.abort]), (.answered(.received(upTo: 0)), [.release, .publish(.pause)]),
+            (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.send(0..<2))]),
         ])
     }
 
@@ -58,14 +58,14 @@ import Testing
         ])
         var whole = UploadMachine.whole()
         whole.converse([
-            (.asked(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.sendWhole)]),
+            (.requested(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.sendWhole)]),
             (.answered(.aborted), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.sendWhole)]),
         ])
     }
 
     @Test func `An answer to another question ends it`() {
         var opening = UploadMachine.growing(), whole = UploadMachine.whole(), asking = UploadMachine.sending()
-        for event: UploadMachine.Event in [.asked(.start), .admitted] {
+        for event: UploadMachine.Event in [.requested(.start), .admitted] {
             _ = (opening.handle(event), whole.handle(event))
         }
         for event: UploadMachine.Event in [.answered(.failed(.busy)), .retryDue(attempt: 1)] {
@@ -143,7 +143,7 @@ import Testing
         for (error, effects) in [(StorageError.gone, Self.end), (lost, rested)] {
             for oneRequest in [false, true] {
                 var machine = oneRequest ? UploadMachine.whole() : UploadMachine.growing()
-                _ = machine.handle(.asked(.start))
+                _ = machine.handle(.requested(.start))
                 _ = machine.handle(.admitted)
                 machine.converse([(.answered(.forgotten(error)), effects)])
             }
@@ -153,19 +153,19 @@ import Testing
     @Test func `One told to stop stops first, and opens anew when it goes on`() {
         var paused = UploadMachine.sending()
         paused.converse([
-            (.asked(.pause), [.abort]), (.answered(.forgotten(.gone)), [.release, .publish(.pause)]),
-            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.open)]),
+            (.requested(.pause), [.abort]), (.answered(.forgotten(.gone)), [.release, .publish(.pause)]),
+            (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.open)]),
             (.answered(.opened()), [.perform(.send(0..<2))]),
         ])
         var goingOn = UploadMachine.sending()
         goingOn.converse([
-            (.asked(.pause), [.abort]), (.asked(.resume), []),
+            (.requested(.pause), [.abort]), (.requested(.resume), []),
             (.answered(.forgotten(.gone)), [.publish(.pause), .publish(.resume), .perform(.open)]),
             (.answered(.opened()), [.perform(.send(0..<2))]),
-            (.asked(.pause), [.abort]), (.answered(.forgotten(.gone)), Self.end),
+            (.requested(.pause), [.abort]), (.answered(.forgotten(.gone)), Self.end),
         ])
         var cancelled = UploadMachine.sending()
-        cancelled.converse([(.asked(.cancel), [.abort]), (.answered(.forgotten(.gone)), Self.end)])
+        cancelled.converse([(.requested(.cancel), [.abort]), (.answered(.forgotten(.gone)), Self.end)])
         #expect(cancelled.state == .ended(.cancelled))
     }
 }

@@ -9,39 +9,41 @@ import Testing
         for answer: UploadMachine.Answer in [.aborted, .received(upTo: 2), .failed(.busy), .failed(.refused)] {
             var machine = UploadMachine.growing()
             machine.converse(
-                opening + [(.asked(.cancel), [.abort]), (.asked(.cancel), []), (.answered(answer), Self.end)])
+                opening + [(.requested(.cancel), [.abort]), (.requested(.cancel), []), (.answered(answer), Self.end)])
             #expect(machine.state == .ended(.cancelled))
         }
     }
 
     @Test func `Where nothing is in flight it happens at once`() {
         let before: [Conversation] = [
-            [], [(.asked(.start), [.acquire])], [(.asked(.pause), [.release, .publish(.pause)])],
+            [], [(.requested(.start), [.acquire])], [(.requested(.pause), [.release, .publish(.pause)])],
             opening + [(.answered(.failed(.busy)), rested)],
         ]
         for conversation in before {
             var machine = UploadMachine.growing()
-            machine.converse(conversation + [(.asked(.cancel), Self.end), (.asked(.cancel), []), (.admitted, [])])
+            machine.converse(
+                conversation + [(.requested(.cancel), Self.end), (.requested(.cancel), []), (.admitted, [])])
             #expect(machine.state == .ended(.cancelled))
         }
     }
 
-    @Test(arguments: [[UploadMachine.Wish.pause], [.pause, .resume]])
-    func `It overrides a pause that is under way`(wishes: [UploadMachine.Wish]) {
+    @Test(arguments: [[UploadMachine.Control.pause], [.pause, .resume]])
+    func `It overrides a pause that is under way`(wishes: [UploadMachine.Control]) {
         var machine = UploadMachine.growing()
         machine.converse(opening)
-        for wish in wishes { _ = machine.handle(.asked(wish)) }
+        for control in wishes { _ = machine.handle(.requested(control)) }
         machine.converse([
-            (.asked(.cancel), []), (.asked(.pause), []), (.asked(.resume), []), (.answered(.aborted), Self.end),
+            (.requested(.cancel), []), (.requested(.pause), []), (.requested(.resume), []),
+            (.answered(.aborted), Self.end),
         ])
     }
 
     @Test func `A commit that can no longer be stopped is a success`() throws {
         var machine = UploadMachine.whole()
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.sendWhole)]),
-            (.asked(.cancel), [.abort]),
+            (.requested(.cancel), [.abort]),
             (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
         ])
         #expect(machine.taskState == .success)

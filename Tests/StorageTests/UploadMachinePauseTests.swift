@@ -8,12 +8,12 @@ import Testing
         machine.converse(
             opening + [
                 (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
-                (.asked(.pause), [.abort]),
-                (.asked(.pause), []),
+                (.requested(.pause), [.abort]),
+                (.requested(.pause), []),
                 (.answered(.aborted), [.release, .publish(.pause)]),
-                (.asked(.pause), []),
-                (.asked(.resume), [.acquire]),
-                (.asked(.resume), []),
+                (.requested(.pause), []),
+                (.requested(.resume), [.acquire]),
+                (.requested(.resume), []),
                 (.admitted, [.publish(.resume), .perform(.query)]),
                 (.answered(.received(upTo: 3)), [.publish(.progress), .perform(.send(3..<5))]),
             ])
@@ -23,9 +23,9 @@ import Testing
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
-                (.asked(.pause), [.abort]),
+                (.requested(.pause), [.abort]),
                 (.answered(.received(upTo: 2)), [.publish(.progress), .release, .publish(.pause)]),
-                (.asked(.resume), [.acquire]),
+                (.requested(.resume), [.acquire]),
                 (.admitted, [.publish(.resume), .perform(.send(2..<6))]),
             ])
     }
@@ -33,44 +33,44 @@ import Testing
     @Test func `A pause before the opening starts over there`() {
         var machine = UploadMachine.growing()
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
-            (.asked(.pause), [.abort]),
+            (.requested(.pause), [.abort]),
             (.answered(.aborted), [.release, .publish(.pause)]),
-            (.asked(.resume), [.acquire]),
+            (.requested(.resume), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
-            (.asked(.pause), [.abort]),
+            (.requested(.pause), [.abort]),
             (.answered(.opened()), [.release, .publish(.pause)]),
-            (.asked(.resume), [.acquire]),
+            (.requested(.resume), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.send(0..<2))]),
         ])
     }
 
     @Test func `One who has not started, waits in line or rests pauses at once`() {
         var ready = UploadMachine.growing()
-        ready.converse([(.asked(.pause), [.release, .publish(.pause)]), (.asked(.start), [])])
+        ready.converse([(.requested(.pause), [.release, .publish(.pause)]), (.requested(.start), [])])
         var queued = UploadMachine.growing()
         queued.converse([
-            (.asked(.start), [.acquire]), (.asked(.pause), [.release, .publish(.pause)]), (.admitted, []),
-            (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.open)]),
+            (.requested(.start), [.acquire]), (.requested(.pause), [.release, .publish(.pause)]), (.admitted, []),
+            (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.open)]),
         ])
         var resting = UploadMachine.growing()
         resting.converse(
             opening + [
                 (.answered(.failed(.busy)), rested),
-                (.asked(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: 1), []),
-                (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.query)]),
+                (.requested(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: 1), []),
+                (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.query)]),
             ])
     }
 
     @Test func `One request that was stopped is sent again whole`() {
         var machine = UploadMachine.whole()
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.sendWhole)]),
-            (.asked(.pause), [.abort]),
+            (.requested(.pause), [.abort]),
             (.answered(.aborted), [.release, .publish(.pause)]),
-            (.asked(.resume), [.acquire]),
+            (.requested(.resume), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.sendWhole)]),
         ])
     }
@@ -79,20 +79,20 @@ import Testing
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
-                (.asked(.pause), [.abort]),
-                (.asked(.resume), []),
-                (.asked(.resume), []),
+                (.requested(.pause), [.abort]),
+                (.requested(.resume), []),
+                (.requested(.resume), []),
                 (.answered(.aborted), [.publish(.pause), .publish(.resume), .perform(.query)]),
                 (.answered(.received(upTo: 0)), [.perform(.send(0..<2))]),
-                (.asked(.pause), [.abort]),
-                (.asked(.resume), []),
+                (.requested(.pause), [.abort]),
+                (.requested(.resume), []),
                 (
                     .answered(.received(upTo: 2)),
                     [.publish(.progress), .publish(.pause), .publish(.resume), .perform(.send(2..<6))]
                 ),
-                (.asked(.pause), [.abort]),
-                (.asked(.resume), []),
-                (.asked(.pause), []),
+                (.requested(.pause), [.abort]),
+                (.requested(.resume), []),
+                (.requested(.pause), []),
                 (.answered(.aborted), [.release, .publish(.pause)]),
             ])
     }
@@ -101,7 +101,7 @@ import Testing
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
-                (.asked(.pause), [.abort]), (.asked(.resume), []),
+                (.requested(.pause), [.abort]), (.requested(.resume), []),
                 (.answered(.failed(.busy)), [.publish(.pause), .publish(.resume), .perform(.query)]),
             ])
     }
@@ -110,7 +110,7 @@ import Testing
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
-                (.asked(.pause), [.abort]),
+                (.requested(.pause), [.abort]),
                 (.answered(.failed(.refused)), [.discard, .release, .publish(.failure)]),
             ])
         #expect(machine.state == .failed(.refused))
@@ -119,11 +119,11 @@ import Testing
     @Test func `A success overtakes a pause`() throws {
         var machine = UploadMachine.whole()
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.sendWhole)]),
-            (.asked(.pause), [.abort]),
+            (.requested(.pause), [.abort]),
             (.answered(.completed(try stored())), [.release, .publish(.progress), .publish(.success)]),
-            (.asked(.resume), []), (.asked(.pause), []), (.asked(.cancel), []), (.asked(.start), []),
+            (.requested(.resume), []), (.requested(.pause), []), (.requested(.cancel), []), (.requested(.start), []),
         ])
     }
 }

@@ -26,7 +26,7 @@ import Testing
     @Test func `An opening that fails is tried again without a question`() {
         var machine = UploadMachine.growing()
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
             (.answered(.failed(.busy)), rested),
             (.retryDue(attempt: 1), [.publish(.progress), .perform(.open)]),
@@ -56,26 +56,31 @@ import Testing
     @Test func `Rests differ with the seed`() {
         let first = (UInt64(0)..<20).map { seed in
             var machine = UploadMachine(size: 20, oneRequest: true, chunks: .fixed(1), seed: seed)
-            _ = machine.handle(.asked(.start))
+            _ = machine.handle(.requested(.start))
             _ = machine.handle(.admitted)
             return machine.handle(.answered(.failed(.busy)))
         }
         #expect(first.count { $0 != first[0] } > 15)
     }
 
-    @Test func `A rest is at least as long as the engine asked for`() {
-        for (asked, rest) in [(Duration.seconds(7), .seconds(7)), (.zero, rests(0)[0]), (.seconds(-1), rests(0)[0])] {
+    @Test func `A rest is at least as long as the engine requested for`() {
+        for (requested, rest) in [
+            (Duration.seconds(7), .seconds(7)), (.zero, rests(0)[0]), (.seconds(-1), rests(0)[0]),
+        ] {
             var machine = UploadMachine.sending()
             machine.converse([
-                (.answered(.failed(.busy(retryAfter: asked))), [.publish(.progress), .wake(attempt: 1, after: rest)])
+                (
+                    .answered(.failed(.busy(retryAfter: requested))),
+                    [.publish(.progress), .wake(attempt: 1, after: rest)]
+                )
             ])
         }
     }
 
-    @Test func `Being asked for more patience than is left ends it at once`() {
-        for asked in [Duration.milliseconds(10_001), .seconds(Int64.max)] {
+    @Test func `Being requested for more patience than is left ends it at once`() {
+        for requested in [Duration.milliseconds(10_001), .seconds(Int64.max)] {
             var machine = UploadMachine.sending(patience: .seconds(10))
-            machine.converse([(.answered(.failed(.busy(retryAfter: asked))), Self.end)])
+            machine.converse([(.answered(.failed(.busy(retryAfter: requested))), Self.end)])
             #expect(machine.state.error?.code == .retryLimitExceeded)
         }
         var machine = UploadMachine.sending(patience: .seconds(10))
@@ -130,8 +135,8 @@ import Testing
             _ = machine.handle(.answered(.failed(.busy), took: .milliseconds(100)))
             #expect(machine.retry?.attempt == attempt)
             machine.converse([
-                (.asked(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: attempt), []),
-                (.asked(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.query)]),
+                (.requested(.pause), [.release, .publish(.pause)]), (.retryDue(attempt: attempt), []),
+                (.requested(.resume), [.acquire]), (.admitted, [.publish(.resume), .perform(.query)]),
             ])
         }
     }
@@ -192,14 +197,14 @@ import Testing
         _ = machine.handle(.answered(.failed(.busy)))
         let dueAgain = Timestamp(microseconds: 0).advanced(by: rests[1])
         #expect(machine.retry == Retry(attempt: 2, of: .query, at: dueAgain, error: .busy))
-        _ = machine.handle(.asked(.pause))
+        _ = machine.handle(.requested(.pause))
         #expect(machine.retry == nil)
     }
 
     @Test func `It names the step that failed`() {
         var opening = UploadMachine.growing(), whole = UploadMachine.whole(), last = UploadMachine.sending(2)
-        for wish: UploadMachine.Event in [.asked(.start), .admitted] {
-            _ = (opening.handle(wish), whole.handle(wish))
+        for control: UploadMachine.Event in [.requested(.start), .admitted] {
+            _ = (opening.handle(control), whole.handle(control))
         }
         for (machine, stage) in [(opening, Retry.Stage.start), (whole, .upload), (last, .finalize)] {
             last = machine

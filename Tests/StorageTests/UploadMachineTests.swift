@@ -19,7 +19,7 @@ import Testing
     @Test func `Chunks of a fixed size do not grow`() throws {
         var machine = UploadMachine(size: 10, chunks: ChunkSizes(first: 4, largest: 4))
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
             (.answered(.opened()), [.perform(.send(0..<4))]),
             (.answered(.received(upTo: 4)), [.publish(.progress), .perform(.send(4..<8))]),
@@ -30,14 +30,14 @@ import Testing
     @Test(arguments: [(4, 0..<4), (5, 0..<4), (3, 0..<3)] as [(Int64, Range<Int64>)])
     func `A chunk ends where the upload ends`(size: Int64, first: Range<Int64>) {
         var machine = UploadMachine(size: size, chunks: ChunkSizes(first: 4, largest: 4))
-        _ = machine.handle(.asked(.start))
+        _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
         #expect(machine.handle(.answered(.opened())) == [.perform(.send(first))])
     }
 
     @Test func `Sizes at the far end do not overflow`() {
         var machine = UploadMachine(size: .max, chunks: .fixed(.max))
-        _ = machine.handle(.asked(.start))
+        _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
         #expect(machine.handle(.answered(.opened())) == [.perform(.send(0..<ChunkSizes.fixed(.max).first))])
         let next = ChunkSizes.fixed(.max).first..<Int64.max
@@ -48,7 +48,7 @@ import Testing
     @Test func `No bytes are sent in one empty chunk`() throws {
         var machine = UploadMachine(size: 0, chunks: ChunkSizes(first: 2, largest: 8))
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.open)]),
             (.answered(.opened()), [.perform(.send(0..<0))]),
             (.answered(.completed(try stored(0))), [.release, .publish(.progress), .publish(.success)]),
@@ -60,14 +60,14 @@ import Testing
     func `One request sends everything`(size: Int64) throws {
         var machine = UploadMachine.whole(size)
         machine.converse([
-            (.asked(.start), [.acquire]),
+            (.requested(.start), [.acquire]),
             (.admitted, [.publish(.resume), .perform(.sendWhole)]),
             (.answered(.completed(try stored(size))), [.release, .publish(.progress), .publish(.success)]),
         ])
         #expect(machine.acknowledged == size)
     }
 
-    @Test func `An engine that has all bytes is asked to finish`() throws {
+    @Test func `An engine that has all bytes is requested to finish`() throws {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -82,9 +82,9 @@ import Testing
             .answered(.completed(try stored())), .answered(.failed(.refused)), .retryDue(attempt: 1),
         ]
         var paused = UploadMachine.growing()
-        paused.converse([(.asked(.pause), [.release, .publish(.pause)])])
+        paused.converse([(.requested(.pause), [.release, .publish(.pause)])])
         var ended = UploadMachine.growing()
-        _ = ended.handle(.asked(.cancel))
+        _ = ended.handle(.requested(.cancel))
         for machine in [UploadMachine.growing(), paused, ended] {
             for stranger in strangers {
                 var same = machine
@@ -96,8 +96,8 @@ import Testing
 
     @Test func `An admission counts once`() {
         var machine = UploadMachine.growing()
-        machine.converse([(.asked(.start), [.acquire]), (.asked(.start), [])])
+        machine.converse([(.requested(.start), [.acquire]), (.requested(.start), [])])
         _ = machine.handle(.admitted)
-        machine.converse([(.admitted, []), (.asked(.start), []), (.retryDue(attempt: 0), [])])
+        machine.converse([(.admitted, []), (.requested(.start), []), (.retryDue(attempt: 0), [])])
     }
 }

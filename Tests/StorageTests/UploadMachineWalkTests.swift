@@ -57,12 +57,12 @@ private struct Walk {
         machine = UploadMachine(
             size: size, oneRequest: Bool.random(using: &random) && size < 8,
             chunks: ChunkSizes(first: first, largest: first << Int.random(in: 0...3, using: &random)),
-            patience: ledger.patience, seed: seed)
+            retryTime: ledger.patience, seed: seed)
     }
 
     mutating func step() throws {
         switch Int.random(in: 0..<10, using: &random) {
-        case 0: try ask(UploadMachine.Wish.allCases.randomElement(using: &random) ?? .start)
+        case 0: try ask(UploadMachine.Control.allCases.randomElement(using: &random) ?? .start)
         case 1: try ask(.start)
         case 2: try ask([.pause, .resume].randomElement(using: &random) ?? .pause)
         case 3: if let alarm = alarms.randomElement(using: &random) { try handle(.retryDue(attempt: alarm)) }
@@ -87,12 +87,12 @@ private struct Walk {
         }
     }
 
-    private mutating func ask(_ wish: UploadMachine.Wish) throws {
-        let (before, allowed) = (machine, machine.allows(wish))
+    private mutating func ask(_ control: UploadMachine.Control) throws {
+        let (before, allowed) = (machine, machine.allows(control))
         let isStopping = !machine.isSettled
-        try handle(.asked(wish))
-        if !allowed { try #require(machine == before, "\(wish) in \(before.state), seed \(seed)") }
-        if allowed, !isStopping { try #require(machine != before, "\(wish) in \(before.state), seed \(seed)") }
+        try handle(.requested(control))
+        if !allowed { try #require(machine == before, "\(control) in \(before.state), seed \(seed)") }
+        if allowed, !isStopping { try #require(machine != before, "\(control) in \(before.state), seed \(seed)") }
     }
 
     private mutating func answer(_ step: UploadMachine.Step) throws {

@@ -1,8 +1,8 @@
 import Storage
 import Synchronization
 
-/// An archive in memory that a test looks into, and that fails or takes its time where it says so.
-public final class MemoryArchive: TaskArchive {
+/// An store in memory that a test looks into, and that fails or takes its time where it says so.
+public final class MemoryArchive: TaskRecordStore {
     private struct State {
         var records: [String: TaskRecord] = [:]
         var unreadable: [StorageError] = []

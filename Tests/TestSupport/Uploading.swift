@@ -12,7 +12,7 @@ extension Backend {
         let size = upload.source.size
         let machine = UploadMachine(
             size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes,
-            patience: patience)
+            retryTime: patience)
         return try await run(machine, .start, beginUpload(upload), between)
     }
 
@@ -21,18 +21,18 @@ extension Backend {
         _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
         let size = upload.source.size
-        let course = UploadCourse(
+        let strategy = UploadStrategy(
             size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes)
-        let restored = course.restored(acknowledged: 0, isOpen: upload.bookmark != nil)
-        return try await run(UploadMachine(restored: restored, patience: .zero), .resume, beginUpload(upload), between)
+        let restored = strategy.restored(acknowledged: 0, isOpen: upload.bookmark != nil)
+        return try await run(UploadMachine(restored: restored, retryTime: .zero), .resume, beginUpload(upload), between)
     }
 
     private func run(
-        _ machine: UploadMachine, _ wish: UploadMachine.Wish, _ session: any UploadSession,
+        _ machine: UploadMachine, _ wish: UploadMachine.Control, _ session: any UploadSession,
         _ between: (UploadMachine.Step) async -> Void
     ) async throws -> ObjectMetadata {
         var machine = machine
-        var events: [UploadMachine.Event] = [.asked(wish), .admitted]
+        var events: [UploadMachine.Event] = [.requested(wish), .admitted]
         var ends = 0
         while !events.isEmpty {
             for effect in machine.handle(events.removeFirst()) {

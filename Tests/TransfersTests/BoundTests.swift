@@ -20,18 +20,18 @@ import Testing
         return error?.code == .quotaExceeded && error?.retryable == true && error?.message.contains(bound) == true
     }
 
-    @Test func `Places are taken when they are looked for, however many ask at once`() async throws {
+    @Test func `ConcurrencyLimiter are taken when they are looked for, however many ask at once`() async throws {
         var limits = TransferLimits()
         limits.tasks = 3
-        let archive = MemoryArchive()
-        let stage = Stage(ScriptedBackend(), archive, limits: limits)
+        let store = MemoryArchive()
+        let stage = Stage(ScriptedBackend(), store, limits: limits)
         try await stage.transfers.ready()
-        archive.stall()
+        store.stall()
         let made = (0..<10).map { _ in
             Task { try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()) }
         }
-        for _ in 0..<3 { await archive.stalled.next() }
-        archive.goOn()
+        for _ in 0..<3 { await store.stalled.next() }
+        store.goOn()
         var refused = 0
         for task in made {
             do { _ = try await task.value } catch let error as StorageError {
@@ -77,7 +77,7 @@ import Testing
         for handle in handles { task.observe(.progress, handle: handle, listener) }
         #expect(await refusal({ _ = try listener.newHandles(1) }, "--max-connection-observers"))
         _ = try other.newHandles(3)
-        #expect(listener.removeObserver(handles[0], of: UploadCourse.self))
+        #expect(listener.removeObserver(handles[0], of: UploadStrategy.self))
         #expect(await refusal({ _ = try listener.newHandles(2) }, "--max-connection-observers"))
         _ = try listener.newHandles(1)
         task.start()
@@ -98,7 +98,7 @@ import Testing
         one.leave()
         _ = try other.newHandles(2)
         #expect(await refusal({ _ = try other.newHandles(1) }, "--max-observers"))
-        #expect(stage.transfers.audience.count == 3)
+        #expect(stage.transfers.registry.count == 3)
     }
 
     @Test func `Who observes what has ended takes no room`() async throws {
@@ -110,7 +110,7 @@ import Testing
         session.complete()
         _ = try await task.result()
         for _ in 1...2 { task.observe(.success, handle: try listener.newHandles(1)[0], listener) }
-        #expect(stage.transfers.audience.count == 0)
+        #expect(stage.transfers.registry.count == 0)
     }
 
     @Test func `A list of all is as long as allowed, and no longer`() async throws {
@@ -139,5 +139,5 @@ import Testing
 }
 
 extension Stage {
-    fileprivate func listener() -> Listener { Listener(of: transfers.audience) { _, _ in } }
+    fileprivate func listener() -> ConnectionObservers { ConnectionObservers(of: transfers.registry) { _, _ in } }
 }

@@ -127,9 +127,9 @@ import Transfers
         #expect(error?.message == "There is no upload task \"\(download.id)\", or it ended long ago.")
         #expect(transfers.downloads.all.map(\.id) == [download.id] && transfers.uploads.all.map(\.id) == [upload.id])
         download.observe(.pause, handle: "h", ear.listener)
-        #expect(!ear.listener.removeObserver("h", of: UploadCourse.self))
-        #expect(ear.listener.removeObserver("h", of: DownloadCourse.self))
-        #expect(!ear.listener.removeObserver("h", of: DownloadCourse.self))
+        #expect(!ear.listener.removeObserver("h", of: UploadStrategy.self))
+        #expect(ear.listener.removeObserver("h", of: DownloadStrategy.self))
+        #expect(!ear.listener.removeObserver("h", of: DownloadStrategy.self))
     }
 
     @Test func `The root cannot be downloaded`() async throws {

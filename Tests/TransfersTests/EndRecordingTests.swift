@@ -6,17 +6,17 @@ import Transfers
 
 /// Ends that cannot be recorded: a task whose end was told never moves again.
 @Loop @Suite(.timeLimit(.minutes(10))) struct EndRecordingTests {
-    let archive = MemoryArchive()
+    let store = MemoryArchive()
     let stage: Stage
     let full = StorageError(.quotaExceeded, "There is no room left.")
 
-    init() { stage = Stage(ScriptedBackend(), archive) }
+    init() { stage = Stage(ScriptedBackend(), store) }
 
-    /// One whose cancellation was told, while the archive took no record any more.
+    /// One whose cancellation was told, while the store took no record any more.
     private func cancelled(takesEnds: Bool) async throws -> UploadTask {
         let (task, session) = try await stage.sending()
-        archive.failure = full
-        archive.takesEnds = takesEnds
+        store.failure = full
+        store.takesEnds = takesEnds
         async let accepted = task.cancel()
         while session.aborts == 0 { await turns(1) }
         session.answer(.aborted)
@@ -37,20 +37,20 @@ import Transfers
         while session.aborts == 0 { await turns(1) }
         session.answer(.aborted)
         #expect(try await paused)
-        archive.stall()
+        store.stall()
         async let cancelled = task.cancel()
-        await archive.stalled.next()
+        await store.stalled.next()
         let ear = Ear()
         ear.observeAll(task)
-        #expect(archive.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
-        archive.goOn()
+        #expect(store.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
+        store.goOn()
         #expect(try await cancelled)
         #expect(ear.story == ["pause pause 0", "failure failure 0"])
     }
 
     @Test func `A failure is told after it is kept there`() async throws {
         let (task, session) = try await stage.sending()
-        archive.failure = full
+        store.failure = full
         session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await task.result() }
         let next = try await stage.afterCrash(.resume)
@@ -64,22 +64,22 @@ import Transfers
             stage.clock.advance(by: .seconds(seconds))
         }
         #expect(await stage.clock.nextSleep() == .seconds(60))
-        archive.failure = nil
+        store.failure = nil
         stage.clock.advance(by: .seconds(60))
-        #expect(await archive.ends.next() == task.id)
+        #expect(await store.ends.next() == task.id)
         #expect(try await stage.afterCrash().transfers.uploads.task(task.id).state == .cancelled)
     }
 
     @Test func `What could not be recorded goes along with the next record`() async throws {
         let task = try await cancelled(takesEnds: false)
-        archive.failure = nil
+        store.failure = nil
         _ = try await stage.upload()
-        #expect(await archive.ends.next() == task.id)
+        #expect(await store.ends.next() == task.id)
     }
 
     @Test func `What could not be recorded is recorded before the process ends`() async throws {
         let task = try await cancelled(takesEnds: false)
-        archive.failure = nil
+        store.failure = nil
         await stage.transfers.recordEnds()
         #expect(try await stage.afterCrash(.resume).transfers.uploads.task(task.id).state == .cancelled)
     }
@@ -96,35 +96,35 @@ import Transfers
     @Test func `One that is forgotten before its end is recorded does not come back`() async throws {
         let task = try await cancelled(takesEnds: false)
         #expect(await stage.transfers.uploads.forget(task))
-        archive.failure = nil
+        store.failure = nil
         await stage.transfers.recordEnds()
-        #expect(archive.kept.isEmpty)
+        #expect(store.kept.isEmpty)
     }
 
     @Test func `Ends that are not recorded take the place of tasks`() async throws {
         var limits = TransferLimits()
         limits.tasks = 2
-        let stage = Stage(ScriptedBackend(), archive, limits: limits)
+        let stage = Stage(ScriptedBackend(), store, limits: limits)
         let tasks = [try await stage.upload().0, try await stage.upload().0]
-        archive.failure = full
+        store.failure = full
         for task in tasks { #expect(try await task.cancel()) }
         await #expect(throws: StorageError.self) { try await stage.upload() }
-        archive.failure = nil
+        store.failure = nil
         await stage.transfers.recordEnds()
         _ = try await stage.upload()
     }
 
     @Test func `Nobody sees an end before it is recorded`() async throws {
         let (task, session) = try await stage.sending()
-        archive.stall()
+        store.stall()
         session.complete()
-        await archive.stalled.next()
+        await store.stalled.next()
         #expect(task.state == .running && task.snapshot().state == .running && task.snapshot().status == .resume)
         #expect(stage.transfers.count(of: .running) == 1 && stage.transfers.count(of: .success) == 0)
         let ear = Ear()
         ear.observeAll(task)
         async let refused = task.cancel()
-        archive.goOn()
+        store.goOn()
         #expect(try await !refused && task.state == .success)
         #expect(ear.story == ["resume resume 20", "progress progress 20", "success success 20"])
     }

@@ -5,15 +5,15 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct FailingArchiveTests {
-    let archive = MemoryArchive()
+    let store = MemoryArchive()
     let stage: Stage
     let full = StorageError(.quotaExceeded, "There is no room left.")
 
-    init() { stage = Stage(ScriptedBackend(), archive) }
+    init() { stage = Stage(ScriptedBackend(), store) }
 
     @Test func `What cannot be kept is not begun`() async throws {
         try await stage.transfers.ready()
-        archive.failure = full
+        store.failure = full
         let uploads = [
             try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()),
             try await stage.transfers.upload(.init(repeating: 1, count: 20), to: Stage.reference(), .init()),
@@ -31,7 +31,7 @@ import Transfers
 
     @Test func `What cannot be kept any more goes on, and it is said`() async throws {
         let (task, session) = try await stage.sending()
-        archive.failure = full
+        store.failure = full
         session.answer(.received(upTo: 2))
         #expect(await session.nextStep() == .send(2..<6))
         #expect(
@@ -46,21 +46,21 @@ import Transfers
 
     @Test func `What could not be kept once is kept the next time`() async throws {
         let (task, session) = try await stage.upload(1)
-        archive.failure = full
+        store.failure = full
         #expect(try await task.pause(), "it is paused all the same")
         _ = await stage.complaints.next()
-        archive.failure = nil
+        store.failure = nil
         #expect(task.resume())
         #expect(await session.nextStep() == .sendWhole)
         let pause = Task { try await task.pause() }
         await turns(3)
         session.answer(.aborted)
         #expect(try await pause.value)
-        #expect(archive.kept[task.id] != nil && archive.spooled[task.id] == [1])
+        #expect(store.kept[task.id] != nil && store.spooled[task.id] == [1])
     }
 
-    @Test func `An archive that cannot be read keeps the service from starting`() async throws {
-        archive.failure = full
+    @Test func `An store that cannot be read keeps the service from starting`() async throws {
+        store.failure = full
         await #expect(throws: full) { try await stage.transfers.restore(.pause) }
     }
 }

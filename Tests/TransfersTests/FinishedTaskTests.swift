@@ -92,7 +92,7 @@ import Testing
 
     /// Of all that the task holds, itself or through others.
     private func textBytes(_ task: UploadTask) -> Int {
-        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(task.places)]
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(task.limiter)]
         return textBytes(task, &seen)
     }
 

@@ -5,13 +5,13 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct JournalTests {
-    let archive = MemoryArchive()
+    let store = MemoryArchive()
     let stage: Stage
     let ear = Ear()
 
-    init() { stage = Stage(ScriptedBackend(), archive) }
+    init() { stage = Stage(ScriptedBackend(), store) }
 
-    private func record(_ id: String) throws -> TaskRecord { try #require(archive.kept[id]) }
+    private func record(_ id: String) throws -> TaskRecord { try #require(store.kept[id]) }
 
     private func bookmark(_ id: String) throws -> String? {
         guard case .unfinished(_, let bookmark) = try record(id).stage else { return nil }
@@ -29,11 +29,11 @@ import Transfers
     }
 
     @Test func `A file's task is kept before the engine hears of it`() async throws {
-        archive.stall()
+        store.stall()
         async let made = stage.transfers.upload(file: "/f", to: Stage.reference(), .init())
         await turns(5)
-        #expect(archive.waiting == 1 && stage.backend.uploadsBegun.isEmpty && stage.transfers.uploads.all.isEmpty)
-        archive.goOn()
+        #expect(store.waiting == 1 && stage.backend.uploadsBegun.isEmpty && stage.transfers.uploads.all.isEmpty)
+        store.goOn()
         let task = try await made
         let request = try #require(try request(task.id))
         #expect(request.file == "/f" && request.identity == .ofSize(20) && !request.hasOwnTokens && !request.isSpooled)
@@ -41,11 +41,11 @@ import Transfers
     }
 
     @Test func `A download is kept before the engine hears of it`() async throws {
-        archive.stall()
+        store.stall()
         async let made = stage.transfers.download(Stage.reference(), to: "/f")
         await turns(5)
-        #expect(archive.waiting == 1 && stage.transfers.downloads.all.isEmpty)
-        archive.goOn()
+        #expect(store.waiting == 1 && stage.transfers.downloads.all.isEmpty)
+        store.goOn()
         let task = try await made
         #expect(try record(task.id).kind == .download && request(task.id)?.file == "/f")
     }
@@ -55,41 +55,41 @@ import Transfers
         guard case .file("/spool/\(task.id)", .ofSize(20)) = session.upload.source else {
             return #expect(Bool(false), "\(session.upload.source)")
         }
-        #expect(archive.spooled[task.id]?.count == 20)
+        #expect(store.spooled[task.id]?.count == 20)
         #expect(try request(task.id)?.isSpooled == true)
         task.start()
         #expect(await session.nextStep() == .open)
         session.complete()
         _ = try await task.result()
-        #expect(archive.spooled.isEmpty)
+        #expect(store.spooled.isEmpty)
     }
 
     @Test func `What was opened is kept before the first chunk is sent`() async throws {
         let (task, session) = try await stage.upload()
         task.start()
         #expect(await session.nextStep() == .open)
-        archive.stall()
+        store.stall()
         session.mark = "opened"
         session.answer(.opened())
         await turns(5)
-        #expect(archive.waiting == 1 && !session.isInFlight)
+        #expect(store.waiting == 1 && !session.isInFlight)
         #expect(try bookmark(task.id) == nil)
-        archive.goOn()
+        store.goOn()
         #expect(await session.nextStep() == .send(0..<2))
         #expect(try bookmark(task.id) == "opened")
     }
 
     @Test func `Each acknowledged chunk is kept while the next one is sent`() async throws {
         let (task, session) = try await stage.sending()
-        archive.stall()
+        store.stall()
         session.mark = "two"
         session.answer(.received(upTo: 2))
         #expect(await session.nextStep() == .send(2..<6))
         session.mark = "six"
         session.answer(.received(upTo: 6))
         await turns(5)
-        #expect(archive.waiting == 1 && !session.isInFlight, "the record before the last is not kept yet")
-        archive.goOn()
+        #expect(store.waiting == 1 && !session.isInFlight, "the record before the last is not kept yet")
+        store.goOn()
         #expect(await session.nextStep() == .send(6..<14))
         await turns(5)
         #expect(try bookmark(task.id) == "six" && record(task.id).progress == .of(6, 20))
@@ -97,13 +97,13 @@ import Transfers
 
     @Test func `A download is kept each mebibyte, and when it stops`() async throws {
         let (task, fetch) = try await stage.fetching()
-        let before = archive.keeps
+        let before = store.keeps
         for count in [1, 1 << 20, (1 << 20) + 1, 2 << 20, (2 << 20) + 5] as [Int64] {
             fetch.session.mark = "\(count)"
             fetch.report(.of(count, 1 << 30))
             await turns(5)
         }
-        #expect(archive.keeps == before + 2)
+        #expect(store.keeps == before + 2)
         #expect(try bookmark(task.id) == "\(2 << 20)")
         async let paused = task.pause()
         await turns(3)
@@ -117,11 +117,11 @@ import Transfers
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
         async let result = task.result()
-        archive.stall()
+        store.stall()
         session.complete()
         await turns(5)
-        #expect(archive.waiting == 1 && ear.story.last == "progress progress 20" && ear.heard.count == 3)
-        archive.goOn()
+        #expect(store.waiting == 1 && ear.story.last == "progress progress 20" && ear.heard.count == 3)
+        store.goOn()
         #expect(try await result.state == .success)
         #expect(ear.story.last == "success success 20")
         #expect(try outcome(task.id) == .succeeded(.stored(session.upload.reference, size: 20)))
@@ -131,11 +131,11 @@ import Transfers
     @Test func `So is a failure`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
-        archive.stall()
+        store.stall()
         session.answer(.failed(.refused))
         await turns(5)
-        #expect(ear.heard.count == 2 && archive.waiting == 1)
-        archive.goOn()
+        #expect(ear.heard.count == 2 && store.waiting == 1)
+        store.goOn()
         await #expect(throws: StorageError.self) { try await task.result() }
         #expect(ear.story.last == "failure failure 0")
         #expect(try outcome(task.id) == .failed(.refused))
@@ -144,14 +144,14 @@ import Transfers
     @Test func `So is a cancellation, and so is its answer`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
-        archive.stall()
+        store.stall()
         let answered = Mail<Bool>()
         let cancel = Task { answered.deliver(try await task.cancel()) }
         await turns(3)
         session.answer(.aborted)
         await turns(5)
         #expect(ear.heard.count == 2 && answered.waiting.isEmpty)
-        archive.goOn()
+        store.goOn()
         #expect(await answered.next())
         try await cancel.value
         #expect(ear.story.last == "failure failure 0")
@@ -160,7 +160,7 @@ import Transfers
 
     @Test func `An end waits until it is kept how tasks ended`() async throws {
         let (task, session) = try await stage.sending()
-        archive.stall()
+        store.stall()
         session.complete()
         await turns(5)
         let suspended = Mail<Void>()
@@ -170,28 +170,28 @@ import Transfers
         }
         await turns(5)
         #expect(suspended.waiting.isEmpty)
-        archive.goOn()
+        store.goOn()
         await suspended.next()
         #expect(try outcome(task.id) != nil)
     }
 
-    @Test func `An engine that is its own archive has kept success already`() async throws {
-        let stage = Stage(ScriptedBackend(), archive, isEngines: true)
+    @Test func `An engine that is its own store has kept success already`() async throws {
+        let stage = Stage(ScriptedBackend(), store, isEngines: true)
         let (large, session) = try await stage.sending()
         #expect(session.upload.record?.id == large.id)
-        archive.stall()
+        store.stall()
         session.complete()
         await turns(5)
-        #expect(large.state == .success && archive.waiting <= 1)
-        archive.goOn()
+        #expect(large.state == .success && store.waiting <= 1)
+        store.goOn()
         _ = try await large.result()
         #expect(try outcome(large.id) == nil, "it is the engine's to say")
-        #expect(archive.spooled.isEmpty)
+        #expect(store.spooled.isEmpty)
     }
 
     @Test func `A pause answers after its record`() async throws {
         let (task, session) = try await stage.sending()
-        archive.stall()
+        store.stall()
         let answered = Mail<Bool>()
         let pause = Task { answered.deliver(try await task.pause()) }
         await turns(3)
@@ -199,7 +199,7 @@ import Transfers
         session.answer(.aborted)
         await turns(5)
         #expect(task.state == .paused && answered.waiting.isEmpty)
-        archive.goOn()
+        store.goOn()
         #expect(await answered.next())
         try await pause.value
         #expect(try bookmark(task.id) == "there")

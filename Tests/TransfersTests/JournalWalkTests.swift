@@ -75,8 +75,8 @@ import Transfers
         switch Int.random(in: 0..<24, using: &random) {
         case 0 where all.count < 12: try await make()
         case 1: try await crash()
-        case 2: stage.archive?.stall()
-        case 3..<6: stage.archive?.goOn()
+        case 2: stage.store?.stall()
+        case 3..<6: stage.store?.goOn()
         case 6, 7: all.randomElement(using: &random)?.task.start()
         case 8: if let known = all.randomElement(using: &random) { await pause(known) }
         case 9, 10: if let known = all.randomElement(using: &random) { await resume(known) }
@@ -109,7 +109,7 @@ import Transfers
     // MARK: - Events
 
     private func make() async throws {
-        stage.archive?.goOn()
+        stage.store?.goOn()
         let isSmall = Bool.random(using: &random)
         let (task, session) = try await stage.upload(isSmall ? 1 : 20, to: "object \(made)")
         made += 1

@@ -80,7 +80,7 @@ import Transfers
         await #expect(throws: StorageError.self) { try await other.result() }
         other.observe(.failure, handle: "late", ear.listener)
         #expect(ear.heard.map(\.snapshot.error?.code) == [.unauthorized])
-        #expect(!ear.listener.removeObserver("late", of: UploadCourse.self), "it is gone already")
+        #expect(!ear.listener.removeObserver("late", of: UploadStrategy.self), "it is gone already")
     }
 
     @Test func `Observers go by handle, by status, all at once, and never another's`() async throws {
@@ -91,9 +91,9 @@ import Transfers
         ear.observeAll(task, prefix: "2-")
         let before = (ear.heard.count, other.heard.count)
         #expect(
-            !other.listener.removeObserver("1-progress", of: UploadCourse.self), "that one belongs to somebody else")
-        #expect(ear.listener.removeObserver("1-progress", of: UploadCourse.self))
-        #expect(!ear.listener.removeObserver("1-progress", of: UploadCourse.self))
+            !other.listener.removeObserver("1-progress", of: UploadStrategy.self), "that one belongs to somebody else")
+        #expect(ear.listener.removeObserver("1-progress", of: UploadStrategy.self))
+        #expect(!ear.listener.removeObserver("1-progress", of: UploadStrategy.self))
         #expect(ear.listener.removeAllObservers(of: task, for: .pause) == 2)
         #expect(ear.listener.removeAllObservers(of: task, for: .pause) == 0)
         session.answer(.received(upTo: 2))
@@ -124,7 +124,7 @@ import Transfers
         ear.observeAll(task)
         session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await task.result() }
-        for status in Status.allCases { #expect(!ear.listener.removeObserver("\(status)", of: UploadCourse.self)) }
+        for status in Status.allCases { #expect(!ear.listener.removeObserver("\(status)", of: UploadStrategy.self)) }
         #expect(ear.listener.removeAllObservers(of: task) == 0)
         #expect(ear.heard.filter { $0.snapshot.state.isFinished }.count == 1)
     }
@@ -133,7 +133,7 @@ import Transfers
         let (task, session) = try await stage.upload(1)
         let story = Mail<String>()
         let other = Ear()
-        let meddler = Listener { handle, snapshot in
+        let meddler = ConnectionObservers { handle, snapshot in
             story.deliver("\(handle) \(snapshot.status)")
             other.listener.leave()
             task.start()

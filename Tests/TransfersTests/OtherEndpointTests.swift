@@ -16,8 +16,8 @@ import Transfers
         session.answer(.received(upTo: 2))
         let (download, _) = try await stage.download()
         await turns(5)
-        stage.archive?.move([upload.id, download.id], to: "https://other")
-        let next = Stage(ScriptedBackend(), stage.archive?.afterCrash(), limits: limits, isFirst: false)
+        stage.store?.move([upload.id, download.id], to: "https://other")
+        let next = Stage(ScriptedBackend(), stage.store?.afterCrash(), limits: limits, isFirst: false)
         try await next.transfers.restore(wish)
         return (next, try next.transfers.uploads.task(upload.id), try next.transfers.downloads.task(download.id))
     }
@@ -45,7 +45,7 @@ import Transfers
         #expect(ear.heard.allSatisfy { $0.snapshot.endpoint == "https://other" })
         #expect(await next.backend.nextDownload().discards == 1, "what has arrived is on this machine")
         #expect(next.backend.uploadsBegun.isEmpty)
-        #expect(next.archive?.kept.values.allSatisfy(\.hasEnded) == true && next.archive?.spooled == [:])
+        #expect(next.store?.kept.values.allSatisfy(\.hasEnded) == true && next.store?.spooled == [:])
         try upload.checkEndpoint()
         #expect(await next.transfers.uploads.forget(upload))
     }
@@ -58,13 +58,13 @@ import Transfers
             stage.clock.advance(by: .seconds(1))
             ended.append(task.id)
         }
-        stage.archive?.move(ended.dropFirst(), to: "https://other")
+        stage.store?.move(ended.dropFirst(), to: "https://other")
         var limits = TransferLimits()
         (limits.tasks, limits.finishedTasks) = (2, 2)
         let (next, upload, _) = try await moved(limits: limits)
         #expect(next.transfers.uploads.all.map(\.id) == [ended[0], ended[69], upload.id])
         for _ in 0..<2 { _ = try await next.upload() }
         await turns(5)
-        #expect(Set(ended).isSubset(of: try #require(next.archive).kept.keys))
+        #expect(Set(ended).isSubset(of: try #require(next.store).kept.keys))
     }
 }

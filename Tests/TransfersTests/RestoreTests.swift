@@ -162,7 +162,7 @@ import Transfers
         }
         #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(TransferLimits().finishedTasks))
         await turns(5)
-        #expect(stage.archive?.kept.count ?? 0 < TransferLimits().finishedTasks + 64)
+        #expect(stage.store?.kept.count ?? 0 < TransferLimits().finishedTasks + 64)
     }
 
     @Test func `One that is forgotten is gone, one that has not ended stays`() async throws {
@@ -174,7 +174,7 @@ import Transfers
         let task = try next.transfers.uploads.task(made.id)
         #expect(await next.transfers.uploads.forget(task))
         #expect(await !next.transfers.uploads.forget(task))
-        #expect(next.transfers.uploads.all.isEmpty && next.archive?.kept.isEmpty == true)
+        #expect(next.transfers.uploads.all.isEmpty && next.store?.kept.isEmpty == true)
         #expect(throws: StorageError.self) { try next.transfers.uploads.task(made.id) }
     }
 
@@ -197,7 +197,7 @@ import Transfers
         let stage = Stage(ScriptedBackend(inspection: .failure(failure)), MemoryArchive())
         let made = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())
         #expect(try await made.pause())
-        #expect(stage.archive?.spooled == [:])
+        #expect(stage.store?.spooled == [:])
         let next = try await stage.afterCrash()
         #expect(try next.transfers.uploads.task(made.id).resume())
         guard case .file("/no/such", let identity) = await next.backend.nextSession().upload.source else {

@@ -49,7 +49,7 @@ import Transfers
         #expect(await session.nextStep() == .query)
     }
 
-    @Test func `Patience is what the settings said when the task was made`() async throws {
+    @Test func `RetryBudget is what the settings said when the task was made`() async throws {
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 1)
         let (task, session) = try await stage.sending()
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 600)

@@ -5,27 +5,27 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct SmallJournalTests {
-    let archive = MemoryArchive()
+    let store = MemoryArchive()
 
     @Test func `Bytes that need not wait are nobody's business before they are stored`() async throws {
         for isEngines in [false, true] {
-            let stage = Stage(ScriptedBackend(), archive, isEngines: isEngines)
-            let before = archive.keeps
+            let stage = Stage(ScriptedBackend(), store, isEngines: isEngines)
+            let before = store.keeps
             let (task, session) = try await stage.upload(1)
             task.start()
             #expect(await session.nextStep() == .sendWhole)
-            #expect(archive.keeps == before && archive.spooled.isEmpty)
+            #expect(store.keeps == before && store.spooled.isEmpty)
             session.complete()
             _ = try await task.result()
-            #expect(archive.keeps == before + (isEngines ? 0 : 1))
+            #expect(store.keeps == before + (isEngines ? 0 : 1))
         }
     }
 
     @Test func `Paused ones are spooled and kept, and go on from the disk`() async throws {
-        let stage = Stage(ScriptedBackend(), archive)
+        let stage = Stage(ScriptedBackend(), store)
         let (task, _) = try await stage.upload(1)
         #expect(try await task.pause())
-        #expect(archive.spooled == [task.id: [1]] && archive.kept[task.id] != nil)
+        #expect(store.spooled == [task.id: [1]] && store.kept[task.id] != nil)
         #expect(task.resume())
         let session = await stage.backend.nextSession()
         guard case .file("/spool/\(task.id)", .ofSize(1)) = session.upload.source else {
@@ -34,7 +34,7 @@ import Transfers
         #expect(await session.nextStep() == .sendWhole)
         session.complete()
         _ = try await task.result()
-        #expect(archive.spooled.isEmpty)
+        #expect(store.spooled.isEmpty)
     }
 
     /// Uploads that hold all that may be held, and one more.
@@ -45,7 +45,7 @@ import Transfers
     }
 
     @Test func `Paused ones that are spooled hold no memory`() async throws {
-        let stage = Stage(ScriptedBackend(oneRequestLimit: .max), archive)
+        let stage = Stage(ScriptedBackend(oneRequestLimit: .max), store)
         let (held, waiting) = try await crowd(stage)
         await turns(3)
         #expect(stage.transfers.uploads.all.count == 2)
@@ -64,14 +64,14 @@ import Transfers
     }
 
     @Test func `So are those that rest`() async throws {
-        let stage = Stage(ScriptedBackend(), archive)
+        let stage = Stage(ScriptedBackend(), store)
         let (task, session) = try await stage.upload(1)
         task.start()
         #expect(await session.nextStep() == .sendWhole)
         session.answer(.failed(.busy))
         _ = try await stage.rest(upTo: 1)
         await turns(5)
-        #expect(archive.spooled == [task.id: [1]])
+        #expect(store.spooled == [task.id: [1]])
         let next = try await stage.afterCrash()
         let restored = try #require(next.transfers.uploads.all.first)
         #expect(restored.id == task.id && restored.state == .paused && restored.resume())
@@ -83,34 +83,34 @@ import Transfers
     }
 
     @Test func `One that is stored while it is being spooled leaves nothing`() async throws {
-        let stage = Stage(ScriptedBackend(), archive, isEngines: true)
+        let stage = Stage(ScriptedBackend(), store, isEngines: true)
         let (task, session) = try await stage.upload(1)
-        archive.stall()
+        store.stall()
         let pause = Task { try await task.pause() }
         await turns(3)
         #expect(task.state == .paused && task.resume())
         #expect(await session.nextStep() == .sendWhole)
         session.complete()
         await turns(5)
-        archive.goOn()
+        store.goOn()
         #expect(try await task.result().state == .success)
         _ = try await pause.value
         await turns(5)
-        #expect(archive.spooled.isEmpty)
+        #expect(store.spooled.isEmpty)
         #expect(await stage.transfers.uploads.forget(task))
-        #expect(archive.kept.isEmpty, "what is forgotten does not come back")
+        #expect(store.kept.isEmpty, "what is forgotten does not come back")
     }
 
     @Test func `One that was spooled, but could not be kept, leaves nothing once it is stored`() async throws {
-        let stage = Stage(ScriptedBackend(), archive, isEngines: true)
+        let stage = Stage(ScriptedBackend(), store, isEngines: true)
         let (task, session) = try await stage.upload(1)
-        archive.takesRecords = false
+        store.takesRecords = false
         #expect(try await task.pause())
-        #expect(archive.spooled == [task.id: [1]] && archive.kept.isEmpty)
+        #expect(store.spooled == [task.id: [1]] && store.kept.isEmpty)
         #expect(task.resume())
         #expect(await session.nextStep() == .sendWhole)
         session.complete()
         #expect(try await task.result().state == .success)
-        #expect(archive.spooled.isEmpty)
+        #expect(store.spooled.isEmpty)
     }
 }

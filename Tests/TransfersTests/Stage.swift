@@ -11,21 +11,21 @@ import Transfers
 
     let backend: ScriptedBackend
     let clock: ManualClock
-    let archive: MemoryArchive?
-    /// What the journal had to say.
+    let store: MemoryArchive?
+    /// The complaints about records.
     let complaints = Mail<String>()
     let transfers: Transfers
 
     init(
-        _ backend: ScriptedBackend = ScriptedBackend(), _ archive: MemoryArchive? = nil, isEngines: Bool = false,
+        _ backend: ScriptedBackend = ScriptedBackend(), _ store: MemoryArchive? = nil, isEngines: Bool = false,
         limits: TransferLimits = .init(), clock: ManualClock = ManualClock(), isFirst: Bool = true
     ) {
         self.backend = backend
         self.clock = clock
-        self.archive = archive
+        self.store = store
         let complain: @Sendable (String) -> Void = { [complaints] in complaints.deliver($0) }
-        let journal = archive.map { Journal($0, isEngines: isEngines, complain: complain) }
-        transfers = Transfers(backend: backend, journal: journal, limits: limits, clock: clock) { [clock] in
+        let persistence = store.map { TaskPersistence($0, isEngines: isEngines, complain: complain) }
+        transfers = Transfers(backend: backend, persistence: persistence, limits: limits, clock: clock) { [clock] in
             Stage.start.advanced(by: clock.sinceStart)
         }
         if isFirst { Task { try await transfers.restore(.pause) } }
@@ -35,7 +35,7 @@ import Transfers
     func afterCrash(
         _ wish: UnfinishedTasks = .pause, tokens: (any TokenSource)? = nil, _ backend: ScriptedBackend? = nil
     ) async throws -> Stage {
-        let stage = Stage(backend ?? ScriptedBackend(), archive?.afterCrash(), clock: clock, isFirst: false)
+        let stage = Stage(backend ?? ScriptedBackend(), store?.afterCrash(), clock: clock, isFirst: false)
         try await stage.transfers.restore(wish, tokens: tokens)
         return stage
     }
@@ -80,13 +80,13 @@ import Transfers
 /// What a listener heard, as "handle status completed".
 @Loop final class Ear {
     private(set) var heard: [(handle: String, snapshot: TaskSnapshot)] = []
-    private(set) lazy var listener = Listener { [weak self] in self?.heard.append(($0, $1)) }
+    private(set) lazy var listener = ConnectionObservers { [weak self] in self?.heard.append(($0, $1)) }
 
     var story: [String] {
         heard.map { "\($0.handle) \($0.snapshot.status) \($0.snapshot.progress.completedUnitCount)" }
     }
 
-    func observeAll<Course: TaskCourse>(_ task: TransferTask<Course>, prefix: String = "") {
+    func observeAll<Strategy: TransferStrategy>(_ task: TransferTask<Strategy>, prefix: String = "") {
         for status in Status.allCases { task.observe(status, handle: "\(prefix)\(status)", listener) }
     }
 }

@@ -18,7 +18,7 @@ import Transfers
         #expect(await session.nextStep() == .open)
         #expect(!session.replacesNewer)
         let pauses = Mail<TaskSnapshot>()
-        let listener = Listener { _, snapshot in pauses.deliver(snapshot) }
+        let listener = ConnectionObservers { _, snapshot in pauses.deliver(snapshot) }
         task.observe(.pause, handle: "pause", listener)
         session.answer(.superseded(newer))
         #expect(try await pauses.next().error == newer.about(Stage.reference()))

@@ -69,16 +69,16 @@ import Transfers
         #expect(next.transfers.uploads.all.map(\.id) == [won.id] && next.transfers.downloads.all.isEmpty)
         #expect(await next.backend.nextSession().discards == 1)
         #expect(await next.backend.nextDownload().discards == 1)
-        #expect(next.archive?.kept.keys.sorted() == [won.id] && next.archive?.spooled.isEmpty == true)
+        #expect(next.store?.kept.keys.sorted() == [won.id] && next.store?.spooled.isEmpty == true)
     }
 
     @Test func `A record that cannot be used is said by its task, and kept`() async throws {
         let (task, _) = try await stage.upload()
-        var record = try #require(stage.archive?.kept[task.id])
+        var record = try #require(stage.store?.kept[task.id])
         record.stage = .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), Bookmark("secret"))
-        try await stage.archive?.keep(record, isUrgent: true)
+        try await stage.store?.keep(record, isUrgent: true)
         let next = try await stage.afterCrash(.resume)
-        #expect(next.transfers.uploads.all.isEmpty && next.archive?.kept[task.id] == record)
+        #expect(next.transfers.uploads.all.isEmpty && next.store?.kept[task.id] == record)
         let complaint = try #require(next.complaints.waiting.first)
         #expect(complaint.hasPrefix("Task \(task.id) cannot be restored: ") && !complaint.contains("secret"))
     }
@@ -86,7 +86,7 @@ import Transfers
     @Test func `A record that cannot be read is said, and keeps nobody else from going on`() async throws {
         let (one, _) = try await stage.upload()
         let (two, _) = try await stage.upload()
-        stage.archive?.spoil(one.id, StorageError(.internalError, "Task one cannot be restored."))
+        stage.store?.spoil(one.id, StorageError(.internalError, "Task one cannot be restored."))
         let next = try await stage.afterCrash()
         #expect(next.transfers.uploads.all.map(\.id) == [two.id])
         #expect(next.complaints.waiting == ["Task one cannot be restored."])

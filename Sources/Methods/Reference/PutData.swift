@@ -17,7 +17,7 @@ struct PutData: ReferenceMethod {
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<Session>) async throws -> Started<UploadCourse> {
+    func run(in request: Request<Session>) async throws -> Started<UploadStrategy> {
         try put.check()
         let session = request.context
         return try await put.start.start(in: request) {
@@ -26,7 +26,7 @@ struct PutData: ReferenceMethod {
         }
     }
 
-    func didReply(_ started: Started<UploadCourse>, in session: Session) { started.didReply(in: session) }
+    func didReply(_ started: Started<UploadStrategy>, in session: Session) { started.didReply(in: session) }
 
     private static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
         switch (data, text) {

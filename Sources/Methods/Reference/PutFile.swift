@@ -16,7 +16,7 @@ struct PutFile: ReferenceMethod {
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<Session>) async throws -> Started<UploadCourse> {
+    func run(in request: Request<Session>) async throws -> Started<UploadStrategy> {
         try put.check()
         let session = request.context
         return try await put.start.start(in: request) {
@@ -25,5 +25,5 @@ struct PutFile: ReferenceMethod {
         }
     }
 
-    func didReply(_ started: Started<UploadCourse>, in session: Session) { started.didReply(in: session) }
+    func didReply(_ started: Started<UploadStrategy>, in session: Session) { started.didReply(in: session) }
 }

@@ -4,23 +4,23 @@ import Storage
 import Transfers
 
 /// `…Task/snapshot`: the task as it is now.
-struct TakeSnapshot<Course: TransferCourse>: TaskMethod {
-    static var name: String { "\(Course.kind)Task/snapshot" }
+struct TakeSnapshot<Strategy: ListedStrategy>: TaskMethod {
+    static var name: String { "\(Strategy.kind)Task/snapshot" }
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task: TransferTask<Course> = try await request.task(task)
+        let task: TransferTask<Strategy> = try await request.task(task)
         return task.snapshot().json
     }
 }
 
 /// `…Task/wait`: answers when the task has ended.
-struct WaitForEnd<Course: TransferCourse>: TaskMethod {
-    static var name: String { "\(Course.kind)Task/wait" }
+struct WaitForEnd<Strategy: ListedStrategy>: TaskMethod {
+    static var name: String { "\(Strategy.kind)Task/wait" }
     let task: String
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task: TransferTask<Course> = try await request.task(task)
+        let task: TransferTask<Strategy> = try await request.task(task)
         try request.checkWait()
         request.beginWaiting()
         return try await task.awaitedEnd().json
@@ -28,8 +28,8 @@ struct WaitForEnd<Course: TransferCourse>: TaskMethod {
 }
 
 /// `…Task/list`: all tasks that have not ended, and the newest of those that have, or a page of them.
-struct ListTasks<Course: TransferCourse>: RPCMethod {
-    static var name: String { "\(Course.kind)Task/list" }
+struct ListTasks<Strategy: ListedStrategy>: RPCMethod {
+    static var name: String { "\(Strategy.kind)Task/list" }
     /// In bytes: a page with `maxResults` ends there.
     private static var longestPage: Int { 4 << 20 }
 
@@ -46,7 +46,7 @@ struct ListTasks<Course: TransferCourse>: RPCMethod {
         try await transfers.ready()
         try await request.roomToAnswer()
         let longest = request.context.service.configuration.longestAnswer - 1024
-        return try await Course.tasks(of: transfers).page(maxResults, after: pageToken)
+        return try await Strategy.tasks(of: transfers).page(maxResults, after: pageToken)
             .encoded(within: maxResults == nil ? longest : min(longest, Self.longestPage))
     }
 }

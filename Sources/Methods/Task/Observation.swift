@@ -4,14 +4,14 @@ import Storage
 import Transfers
 
 /// `…Task/observe`: from now on this connection hears of one kind of event.
-struct Observe<Course: TransferCourse>: RPCMethod {
-    static var name: String { "\(Course.kind)Task/observe" }
+struct Observe<Strategy: ListedStrategy>: RPCMethod {
+    static var name: String { "\(Strategy.kind)Task/observe" }
 
     let task: String
     let status: Status
 
     struct Registered: JSONConvertible {
-        let task: TransferTask<Course>
+        let task: TransferTask<Strategy>
         let handle: String
         var json: JSON { ["handle": .string(handle)] }
     }
@@ -22,31 +22,31 @@ struct Observe<Course: TransferCourse>: RPCMethod {
     }
 
     func run(in request: Request<Session>) async throws -> Registered {
-        let task: TransferTask<Course> = try await request.task(task)
-        return Registered(task: task, handle: try request.context.listener.newHandles(1)[0])
+        let task: TransferTask<Strategy> = try await request.task(task)
+        return Registered(task: task, handle: try request.context.observers.newHandles(1)[0])
     }
 
     func didReply(_ registered: Registered, in session: Session) {
-        registered.task.observe(status, handle: registered.handle, session.listener)
+        registered.task.observe(status, handle: registered.handle, session.observers)
     }
 }
 
 /// `…Task/removeObserver`: one of this connection's observers, by its handle.
-struct RemoveObserver<Course: TransferCourse>: PromptMethod {
-    static var name: String { "\(Course.kind)Task/removeObserver" }
+struct RemoveObserver<Strategy: ListedStrategy>: PromptMethod {
+    static var name: String { "\(Strategy.kind)Task/removeObserver" }
 
     let handle: String
 
     init(_ params: inout Params) throws(RPCError) { handle = try params.string("handle") }
 
     func run(in request: Request<Session>) throws -> JSON {
-        ["removed": .bool(request.context.listener.removeObserver(handle, of: Course.self))]
+        ["removed": .bool(request.context.observers.removeObserver(handle, of: Strategy.self))]
     }
 }
 
 /// `…Task/removeAllObservers`: this connection's observers of a task, or those of one status.
-struct RemoveAllObservers<Course: TransferCourse>: RPCMethod {
-    static var name: String { "\(Course.kind)Task/removeAllObservers" }
+struct RemoveAllObservers<Strategy: ListedStrategy>: RPCMethod {
+    static var name: String { "\(Strategy.kind)Task/removeAllObservers" }
 
     let task: String
     let status: Status?
@@ -57,7 +57,7 @@ struct RemoveAllObservers<Course: TransferCourse>: RPCMethod {
     }
 
     func run(in request: Request<Session>) async throws -> JSON {
-        let task: TransferTask<Course> = try await request.task(task)
-        return ["removed": JSON(Int64(request.context.listener.removeAllObservers(of: task, for: status)))]
+        let task: TransferTask<Strategy> = try await request.task(task)
+        return ["removed": JSON(Int64(request.context.observers.removeAllObservers(of: task, for: status)))]
     }
 }

@@ -4,7 +4,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// What whoever starts a task wants to hear of it.
+/// The params `observe` and `wait` of methods that start a task.
 struct StartOptions: Sendable {
     let observe: [Status]
     let wait: Bool
@@ -14,19 +14,19 @@ struct StartOptions: Sendable {
         wait = try params.optionalBool("wait") ?? false
     }
 
-    /// The task starts after the reply, so that nobody hears of it before; one who waits for its end hears of it at once.
-    /// It is made only where there is room for its observers, and for the wait.
-    @Loop func start<Course>(
-        in request: Request<Session>, _ make: @Loop () async throws -> TransferTask<Course>
-    ) async throws -> Started<Course> {
+    /// Makes a task where there is room for its observers, and for the wait. It starts after the reply, so that no event
+    /// comes before; with `wait` it starts at once.
+    @Loop func start<Strategy>(
+        in request: Request<Session>, _ make: @Loop () async throws -> TransferTask<Strategy>
+    ) async throws -> Started<Strategy> {
         let session = request.context
         if wait { try request.checkWait() }
-        let observers = Array(zip(observe, try session.listener.newHandles(observe.count)))
-        let task: TransferTask<Course>
+        let observers = Array(zip(observe, try session.observers.newHandles(observe.count)))
+        let task: TransferTask<Strategy>
         do {
             task = try await make()
         } catch {
-            for (_, handle) in observers { session.listener.drop(handle) }
+            for (_, handle) in observers { session.observers.drop(handle) }
             throw error
         }
         let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
@@ -37,16 +37,16 @@ struct StartOptions: Sendable {
     }
 }
 
-/// A task that was made, and the observers that go with it.
-struct Started<Course: TaskCourse>: JSONConvertible {
-    /// Nil when it has been started already.
-    let task: TransferTask<Course>?
+/// A new task with its observers.
+struct Started<Strategy: TransferStrategy>: JSONConvertible {
+    /// Nil where it has been started already.
+    let task: TransferTask<Strategy>?
     let snapshot: TaskSnapshot
     let observers: [(Status, handle: String)]
 
     @Loop func didReply(in session: Session) {
         guard let task else { return }
-        for (status, handle) in observers { task.observe(status, handle: handle, session.listener) }
+        for (status, handle) in observers { task.observe(status, handle: handle, session.observers) }
         task.start()
     }
 

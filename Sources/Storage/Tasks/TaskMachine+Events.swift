@@ -1,27 +1,27 @@
 extension TaskMachine {
     public enum Event: Equatable, Sendable {
-        case asked(Wish)
-        /// It has a place now.
+        case requested(Control)
+        /// The concurrency limiter lets the task run.
         case admitted
-        /// The step in flight is so far, so long after it began.
+        /// The progress of the step in flight, and the time since its start.
         case reported(Progress, took: Duration = .zero)
-        /// The step in flight has ended, after so long and at this time of day.
+        /// The step in flight has ended: how long it took, and the time of day.
         case answered(Answer, took: Duration = .zero, at: Timestamp = Timestamp(microseconds: 0))
         case retryDue(attempt: Int)
     }
 
-    /// What the user wants.
-    public enum Wish: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel }
+    /// What a client can ask of a task.
+    public enum Control: Equatable, Sendable, CaseIterable { case start, pause, resume, cancel }
 
     public enum Effect: Equatable, Sendable {
-        /// Get in line for a place.
+        /// Ask the concurrency limiter.
         case acquire
-        /// Give the place back, or leave the line.
+        /// Leave the concurrency limiter, or its queue.
         case release
         case perform(Step)
         case abort
         case wake(attempt: Int, after: Duration)
-        /// What has been moved so far is not wanted any more.
+        /// Remove what has been transferred so far.
         case discard
         case publish(Status)
     }

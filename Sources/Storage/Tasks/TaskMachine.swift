@@ -1,83 +1,83 @@
 /// The rules of one upload or download, without clocks, sockets or disks.
 ///
-/// Feed it events in the order they happened and carry out the effects in the order returned, each finished before the
-/// next. At most one step is in flight, ever; which one comes next, and what its answer means, is the course's to say.
-/// After a failure it rests, then goes on: both are published as progress. Only bytes that were never there before
-/// renew patience. Exactly one of success and failure is published, last.
+/// Feed it events in the order in which they happened, and carry out the effects in the order in which they are returned,
+/// each one to its end before the next. At most one step is in flight. The strategy decides which step comes next, and
+/// what the engine's answer means. After a failure the machine waits (`resting`), then retries; both are published as
+/// progress. Only new bytes renew the retry budget. Exactly one of success and failure is published, last.
 ///
 ///     ready ──▶ queued ──▶ working ──▶ ended
 ///                 ▲        │ ▲   │ ▲
 ///                 │        ▼ │   ▼ │
 ///               paused ◀── stopping resting
-public struct TaskMachine<Course: TaskCourse>: Equatable, Sendable {
+public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     public enum State: Equatable, Sendable {
-        /// Nobody has asked it to start.
+        /// Not started.
         case ready
-        /// Waits for a place among those that move bytes.
+        /// Waits for the concurrency limiter.
         case queued
         /// One step is in flight.
         case working(Step)
-        /// That step was told to stop; nothing else happens until it has ended.
+        /// That step is being aborted; nothing else happens until it has ended.
         case stopping(Step, then: Intent)
-        /// The last step failed and will be tried again.
+        /// The last step failed, and is retried after this delay.
         case resting(Retry, for: Duration)
         case paused
         case ended(Outcome)
     }
 
-    public typealias Step = Course.Step
-    public typealias Answer = Course.Answer
+    public typealias Step = Strategy.Step
+    public typealias Answer = Strategy.Answer
 
     public enum Intent: Equatable, Sendable { case pause, goOn, cancel }
 
     public typealias Outcome = TaskOutcome
 
     public private(set) var state = State.ready
-    private(set) var course: Course
-    private var patience: Patience
-    /// Why it was paused by itself.
+    private(set) var strategy: Strategy
+    private var retryBudget: RetryBudget
+    /// Why the task was paused without a request of a client.
     public private(set) var hold: StorageError?
-    /// When the step in flight last made progress, counted from its begin.
+    /// When the step in flight last made progress, measured from its start.
     private var lastProgress = Duration.zero
 
-    /// `patience` is how long rests and failing steps may take in all without progress, `seed` what rests are drawn from.
-    public init(_ course: Course, patience: Duration = .seconds(600), seed: UInt64 = 0) {
-        self.course = course
-        self.patience = Patience(limit: patience, seed: seed)
+    /// `retryTime` is how long delays and failing steps may take in all without progress; `seed` makes the delays random.
+    public init(_ strategy: Strategy, retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
+        self.strategy = strategy
+        retryBudget = RetryBudget(limit: retryTime, seed: seed)
     }
 
-    /// One that was under way in an earlier process, and waits to be resumed.
-    public init(restored course: Course, patience: Duration = .seconds(600), seed: UInt64 = 0) {
-        self.init(course, patience: patience, seed: seed)
+    /// A task that an earlier process has not ended; it waits for `resume`.
+    public init(restored strategy: Strategy, retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
+        self.init(strategy, retryTime: retryTime, seed: seed)
         state = .paused
     }
 
-    /// One that ended in an earlier process.
-    public init(_ course: Course, ended outcome: Outcome) {
-        self.init(course)
+    /// A task that ended in an earlier process.
+    public init(_ strategy: Strategy, ended outcome: Outcome) {
+        self.init(strategy)
         state = .ended(outcome.bounded)
     }
 
     public mutating func handle(_ event: Event) -> [Effect] {
         switch event {
-        case .asked(.start): start()
-        case .asked(.resume): resume()
-        case .asked(.pause): pause()
-        case .asked(.cancel): cancel()
+        case .requested(.start): start()
+        case .requested(.resume): resume()
+        case .requested(.pause): pause()
+        case .requested(.cancel): cancel()
         case .admitted: state == .queued ? [.publish(.resume)] + begin() : []
-        case .reported(let progress, let took): hear(progress, took)
+        case .reported(let progress, let took): apply(progress, took)
         case .answered(let answer, let took, let time): accept(answer, took, time)
         case .retryDue(let attempt): retry(attempt)
         }
     }
 }
 
-// MARK: - Wishes
+// MARK: - Controls
 
 extension TaskMachine {
-    /// Whether the present state allows it. What is being stopped for a pause may be paused: the two are one.
-    public func allows(_ wish: Wish) -> Bool {
-        switch (wish, state) {
+    /// Whether the present state allows it. A second pause joins one that is not complete yet.
+    public func allows(_ control: Control) -> Bool {
+        switch (control, state) {
         case (_, .ended): false
         case (.cancel, _): true
         case (.start, .ready): true
@@ -127,7 +127,7 @@ extension TaskMachine {
 // MARK: - Answers
 
 extension TaskMachine {
-    /// The step that is under way, and what was decided to do after it.
+    /// The step in flight, and what is to happen after it.
     private var inFlight: (step: Step, stopping: Intent?)? {
         switch state {
         case .working(let step): (step, nil)
@@ -136,48 +136,48 @@ extension TaskMachine {
         }
     }
 
-    private mutating func hear(_ progress: Progress, _ took: Duration) -> [Effect] {
+    private mutating func apply(_ progress: Progress, _ took: Duration) -> [Effect] {
         guard let inFlight, inFlight.stopping != .cancel else { return [] }
-        switch course.hear(progress) {
-        case .nothing: return []
+        switch strategy.apply(progress) {
+        case .none: return []
         case .correction: return [.publish(.progress)]
         case .growth:
             lastProgress = took
-            patience.renew()
+            retryBudget.renew()
             return [.publish(.progress)]
         }
     }
 
     private mutating func accept(_ answer: Answer, _ took: Duration, _ time: Timestamp) -> [Effect] {
         guard let (step, stopping) = inFlight else { return [] }
-        let verdict = course.verdict(on: answer, to: step, wasStopped: stopping != nil)
-        if case .completed(let metadata) = verdict { return succeed(metadata) }
+        let outcome = strategy.outcome(of: answer, to: step, wasStopped: stopping != nil)
+        if case .completed(let metadata) = outcome { return succeed(metadata) }
         if stopping == .cancel { return end(.cancelled) }
-        if let error = verdict.lastError { return end(.failed(error)) }
-        if let error = verdict.error {
-            patience.note(error, took: took - lastProgress, at: time, completed: progress.completedUnitCount)
+        if let error = outcome.lastError { return end(.failed(error)) }
+        if let error = outcome.error {
+            retryBudget.note(error, took: took - lastProgress, at: time, completed: progress.completedUnitCount)
         }
-        let news = learn(from: answer, to: step, verdict, took)
-        if case .held(let error) = verdict, stopping != .goOn {
+        let effects = apply(answer, to: step, outcome, took)
+        if case .held(let error) = outcome, stopping != .goOn {
             hold = error
-            return news + turn(to: .paused, [.release, .publish(.pause)])
+            return effects + turn(to: .paused, [.release, .publish(.pause)])
         }
-        if stopping == .pause { return news + turn(to: .paused, [.release, .publish(.pause)]) }
-        if stopping == .goOn { return news + [.publish(.pause), .publish(.resume)] + begin() }
-        if case .failed(let error) = verdict { return rest(after: error, of: step, time) }
-        return news + begin()
+        if stopping == .pause { return effects + turn(to: .paused, [.release, .publish(.pause)]) }
+        if stopping == .goOn { return effects + [.publish(.pause), .publish(.resume)] + begin() }
+        if case .failed(let error) = outcome { return rest(after: error, of: step, time) }
+        return effects + begin()
     }
 
-    private mutating func learn(
-        from answer: Answer, to step: Step, _ verdict: Verdict, _ took: Duration
+    private mutating func apply(
+        _ answer: Answer, to step: Step, _ outcome: StepOutcome, _ took: Duration
     ) -> [Effect] {
-        guard course.learn(from: answer, to: step, verdict, took: took) else { return [] }
-        patience.renew()
+        guard strategy.apply(answer, to: step, outcome, took: took) else { return [] }
+        retryBudget.renew()
         return [.publish(.progress)]
     }
 
     private mutating func succeed(_ metadata: ObjectMetadata) -> [Effect] {
-        let last: [Effect] = course.complete(metadata) ? [.publish(.progress)] : []
+        let last: [Effect] = strategy.complete(metadata) ? [.publish(.progress)] : []
         return finish(.succeeded(metadata), [.release] + last + [.publish(.success)])
     }
 }
@@ -187,23 +187,23 @@ extension TaskMachine {
 extension TaskMachine {
     private mutating func begin() -> [Effect] {
         lastProgress = .zero
-        let step = course.nextStep
+        let step = strategy.nextStep
         return turn(to: .working(step), [.perform(step)])
     }
 
     private mutating func rest(after error: StorageError, of step: Step, _ time: Timestamp) -> [Effect] {
-        guard let pause = patience.nextRest(atLeast: error.retryAfter) else {
-            return end(.failed(error.retriedTooOften(patience.attempts)))
+        guard let pause = retryBudget.nextRest(atLeast: error.retryAfter) else {
+            return end(.failed(error.retriedTooOften(retryBudget.attempts)))
         }
         let retry = Retry(
-            attempt: patience.retries, of: course.stage(of: step), at: time.advanced(by: pause), error: error)
+            attempt: retryBudget.retries, of: strategy.stage(of: step), at: time.advanced(by: pause), error: error)
         return turn(
             to: .resting(retry, for: pause), [.publish(.progress), .wake(attempt: retry.attempt, after: pause)])
     }
 
     private mutating func retry(_ attempt: Int) -> [Effect] {
         guard case .resting(let retry, let pause) = state, retry.attempt == attempt else { return [] }
-        patience.rested(pause)
+        retryBudget.rested(pause)
         return [.publish(.progress)] + begin()
     }
 
@@ -211,9 +211,9 @@ extension TaskMachine {
         finish(outcome, [.discard, .release, .publish(.failure)])
     }
 
-    /// Keeps no more than is told of a task that has ended.
+    /// Keeps no more than the snapshot of an ended task shows.
     private mutating func finish(_ outcome: Outcome, _ effects: [Effect]) -> [Effect] {
-        patience.renew()
+        retryBudget.renew()
         hold = nil
         return turn(to: .ended(outcome.bounded), effects)
     }
@@ -224,10 +224,10 @@ extension TaskMachine {
     }
 }
 
-// MARK: - What can be seen
+// MARK: - Public state
 
 extension TaskMachine {
-    /// What of the inner state is anybody's business: a task being stopped still runs.
+    /// The state for clients: a task that is being stopped still runs.
     public var taskState: TaskState {
         switch state {
         case .ready, .queued: .queued
@@ -239,13 +239,13 @@ extension TaskMachine {
         }
     }
 
-    public var progress: Progress { course.progress }
+    public var progress: Progress { strategy.progress }
 
     public var retry: Retry? {
         if case .resting(let retry, _) = state { retry } else { nil }
     }
 
-    /// It was told to stop and has not yet: a pause or a cancellation is not answered before it has.
+    /// False while a step is being aborted: a pause or a cancellation is answered after that.
     public var isSettled: Bool {
         if case .stopping = state { false } else { true }
     }

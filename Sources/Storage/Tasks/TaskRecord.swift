@@ -13,7 +13,7 @@ public struct TaskRecord: Equatable, Sendable {
     /// The base64 MD5 that the uploaded bytes must have.
     public var md5Hash: String?
     public var stage: Stage
-    /// The endpoint that the task belongs to, where it is not the service's own. Told by the archive.
+    /// The endpoint that the task belongs to, where it is not the service's own. Set by the task store.
     public var endpoint: String?
 
     public enum Stage: Equatable, Sendable {
@@ -98,8 +98,8 @@ public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomRefl
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Where what tasks must not lose is kept: their records, and the bytes that came with a message.
-public protocol TaskArchive: Sendable {
+/// Stores what tasks must not lose: their records, and the bytes of uploads from memory.
+public protocol TaskRecordStore: Sendable {
     /// All that were kept and not forgotten, those of other endpoints too; of one that cannot be read, why.
     func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>]
     /// Returns when it is kept. What is not urgent outlives the process, but perhaps not a loss of power. A record

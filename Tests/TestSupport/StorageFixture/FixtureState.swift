@@ -31,7 +31,7 @@ struct FixtureState: Sendable {
     }
 }
 
-// MARK: The course of a request
+// MARK: The strategy of a request
 
 extension FixtureState {
     mutating func arrived(_ head: FixturePeer.Request) -> (Call, number: Int, StorageFixture.Fault.Deed?) {

@@ -1,12 +1,12 @@
 import Platform
 import Storage
 
-/// Records in the archive how tasks ended. What it cannot record is tried again until it holds: after a rest, after
-/// the next record that the archive takes, and at the end of the process.
+/// Records the outcomes of tasks. A write that fails is retried: after a delay, after the next write that succeeds, and
+/// at the end of the process.
 ///
-/// What is pending counts against `--max-tasks`, so there is no more of it than there may be tasks.
+/// Pending outcomes count against `--max-tasks`, which bounds their number.
 @Loop
-final class EndRecorder {
+final class OutcomeRecorder {
     private enum Pending {
         case ended(TaskRecord)
         case forgotten
@@ -15,36 +15,36 @@ final class EndRecorder {
     private static let shortestRest = Duration.seconds(1)
     private static let longestRest = Duration.seconds(60)
 
-    let journal: Journal
+    let persistence: TaskPersistence
     private let clock: any Clock<Duration>
     private var pending: [String: Pending] = [:]
     private var isRetrying = false
     private var isResting = false
     private let idle = Waiters()
 
-    init(_ journal: Journal, clock: any Clock<Duration>) {
-        self.journal = journal
+    init(_ persistence: TaskPersistence, clock: any Clock<Duration>) {
+        self.persistence = persistence
         self.clock = clock
     }
 
-    /// How many ends the archive does not know yet.
+    /// How many ends the store does not know yet.
     var count: Int { pending.count }
 
     /// Returns when the end is recorded, if only in the room that was set aside for it, or cannot be recorded now.
     ///
-    /// - Parameter isKept: the archive may have a record that says that the task has not ended.
+    /// - Parameter isKept: the store may have a record that says that the task has not ended.
     func end(_ record: TaskRecord, isKept: Bool) async {
         do throws(StorageError) {
-            try await journal.archive.keep(record, isUrgent: true)
-            archiveWorks()
+            try await persistence.store.keep(record, isUrgent: true)
+            storeWorks()
         } catch {
-            journal.complain("It could not be kept how task \(record.id) ended: \(error.message)")
+            persistence.complain("It could not be kept how task \(record.id) ended: \(error.message)")
             guard isKept else { return }
             pending[record.id] = .ended(record)
             do throws(StorageError) {
-                try await journal.archive.keepEnd(of: record)
+                try await persistence.store.keepEnd(of: record)
             } catch {
-                journal.complain("Until it is kept, task \(record.id) would survive a restart: \(error.message)")
+                persistence.complain("Until it is kept, task \(record.id) would survive a restart: \(error.message)")
             }
             retryLater()
         }
@@ -52,16 +52,16 @@ final class EndRecorder {
 
     func forget(_ tasks: [String]) async {
         do throws(StorageError) {
-            try await journal.archive.forget(tasks)
+            try await persistence.store.forget(tasks)
             for task in tasks { pending[task] = nil }
         } catch {
-            journal.complain("Tasks that are over could not be forgotten: \(error.message)")
+            persistence.complain("Tasks that are over could not be forgotten: \(error.message)")
             for task in tasks where pending[task] != nil { pending[task] = .forgotten }
         }
     }
 
-    /// The archive has taken a record: it may take those that are pending, too.
-    func archiveWorks() {
+    /// The store has taken a record: it may take those that are pending, too.
+    func storeWorks() {
         if !pending.isEmpty, !isRetrying { Task { await retry() } }
     }
 
@@ -84,8 +84,8 @@ final class EndRecorder {
         for (task, end) in pending {
             do throws(StorageError) {
                 switch end {
-                case .ended(let record): try await journal.archive.keep(record, isUrgent: true)
-                case .forgotten: try await journal.archive.forget([task])
+                case .ended(let record): try await persistence.store.keep(record, isUrgent: true)
+                case .forgotten: try await persistence.store.forget([task])
                 }
             } catch {
                 return

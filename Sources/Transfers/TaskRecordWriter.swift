@@ -1,49 +1,52 @@
 import Platform
 import Storage
 
-/// Where the service keeps its tasks, so that they outlive the process.
-public struct Journal: Sendable {
-    let archive: any TaskArchive
-    /// The archive is the engine's own: what an upload ends with is kept together with its object.
+/// How tasks are recorded, so that they outlive the process.
+public struct TaskPersistence: Sendable {
+    let store: any TaskRecordStore
+    /// The store is the engine's own: the success of an upload is recorded together with its object.
     let isEngines: Bool
-    /// Told in a sentence what could not be kept. The tasks go on.
+    /// Gets a sentence about what could not be recorded. The tasks go on.
     let complain: @Sendable (String) -> Void
 
-    public init(_ archive: any TaskArchive, isEngines: Bool, complain: @escaping @Sendable (String) -> Void = { _ in })
-    {
-        self.archive = archive
+    public init(
+        _ store: any TaskRecordStore, isEngines: Bool, complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.store = store
         self.isEngines = isEngines
         self.complain = complain
     }
 }
 
-/// One task's page in the journal: the newest state counts, and one record is on its way at a time.
+/// Records the state of one task: only the newest state counts, and one write is in progress at a time.
 @Loop
-final class JournalPage {
+final class TaskRecordWriter {
     private struct Entry {
         var progress: Progress
         var bookmark: @Loop () async -> Bookmark?
     }
 
     private(set) var record: TaskRecord
-    private let ends: EndRecorder
-    private var journal: Journal { ends.journal }
+    private let ends: OutcomeRecorder
+    private var persistence: TaskPersistence { ends.persistence }
     private var request: TaskRequest
-    /// What there is only in memory.
+    /// Those that are in memory alone.
     private var bytes: [UInt8]?
-    /// One that is not yet gets its record only when it has to wait.
+    /// A small upload is recorded only when it pauses or fails.
     private(set) var isKept: Bool
-    /// A write that failed, but not for want of room, may be found by the next process all the same.
+    /// A write that failed for another reason than a full disk may have reached the disk.
     private var mayBeKept: Bool
     private var waiting: Entry?
-    /// Called when what there is of the task is kept.
+    /// Called when the newest state is recorded.
     var didKeep: (@Loop () -> Void)?
     private var isWriting = false
     private let idle = Waiters()
 
-    /// `bytes` are those of an upload that came with a message.
-    init(_ ends: EndRecorder, _ record: TaskRecord, _ request: TaskRequest, bytes: [UInt8]? = nil, isKept: Bool = false)
-    {
+    /// `bytes` are those of an upload from memory.
+    init(
+        _ ends: OutcomeRecorder, _ record: TaskRecord, _ request: TaskRequest, bytes: [UInt8]? = nil,
+        isKept: Bool = false
+    ) {
         self.ends = ends
         self.record = record
         self.request = request
@@ -52,19 +55,19 @@ final class JournalPage {
         mayBeKept = isKept
     }
 
-    /// Nothing that relies on it happens before it returns. Throws where the task cannot be kept.
+    /// Writes the first record. The task starts after that. Throws where it cannot be recorded.
     func begin() async throws(StorageError) {
         try await spool()
         try await keep()
     }
 
-    /// What an upload goes on from: the file that its bytes are in now.
+    /// The file that an upload is read from.
     var source: (path: String, FileIdentity)? { request.identity.map { (request.file, $0) } }
 
-    /// That file was made for it.
+    /// The service has made that file for the task.
     var isSpooled: Bool { request.isSpooled }
 
-    /// Soon on its way, unless something newer is by then.
+    /// Records the state soon; a newer one replaces it until then.
     func keep(_ progress: Progress, _ bookmark: @escaping @Loop () async -> Bookmark?) {
         waiting = Entry(progress: progress, bookmark: bookmark)
         guard !isWriting else { return }
@@ -79,27 +82,27 @@ final class JournalPage {
         }
     }
 
-    /// Returns when all that was to be kept is.
+    /// Returns when no write is in progress.
     func settled() async {
         while isWriting { do { try await idle.wait() } catch { return } }
     }
 
-    /// Returns when it is kept how the task ended.
+    /// Returns when the outcome is recorded.
     func end(_ outcome: TaskOutcome, _ progress: Progress, at time: Timestamp) async {
         waiting = nil
         await settled()
         record.progress = progress
         if !isKeptByEngine(outcome) { await ends.end(record.ended(outcome, at: time), isKept: mayBeKept) }
-        if request.isSpooled { journal.archive.unspool(record.id) }
+        if request.isSpooled { persistence.store.unspool(record.id) }
     }
 
-    /// Whether nothing is left to do but to tell.
+    /// Whether nothing is left to record.
     func isDone(after outcome: TaskOutcome) -> Bool {
         isKeptByEngine(outcome) && !isKept && !isWriting && !isSpooled
     }
 
     private func isKeptByEngine(_ outcome: TaskOutcome) -> Bool {
-        if case .succeeded = outcome { journal.isEngines && record.kind == .upload } else { false }
+        if case .succeeded = outcome { persistence.isEngines && record.kind == .upload } else { false }
     }
 
     private func write(_ entry: Entry) async {
@@ -111,24 +114,24 @@ final class JournalPage {
             try await keep()
             didKeep?()
         } catch {
-            journal.complain("Task \(record.id) would not survive a restart now: \(error.message)")
+            persistence.complain("Task \(record.id) would not survive a restart now: \(error.message)")
         }
     }
 
     private func keep() async throws(StorageError) {
         do throws(StorageError) {
-            try await journal.archive.keep(record, isUrgent: !isKept)
+            try await persistence.store.keep(record, isUrgent: !isKept)
         } catch {
             if error.code != .quotaExceeded { mayBeKept = true }
             throw error
         }
         (isKept, mayBeKept) = (true, true)
-        ends.archiveWorks()
+        ends.storeWorks()
     }
 
     private func spool() async throws(StorageError) {
         guard let bytes else { return }
-        let (path, identity) = try await journal.archive.spool(bytes, for: record.id)
+        let (path, identity) = try await persistence.store.spool(bytes, for: record.id)
         (request.file, request.identity, request.isSpooled) = (path, identity, true)
         self.bytes = nil
         record.stage = .unfinished(request, nil)

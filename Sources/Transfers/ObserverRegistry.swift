@@ -1,9 +1,9 @@
 import Platform
 import Storage
 
-/// All observers of the service, counted.
+/// Counts the observers of all connections.
 @Loop
-public final class Audience {
+public final class ObserverRegistry {
     let limits: TransferLimits
     fileprivate(set) var count = 0
     private var lastNumber = 0
@@ -16,32 +16,32 @@ public final class Audience {
     }
 }
 
-extension Listener {
-    /// Keeps room for so many observers. Throws `quotaExceeded` where there is none.
+extension ConnectionObservers {
+    /// Reserves so many observers. Throws `quotaExceeded` beyond `--max-observers` and `--max-connection-observers`.
     public func newHandles(_ number: Int) throws(StorageError) -> [String] {
-        let limits = audience.limits
+        let limits = registry.limits
         guard observing.count + number <= limits.connectionObservers else {
             throw .noRoom(
                 for: "observers of this connection", "--max-connection-observers", is: limits.connectionObservers)
         }
-        guard audience.count + number <= limits.observers else {
+        guard registry.count + number <= limits.observers else {
             throw .noRoom(for: "observers", "--max-observers", is: limits.observers)
         }
         return (0..<number).map { _ in
-            let handle = audience.newHandle()
+            let handle = registry.newHandle()
             add(handle, nil)
             return handle
         }
     }
 
-    /// Nil announces one to come.
+    /// A handle without a task is reserved.
     func add(_ handle: String, _ task: (any Observed)?) {
         guard isThere else { return }
-        if observing.updateValue(task, forKey: handle) == nil { audience.count += 1 }
+        if observing.updateValue(task, forKey: handle) == nil { registry.count += 1 }
     }
 
-    /// Gives the room back, whether there was an observer or only a handle.
+    /// Removes an observer, or a reserved handle.
     public func drop(_ handle: String) {
-        if observing.removeValue(forKey: handle) != nil { audience.count -= 1 }
+        if observing.removeValue(forKey: handle) != nil { registry.count -= 1 }
     }
 }

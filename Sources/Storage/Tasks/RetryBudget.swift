@@ -1,11 +1,11 @@
-/// What failed since the last progress, and how long that may go on: rests and failing steps use patience up.
-public struct Patience: Equatable, Sendable {
+/// The failures since the last progress, and how long they may go on: delays and failing steps use the budget up.
+public struct RetryBudget: Equatable, Sendable {
     static let attemptsKept = 100
 
     private let limit: Duration
     private var backoff: Backoff
     private var spent = Duration.zero
-    /// Rests since the last progress.
+    /// Retries since the last progress.
     private(set) var retries = 0
     /// The newest failures since the last progress.
     public private(set) var attempts: [StorageError.Attempt] = []
@@ -21,7 +21,7 @@ public struct Patience: Equatable, Sendable {
         attempts = []
     }
 
-    /// A try failed, after so long.
+    /// Records a failed attempt, and how long it took.
     public mutating func note(_ error: StorageError, took: Duration, at time: Timestamp, completed: Int64 = 0) {
         spent += max(took, .zero)
         if attempts.count >= Self.attemptsKept { attempts.removeFirst() }
@@ -30,21 +30,22 @@ public struct Patience: Equatable, Sendable {
                 time: time, httpStatus: error.httpStatus, cause: error.message, completedUnitCount: completed))
     }
 
-    /// How long to rest now; the last rest takes what is left. Nil where retrying, or being as patient as asked, is over.
-    public mutating func nextRest(atLeast asked: Duration?) -> Duration? {
+    /// The delay before the next retry; the last one takes what is left. Nil where the budget is used up, or less is left
+    /// than the server wants.
+    public mutating func nextRest(atLeast wanted: Duration?) -> Duration? {
         let left = limit - spent
-        guard left > .zero, asked ?? .zero <= left else { return nil }
-        let rest = max(backoff.delay(beforeRetry: retries), asked ?? .zero)
+        guard left > .zero, wanted ?? .zero <= left else { return nil }
+        let rest = max(backoff.delay(beforeRetry: retries), wanted ?? .zero)
         retries += 1
         return min(rest, left)
     }
 
-    /// Only a rest to its end counts: time paused does not.
+    /// Only a complete delay counts: time while paused does not.
     public mutating func rested(_ pause: Duration) { spent += pause }
 }
 
 extension StorageError {
-    /// The end of patience, after this last failure.
+    /// The error when the budget is used up after this failure.
     public func retriedTooOften(_ attempts: [Attempt]) -> StorageError {
         var error = self
         error.code = .retryLimitExceeded

@@ -1,17 +1,17 @@
-/// The rules of one upload: `UploadCourse` in the skeleton of all tasks.
-public typealias UploadMachine = TaskMachine<UploadCourse>
+/// The state machine of an upload.
+public typealias UploadMachine = TaskMachine<UploadStrategy>
 
-/// An upload's way: one request, or an opening and one chunk after the other.
+/// An upload: one request, or a resumable session with one chunk after the other.
 ///
-/// After a failure the engine is asked where it is before anything is sent. What it says is believed, but only bytes
-/// that it never had before are progress.
-public struct UploadCourse: TaskCourse {
+/// After a failure the engine is asked for its offset before anything is sent. The offset may go back, but only bytes
+/// that the engine never had before count as progress.
+public struct UploadStrategy: TransferStrategy {
     public enum Step: Equatable, Sendable {
-        /// Everything in one request.
+        /// All bytes in one request.
         case sendWhole
         case open
         case query
-        /// The one that ends at the size finishes the upload, even when it is empty.
+        /// The chunk that ends at the size finishes the upload, even where it is empty.
         case send(Range<Int64>)
     }
 
@@ -22,33 +22,33 @@ public struct UploadCourse: TaskCourse {
         case received(upTo: Int64)
         case completed(ObjectMetadata)
         case failed(StorageError)
-        /// The engine knows nothing of what was opened, any more.
+        /// The engine does not know the session any more.
         case forgotten(StorageError)
-        /// An object was stored since the task began, which this upload may not replace by itself.
+        /// An object was stored since the task began, which a task of an earlier process may not replace by itself.
         case superseded(StorageError)
         case aborted
     }
 
     public static let kind = TaskKind.upload
     /// Every acknowledgement.
-    public static let stepWorthKeeping: Int64 = 1
+    public static let persistInterval: Int64 = 1
 
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
     /// In bytes.
     public let size: Int64
-    /// False where the source could not be looked at.
+    /// False where the source could not be inspected.
     public var sizeIsKnown = true
-    /// Bytes that the engine has acknowledged; never goes back, even when the engine forgets some.
+    /// Bytes that the engine has acknowledged; never goes back, even where the engine loses some.
     public private(set) var acknowledged: Int64 = 0
 
-    /// Everything goes in one request.
+    /// All bytes go in one request.
     public let isWhole: Bool
     private var chunk: NextChunk
     private var offset: Int64 = 0
     private var isOpen = false
     private var offsetIsCertain = true
-    /// What had been acknowledged when the engine forgot it.
+    /// What had been acknowledged when the engine lost the session.
     private var acknowledgedBeforeForgotten: Int64?
 
     public init(size: Int64, oneRequest: Bool = false, chunks: ChunkSizes) {
@@ -58,12 +58,12 @@ public struct UploadCourse: TaskCourse {
     }
 
     /// As an earlier process left it: with so many bytes acknowledged, and perhaps opened.
-    public func restored(acknowledged: Int64, isOpen: Bool) -> UploadCourse {
-        var course = self
-        course.acknowledged = min(max(acknowledged, 0), max(size, 0))
-        course.isOpen = isOpen
-        course.offsetIsCertain = !isOpen
-        return course
+    public func restored(acknowledged: Int64, isOpen: Bool) -> UploadStrategy {
+        var strategy = self
+        strategy.acknowledged = min(max(acknowledged, 0), max(size, 0))
+        strategy.isOpen = isOpen
+        strategy.offsetIsCertain = !isOpen
+        return strategy
     }
 
     public var progress: Progress {
@@ -89,36 +89,36 @@ public struct UploadCourse: TaskCourse {
 
 // MARK: - Answers
 
-extension UploadCourse {
-    public func verdict(on answer: Answer, to step: Step, wasStopped: Bool) -> Verdict {
+extension UploadStrategy {
+    public func outcome(of answer: Answer, to step: Step, wasStopped: Bool) -> StepOutcome {
         switch (answer, step) {
         case (.completed(let metadata), _): .completed(metadata)
         case (.failed(let error), _): .failed(error)
         case (.superseded(let error), _): .held(error)
-        case (.opened, .open): .fine
-        // What is forgotten again before there was progress stays so.
+        case (.opened, .open): .advanced
+        // A session that is lost twice without progress is not opened again.
         case (.forgotten(let error), .query), (.forgotten(let error), .send):
-            acknowledgedBeforeForgotten == acknowledged ? .over(error) : .lost(error)
+            acknowledgedBeforeForgotten == acknowledged ? .fatal(error) : .lost(error)
         case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole): .failed(error)
-        case (.aborted, _): wasStopped ? .fine : .failed(.stoppedByItself)
+        case (.aborted, _): wasStopped ? .advanced : .failed(.stoppedByItself)
         case (.received(let offset), .query), (.received(let offset), .send):
-            verdict(on: offset, step, wasStopped)
+            outcome(of: offset, step, wasStopped)
         case (.opened, _), (.received, _): .failed(.besideThePoint)
         }
     }
 
-    private func verdict(on offset: Int64, _ step: Step, _ wasStopped: Bool) -> Verdict {
+    private func outcome(of offset: Int64, _ step: Step, _ wasStopped: Bool) -> StepOutcome {
         guard (0...size).contains(offset) else { return .failed(.lie(offset, of: size)) }
-        guard case .send(let range) = step, offset <= range.lowerBound, !wasStopped else { return .fine }
+        guard case .send(let range) = step, offset <= range.lowerBound, !wasStopped else { return .advanced }
         return .failed(.tookNone(of: range))
     }
 
-    public mutating func learn(from answer: Answer, to step: Step, _ verdict: Verdict, took: Duration) -> Bool {
-        switch (verdict, answer) {
-        case (.fine, .opened(let granularity)):
+    public mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, took: Duration) -> Bool {
+        switch (outcome, answer) {
+        case (.advanced, .opened(let granularity)):
             isOpen = true
             chunk.align(to: granularity)
-        case (.fine, .received(let offset)):
+        case (.advanced, .received(let offset)):
             if case .send(let range) = step, offset == range.upperBound, range.length == chunk.size {
                 chunk.adapt(toFullChunkIn: took)
             }
@@ -126,14 +126,14 @@ extension UploadCourse {
         case (.lost, _):
             (isOpen, offset, acknowledgedBeforeForgotten) = (false, 0, acknowledged)
             doubt()
-        case (.fine, _), (.failed, _), (.over, _), (.held, _), (.completed, _):
+        case (.advanced, _), (.failed, _), (.fatal, _), (.held, _), (.completed, _):
             doubt()
         }
         return false
     }
 
-    /// Its answers say all that there is to know.
-    public mutating func hear(_ report: Progress) -> News { .nothing }
+    /// There are none: the answers tell the progress.
+    public mutating func apply(_ report: Progress) -> ProgressChange { .none }
 
     public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
         acknowledged = size
@@ -154,17 +154,17 @@ extension UploadCourse {
     }
 }
 
-extension TaskMachine where Course == UploadCourse {
-    /// `patience` is how long rests and failing steps may take in all without progress, `seed` what rests are drawn from.
+extension TaskMachine where Strategy == UploadStrategy {
+    /// As for any `TaskMachine`.
     public init(
-        size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, patience: Duration = .seconds(600), seed: UInt64 = 0
+        size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, retryTime: Duration = .seconds(600), seed: UInt64 = 0
     ) {
-        self.init(UploadCourse(size: size, oneRequest: oneRequest, chunks: chunks), patience: patience, seed: seed)
+        self.init(UploadStrategy(size: size, oneRequest: oneRequest, chunks: chunks), retryTime: retryTime, seed: seed)
     }
 
     /// In bytes.
-    public var size: Int64 { course.size }
-    public var acknowledged: Int64 { course.acknowledged }
+    public var size: Int64 { strategy.size }
+    public var acknowledged: Int64 { strategy.acknowledged }
 }
 
 extension Range<Int64> {

@@ -1,0 +1,60 @@
+/// The state machine of a download.
+public typealias DownloadMachine = TaskMachine<DownloadStrategy>
+
+/// A download: one step that fetches what is missing, repeated until all bytes have arrived.
+///
+/// Reports tell the progress. An object that has changed arrives from its first byte again: the progress then stays
+/// where it is until more has arrived than before, but never exceeds the total.
+public struct DownloadStrategy: TransferStrategy {
+    public enum Step: Equatable, Sendable { case fetch }
+
+    public typealias Answer = DownloadAnswer
+
+    public static let kind = TaskKind.download
+    public static let persistInterval: Int64 = 1 << 20
+
+    public static func isOpening(_ step: Step) -> Bool { false }
+
+    public private(set) var progress = Progress.unknown
+
+    /// `progress` is what has arrived in an earlier process.
+    public init(_ progress: Progress = .unknown) { self.progress = progress }
+
+    public var nextStep: Step { .fetch }
+
+    public func stage(of step: Step) -> Retry.Stage { .download }
+
+    public func outcome(of answer: Answer, to step: Step, wasStopped: Bool) -> StepOutcome {
+        switch answer {
+        case .completed(let metadata): .completed(metadata)
+        case .failed(let error): .failed(error)
+        case .aborted: wasStopped ? .advanced : .failed(.stoppedByItself)
+        }
+    }
+
+    public mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, took: Duration) -> Bool {
+        false
+    }
+
+    public mutating func apply(_ report: Progress) -> ProgressChange {
+        let before = progress
+        let total = max(report.totalUnitCount, 0)
+        let completed = min(max(report.completedUnitCount, before.completedUnitCount), total)
+        progress = Progress(completedUnitCount: completed, totalUnitCount: total)
+        if completed > before.completedUnitCount { return .growth }
+        return progress == before ? .none : .correction
+    }
+
+    public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
+        let before = progress
+        progress = Progress(completedUnitCount: metadata.size, totalUnitCount: metadata.size)
+        return progress != before
+    }
+}
+
+extension TaskMachine where Strategy == DownloadStrategy {
+    /// As for any `TaskMachine`.
+    public init(retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
+        self.init(DownloadStrategy(), retryTime: retryTime, seed: seed)
+    }
+}

@@ -1,0 +1,46 @@
+import Platform
+import Storage
+
+/// Bounds how many tasks run at the same time; the others wait in the order in which they came.
+@Loop
+final class ConcurrencyLimiter {
+    private let limit: Int
+    private var running: Set<String> = []
+    private var queue: [any LimiterWaiter] = []
+    private let released: @Loop () -> Void
+
+    init(limit: Int, released: @escaping @Loop () -> Void) {
+        self.limit = limit
+        self.released = released
+    }
+
+    func acquire(_ task: any LimiterWaiter) {
+        queue.append(task)
+        admit()
+    }
+
+    /// Gives the place back, or leaves the queue.
+    func release(_ task: any LimiterWaiter) {
+        defer { released() }
+        if running.remove(task.id) == nil {
+            guard let index = queue.firstIndex(where: { $0 === task }) else { return }
+            queue.remove(at: index)
+        }
+        admit()
+    }
+
+    private func admit() {
+        while running.count < limit, !queue.isEmpty {
+            let task = queue.removeFirst()
+            running.insert(task.id)
+            task.admit()
+        }
+    }
+}
+
+/// A task that waits for the limiter.
+@Loop
+protocol LimiterWaiter: AnyObject {
+    var id: String { get }
+    func admit()
+}
