@@ -91,10 +91,11 @@ WANTED is what it is told, the newest first, before it has begun."
   "Return the error object for CONNECTION, which has ended.
 It tells what the process wrote last, if anything."
   (let* ((buffer (jsonrpc-stderr-buffer connection))
-         (process (get-buffer-process buffer)))
+         (process (and (buffer-live-p buffer) (get-buffer-process buffer))))
     (with-timeout (1)
       (while (and process (process-live-p process)) (accept-process-output process 0.1)))
-    (let ((lines (with-current-buffer buffer (split-string (buffer-string) "\n" t))))
+    (let ((lines (and (buffer-live-p buffer)
+                      (with-current-buffer buffer (split-string (buffer-string) "\n" t)))))
       (list :code -1 :message (string-join (cons "The service has ended" (last lines)) ": ")))))
 
 (defun storage-rpc--request (method params then)

@@ -122,6 +122,9 @@ function M.spawn(command, handlers)
     self:close_part()
   end)
   if not process then
+    for _, pipe in ipairs({ self.input, output, errors }) do
+      pipe:close()
+    end
     return nil, ('%s cannot be started: %s'):format(command[1], why)
   end
   self.process, self.open = process, 2 -- with stderr
