@@ -80,7 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.socket and (options.root or options.shared):
         parser().error("--root and --shared are not for a service on a socket")
     try:
-        with Storage(socket=options.socket, root=options.root, bucket=options.bucket) as storage:
+        with Storage(
+            socket=options.socket, root=options.root, shared=options.shared, bucket=options.bucket
+        ) as storage:
             reference = storage.reference(options.reference)
             show(put(reference, options) if options.command == "put" else reference.get_metadata())
         return 0
