@@ -258,10 +258,11 @@
   (should (equal (plist-get (storage-rpc-get-metadata "theirs") :size) 4)))
 
 (defun storage-rpc-test-serve (directory command)
-  "Start COMMAND on a socket in DIRECTORY, and return the process when it listens there."
+  "Start COMMAND on a socket in DIRECTORY, and return the process when it listens there.
+With --stdio, so that it ends with Emacs, however that ends."
   (let* ((socket (concat directory "socket"))
          (service (make-process :name "service" :connection-type 'pipe :noquery t
-                                :command (append command (list "--socket" socket)))))
+                                :command (append command (list "--stdio" "--socket" socket)))))
     (storage-rpc-test-await (lambda () (file-exists-p socket)))
     service))
 

@@ -97,9 +97,9 @@ local function run_other(setup)
   assert(vim.v.shell_error == 0)
 end
 
---- A service that has the root, and listens on a socket.
+--- A service that has the root, and listens on a socket; it ends with Neovim, however that ends.
 local function serve()
-  local job = vim.fn.jobstart(vim.list_extend(vim.list_slice(command), { '--socket', directory .. '/socket' }))
+  local job = vim.fn.jobstart(vim.list_extend(vim.list_slice(command), { '--stdio', '--socket', directory .. '/socket' }))
   await(function() return vim.loop.fs_stat(directory .. '/socket') end, 'the socket')
   return job
 end
