@@ -31,7 +31,7 @@ let package = Package(
         .target(
             name: "GoogleEngines",
             dependencies: [
-                "LocalFiles", "Storage", "HTTPClient", "HTTPServer", "HTTPText", "JSONText", "Secrets", "Checksums",
+                "LocalFiles", "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Checksums",
                 "Platform",
             ]),
         .target(
@@ -39,19 +39,21 @@ let package = Package(
             dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
         .target(name: "Roots", dependencies: ["Storage", "Database", "Platform"]),
         .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform", "CSystem"]),
-        .target(name: "Storage", dependencies: ["Secrets", "MediaTypes"]),
+        .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "MediaTypes"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "Platform", "CSystem"]),
         .target(name: "JSONText"),
         .target(name: "Secrets"),
         .target(name: "Database", dependencies: ["CSQLite", "CSystem"]),
-        .target(name: "HTTPClient", dependencies: ["Platform", "CCurl"]),
+        .target(name: "HTTPClient", dependencies: ["HTTPText", "Platform", "CCurl"]),
         .target(
             name: "Credentials",
-            dependencies: ["Storage", "HTTPClient", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem"]),
+            dependencies: [
+                "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem",
+            ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "TracePage"]),
-        .target(name: "HTTPServer", dependencies: ["CChecksums", "Platform", "CSystem"]),
-        .target(name: "HTTPText"),
+        .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "Platform", "CSystem"]),
+        .target(name: "HTTPText", dependencies: ["Platform"]),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
         .target(name: "Platform", dependencies: ["CSystem"]),
 
@@ -75,7 +77,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "Roots", "Transfers", "Storage", "JSONRPC", "JSONText",
-                "HTTPClient", "HTTPServer", "Platform", "CChecksums", "Contract", "CSystem",
+                "HTTPClient", "HTTPText", "Platform", "CChecksums", "Contract", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
@@ -89,26 +91,30 @@ let package = Package(
             name: "BackendsTests",
             dependencies: [
                 "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers", "Storage",
-                "Database", "HTTPClient", "HTTPServer", "JSONText", "Checksums", "Platform", "TestSupport",
+                "Database", "HTTPClient", "HTTPServer", "HTTPText", "JSONText", "Checksums", "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "MethodsTests",
             dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
-        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "Platform", "TestSupport"]),
+        .testTarget(name: "HTTPTextTests", dependencies: ["HTTPText", "TestSupport"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPText", "Platform", "TestSupport"]),
         .testTarget(
             name: "CredentialsTests",
-            dependencies: ["Credentials", "CCrypto", "Storage", "HTTPClient", "JSONText", "Platform", "TestSupport"]),
+            dependencies: [
+                "Credentials", "CCrypto", "Storage", "HTTPClient", "HTTPText", "JSONText", "Platform", "TestSupport",
+            ]),
         .testTarget(
             name: "HTTPServerTests",
-            dependencies: ["HTTPServer", "CChecksums", "Platform", "CSystem", "TestSupport"]),
+            dependencies: ["HTTPServer", "HTTPText", "CChecksums", "Platform", "CSystem", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "storage-rpc", "Methods", "HTTPClient", "Platform", "JSONText", "Secrets", "CChecksums", "TestSupport",
+                "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "JSONText", "Secrets", "CChecksums",
+                "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],

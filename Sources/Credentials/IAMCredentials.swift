@@ -1,7 +1,8 @@
-import Platform
 import FoundationEssentials
 import HTTPClient
+import HTTPText
 import JSONText
+import Platform
 import Storage
 
 /// The API of Google Cloud that acts in the name of service accounts.

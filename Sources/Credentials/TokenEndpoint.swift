@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPClient
+import HTTPText
 import JSONText
 import Storage
 
@@ -25,12 +26,12 @@ struct TokenEndpoint: Sendable {
     ) async throws(StorageError) -> Token {
         guard url.isTrustedWithSecrets else { throw .notTrusted(origin, member) }
         let all = [("grant_type", grant)] + proof.map { ($0.name, $0.value.text) } + fields
-        let text = all.map { name, value in "\(name)=\(Self.escaped(value))" }.joined(separator: "&")
+        let text = all.map { name, value in "\(name)=\(value.escaped)" }.joined(separator: "&")
         var headers: HTTPHeaders = [
             "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
         ]
         if let client {
-            let pair = Data("\(Self.escaped(client.id)):\(Self.escaped(client.secret.text))".utf8)
+            let pair = Data("\(client.id.escaped):\(client.secret.text.escaped)".utf8)
             headers.add("Authorization", "Basic \(pair.base64EncodedString())")
         }
         let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(text.utf8)))
@@ -54,20 +55,6 @@ struct TokenEndpoint: Sendable {
             "\(origin) gives no token, the server refused with status \(response.status)\(why.withFullStop)")
         error.httpStatus = response.status
         return error
-    }
-
-    private static func escaped(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -50,7 +50,7 @@ public final class ObjectServer {
     /// Whether the object is not there or the token is wrong, nobody learns.
     private func answer(to request: HTTPServerRequest) async -> HTTPServerResponse {
         // A stored script would answer for all URLs of this origin.
-        guard request.headers.values("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
+        guard request.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         guard let (bucket, name) = Self.object(in: request.path) else { return HTTPServerResponse(404) }
         func value(_ name: String) -> String? { request.queryItems.last { $0.name == name }?.value }
         guard value("alt") == "media" else { return HTTPServerResponse(400) }
@@ -114,11 +114,11 @@ extension OpenObject {
 
     /// Those that the service sends. Pages of other origins may read what they have a token for; a stored page gets an
     /// origin of its own, and may run no script.
-    private var headers: HTTPServerHeaders {
+    private var headers: HTTPHeaders {
         let content = metadata.settable.content
         let checksum = withUnsafeBytes(of: (metadata.crc32c ?? 0).bigEndian) { Data($0).base64EncodedString() }
         let md5 = Data(metadata.md5 ?? []).base64EncodedString()
-        var headers: HTTPServerHeaders = [
+        var headers: HTTPHeaders = [
             "Content-Disposition": content[.contentDisposition]
                 ?? "inline; filename*=utf-8''\(metadata.reference.name.escaped)",
             "Cache-Control": content[.cacheControl] ?? "private, max-age=0",

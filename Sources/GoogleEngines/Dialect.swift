@@ -1,5 +1,6 @@
 import Checksums
 import HTTPClient
+import HTTPText
 import Storage
 
 /// How one service's protocol is spoken. Nothing here moves a byte: what to ask, and what an answer means.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPClient
+import HTTPText
 import Storage
 
 /// What the head of an answer says about the bytes behind it.
@@ -23,17 +24,11 @@ enum MediaHead: Equatable {
     }
 
     private init(_ range: String, of content: StoredContent, from offset: Int64) {
-        let words = range.split(separator: " ")
-        let sides = words.last?.split(separator: "/") ?? []
-        let ends = sides.first?.split(separator: "-") ?? []
-        guard words.first?.lowercased() == "bytes", sides.count == 2, ends.count == 2, let first = Int64(ends[0]),
-            first == offset
-        else {
+        guard let part = ContentRange(range), part.first == offset else {
             self = .garbled("Content-Range: \(range.prefix(100))")
             return
         }
-        let isWhole = sides[1] == "*" || Int64(sides[1]) == content.size
-        self = isWhole ? .bytes(from: first) : .changed
+        self = part.isOf(content.size) ? .bytes(from: part.first) : .changed
     }
 }
 

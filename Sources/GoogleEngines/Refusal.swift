@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONText
 import Secrets
 import Storage
@@ -94,10 +95,8 @@ extension HTTPResponse {
     fileprivate var retryAfter: Duration? {
         guard let text = headers["Retry-After"] else { return nil }
         if let seconds = Int64(text) { return .seconds(min(max(0, seconds), 1 << 31)) }
-        guard let date = Timestamp(httpDate: text), let now = headers["Date"].flatMap(Timestamp.init(httpDate:)) else {
-            return nil
-        }
-        return .microseconds(max(0, date.microseconds - now.microseconds))
+        guard let date = HTTPDate(text), let now = headers["Date"].flatMap({ HTTPDate($0) }) else { return nil }
+        return .seconds(max(0, date.secondsSince1970 - now.secondsSince1970))
     }
 }
 
@@ -117,17 +116,4 @@ extension RemoteRequest {
 
 extension HTTPHeaders {
     var secrets: [String] { fields.flatMap { $0.name.isSecretName ? [$0.value] : $0.value.namedSecrets } }
-}
-
-extension Timestamp {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send.
-    init?(httpDate text: String) {
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let words = text.split(separator: " ")
-        guard words.count == 6, words[5] == "GMT", let month = months.firstIndex(of: String(words[2])) else {
-            return nil
-        }
-        let number = month < 9 ? "0\(month + 1)" : "\(month + 1)"
-        self.init(rfc3339: "\(words[3])-\(number)-\(words[1])T\(words[4])Z")
-    }
 }

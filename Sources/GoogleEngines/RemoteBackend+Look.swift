@@ -1,5 +1,5 @@
 import HTTPClient
-import HTTPServer
+import HTTPText
 import Storage
 
 /// What a look at a reference shows.

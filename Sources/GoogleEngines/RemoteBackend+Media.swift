@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import Storage
 
 /// What an attempt to fetch bytes of one generation came to.

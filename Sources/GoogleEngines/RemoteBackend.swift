@@ -1,6 +1,7 @@
-import Platform
 import HTTPClient
+import HTTPText
 import LocalFiles
+import Platform
 import Storage
 
 /// A real client of a service that keeps objects far away.

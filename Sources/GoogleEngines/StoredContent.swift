@@ -1,5 +1,6 @@
 import Checksums
 import HTTPClient
+import HTTPText
 import Storage
 
 /// Which bytes a server has stored, so that what arrives can be verified. Told by the object's metadata, or by the head

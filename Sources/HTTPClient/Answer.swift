@@ -1,3 +1,5 @@
+import HTTPText
+
 /// An answer while it is coming in.
 struct Answer {
     static let largestHead = 256 << 10

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// What a request carries.
 public enum HTTPBody: Sendable {
     case none

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// One request. It is sent as it stands: no redirect is followed, no `Expect` is added, nothing is compressed.
 public struct HTTPRequest: Sendable {
     public var method: String
@@ -49,13 +51,13 @@ extension HTTPRequest {
     /// What the request would break, said without any value of a header.
     var flaw: HTTPError.Kind? {
         guard isURLSound else { return .badURL }
-        guard method.isToken else { return .badRequest("the method is not a token") }
+        guard isToken(method.utf8) else { return .badRequest("the method is not a token") }
         for field in headers.fields {
-            guard field.name.isToken else { return .badRequest("a header's name is not a token") }
+            guard isToken(field.name.utf8) else { return .badRequest("a header's name is not a token") }
             guard !field.value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
                 return .badRequest("the header \(field.name) has a line break or a NUL in it")
             }
-            if ["Content-Length", "Transfer-Encoding", "Expect"].contains(where: field.name.matches) {
+            if ["Content-Length", "Transfer-Encoding", "Expect"].contains(where: { isSameName($0, field.name) }) {
                 return .badRequest("the header \(field.name) is not the caller's to set")
             }
         }
@@ -74,18 +76,5 @@ extension HTTPRequest {
         let lowered = url.prefix(8).lowercased()
         guard lowered.hasPrefix("http://") || lowered.hasPrefix("https://") else { return false }
         return url.utf8.allSatisfy { (0x21...0x7E).contains($0) } && !host.isEmpty
-    }
-}
-
-extension String {
-    /// A token as RFC 9110 section 5.6.2 has it.
-    fileprivate var isToken: Bool {
-        !utf8.isEmpty
-            && utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
-            }
     }
 }

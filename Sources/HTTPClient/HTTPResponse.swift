@@ -1,3 +1,5 @@
+import HTTPText
+
 /// A server's answer, whatever its status.
 public struct HTTPResponse: Sendable, Equatable {
     public enum Version: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import CCurl
+import HTTPText
 
 extension Transfer {
     /// Bodies up to this size travel with the head in one write; larger ones are read in place.

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// The names under which a client may address the server.
 ///
 /// A page on the web can have a name of its own point at this machine; its requests then carry that name, and are refused.

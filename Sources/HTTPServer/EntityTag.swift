@@ -1,3 +1,5 @@
+import HTTPText
+
 /// What a resource's bytes are called; two that compare as strong are the same bytes.
 public struct EntityTag: Sendable, Equatable, CustomStringConvertible {
     public let opaque: String

@@ -1,3 +1,4 @@
+import HTTPText
 import Platform
 
 /// Serves GET and HEAD over HTTP/1.1 and 1.0 to clients on this machine.

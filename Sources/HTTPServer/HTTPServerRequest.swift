@@ -1,3 +1,5 @@
+import HTTPText
+
 /// One request as it came: nothing is decoded until asked for.
 public struct HTTPServerRequest: Sendable, Equatable {
     public enum Method: String, Sendable { case get = "GET", head = "HEAD" }
@@ -7,7 +9,7 @@ public struct HTTPServerRequest: Sendable, Equatable {
     public var path: String
     /// What follows the first question mark, still escaped; nil where there is none.
     public var query: String?
-    public var headers: HTTPServerHeaders
+    public var headers: HTTPHeaders
     /// The peer, as `address:port`.
     public var remoteAddress: String
     /// Whether the peer wants to go on after this.
@@ -15,7 +17,7 @@ public struct HTTPServerRequest: Sendable, Equatable {
     var isHTTP10: Bool
 
     public init(
-        _ path: String, method: Method = .get, query: String? = nil, headers: HTTPServerHeaders = [:],
+        _ path: String, method: Method = .get, query: String? = nil, headers: HTTPHeaders = [:],
         remoteAddress: String = ""
     ) {
         (self.method, self.path, self.query, self.headers) = (method, path, query, headers)
@@ -48,30 +50,5 @@ public struct HTTPServerRequest: Sendable, Equatable {
         /// Decoded; nil where it is badly escaped or not UTF-8. The same goes for `value`.
         public var name: String? { percentDecoded(rawName, plusIsSpace: true) }
         public var value: String? { rawValue.flatMap { percentDecoded($0, plusIsSpace: true) } }
-    }
-}
-
-/// Nil where an escape is no escape, or where the bytes are no UTF-8. A plus is a blank in queries only.
-public func percentDecoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count)
-    var rest = text.utf8.makeIterator()
-    while let byte = rest.next() {
-        if byte == 0x25 {
-            guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
-            bytes.append(high << 4 | low)
-        } else {
-            bytes.append(plusIsSpace && byte == 0x2B ? 0x20 : byte)
-        }
-    }
-    return String(validating: bytes, as: UTF8.self)
-}
-
-func hexDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x37
-    case 0x61...0x66: byte - 0x57
-    default: nil
     }
 }

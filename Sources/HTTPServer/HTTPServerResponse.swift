@@ -1,3 +1,5 @@
+import HTTPText
+
 /// What a handler answers. The server adds the length, the date and what is to become of the connection.
 public struct HTTPServerResponse: Sendable {
     /// Who is asked with HEAD is sent the length of a body, and no body.
@@ -13,10 +15,10 @@ public struct HTTPServerResponse: Sendable {
     public var status: Int
     /// Control characters in a value are left out of it, and a field whose name is no token is left out as a whole.
     /// So are Content-Length, Transfer-Encoding, Connection and their like: those are the server's.
-    public var headers: HTTPServerHeaders
+    public var headers: HTTPHeaders
     public var body: Body
 
-    public init(_ status: Int, headers: HTTPServerHeaders = [:], body: Body = .none) {
+    public init(_ status: Int, headers: HTTPHeaders = [:], body: Body = .none) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 }

@@ -1,3 +1,5 @@
+import HTTPText
+
 extension Verdict {
     /// In the order of RFC 9110, section 13.2.2.
     init(_ request: HTTPServerRequest, _ resource: ServedResource, at now: HTTPDate) {
@@ -18,8 +20,8 @@ extension Verdict {
     }
 
     /// If-Match, or else If-Unmodified-Since. A list that cannot be read matches nothing.
-    private static func mayGoOn(_ headers: HTTPServerHeaders, _ resource: ServedResource) -> Bool {
-        let lines = headers.values("If-Match")
+    private static func mayGoOn(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
+        let lines = headers.all("If-Match")
         if !lines.isEmpty {
             switch EntityTagList(parsing: lines) {
             case .any: return true
@@ -34,8 +36,8 @@ extension Verdict {
     }
 
     /// If-None-Match, or else If-Modified-Since.
-    private static func isKnown(_ headers: HTTPServerHeaders, _ resource: ServedResource) -> Bool {
-        let lines = headers.values("If-None-Match")
+    private static func isKnown(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
+        let lines = headers.all("If-None-Match")
         if !lines.isEmpty {
             switch EntityTagList(parsing: lines) {
             case .any: return true
@@ -48,16 +50,16 @@ extension Verdict {
     }
 
     /// If-Range. A date says which bytes they are only if more than its second has passed since.
-    private static func rangeHolds(_ headers: HTTPServerHeaders, _ resource: ServedResource, _ now: HTTPDate) -> Bool {
-        let lines = headers.values("If-Range")
-        guard let validator = headers["If-Range"] else { return lines.isEmpty }
+    private static func rangeHolds(_ headers: HTTPHeaders, _ resource: ServedResource, _ now: HTTPDate) -> Bool {
+        let lines = headers.all("If-Range")
+        guard let validator = headers.only("If-Range") else { return lines.isEmpty }
         if let tag = EntityTag(parsing: validator) { return resource.etag?.matchesStrongly(tag) ?? false }
         guard let date = HTTPDate(validator), date == resource.lastModified else { return false }
         return date < now
     }
 
     /// Nil, as if it were not there, where it cannot be read.
-    private static func date(_ name: String, _ headers: HTTPServerHeaders) -> HTTPDate? {
-        headers[name].flatMap { HTTPDate($0) }
+    private static func date(_ name: String, _ headers: HTTPHeaders) -> HTTPDate? {
+        headers.only(name).flatMap { HTTPDate($0) }
     }
 }

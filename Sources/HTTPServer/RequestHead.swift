@@ -1,10 +1,12 @@
+import HTTPText
+
 /// A request's head while its lines come in. The lines have no control characters but tabs.
 struct RequestHead {
     let method: String
     let path: String
     let query: String?
     let isHTTP10: Bool
-    var headers = HTTPServerHeaders()
+    var headers = HTTPHeaders()
 
     init(requestLine line: ArraySlice<UInt8>) throws(Refusal) {
         let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
@@ -15,7 +17,7 @@ struct RequestHead {
         // Only the origin form begins with a slash.
         guard target.first == 0x2F, target.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x23 }) else { throw Refusal(400) }
         let end = target.firstIndex(of: 0x3F)
-        guard Self.isWellEscaped(target[..<(end ?? target.endIndex)]) else { throw Refusal(400) }
+        guard percentDecodedBytes(target[..<(end ?? target.endIndex)]) != nil else { throw Refusal(400) }
         path = String(decoding: target[..<(end ?? target.endIndex)], as: UTF8.self)
         query = end.map { String(decoding: target[($0 + 1)...], as: UTF8.self) }
     }
@@ -32,9 +34,9 @@ struct RequestHead {
         let length = try checkedLength()
         try check(hosts)
         guard let method = HTTPServerRequest.Method(rawValue: method) else { throw Refusal(405) }
-        guard headers.values("Transfer-Encoding").isEmpty else { throw Refusal(400) }
+        guard headers.all("Transfer-Encoding").isEmpty else { throw Refusal(400) }
         guard length == 0 else { throw Refusal(413) }
-        guard headers.values("Expect").isEmpty else { throw Refusal(417) }
+        guard headers.all("Expect").isEmpty else { throw Refusal(417) }
         var request = HTTPServerRequest(
             path, method: method, query: query, headers: headers, remoteAddress: remoteAddress)
         request.isHTTP10 = isHTTP10
@@ -49,7 +51,7 @@ struct RequestHead {
     }
 
     private func check(_ hosts: AcceptedHosts) throws(Refusal) {
-        let values = headers.values("Host")
+        let values = headers.all("Host")
         guard values.count == 1 || values.isEmpty && isHTTP10 else { throw Refusal(400) }
         guard let value = values.first else { return }
         guard let host = AcceptedHosts.host(of: value) else { throw Refusal(400) }
@@ -58,10 +60,10 @@ struct RequestHead {
 
     /// Of the body; one too large for a number is just large.
     private func checkedLength() throws(Refusal) -> Int64 {
-        let values = headers.values("Content-Length")
+        let values = headers.all("Content-Length")
         guard values.count <= 1 else { throw Refusal(400) }
         guard let value = values.first else { return 0 }
-        guard headers.values("Transfer-Encoding").isEmpty else { throw Refusal(400) }
+        guard headers.all("Transfer-Encoding").isEmpty else { throw Refusal(400) }
         guard !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { throw Refusal(400) }
         return Int64(value) ?? .max
     }
@@ -73,29 +75,5 @@ struct RequestHead {
         else { throw Refusal(400) }
         guard major == 0x31, minor <= 0x31 else { throw Refusal(505) }
         return minor == 0x30
-    }
-
-    private static func isWellEscaped(_ path: ArraySlice<UInt8>) -> Bool {
-        var rest = path
-        while let percent = rest.firstIndex(of: 0x25) {
-            let digits = rest[(percent + 1)...].prefix(2)
-            guard digits.count == 2, digits.allSatisfy({ hexDigit($0) != nil }) else { return false }
-            rest = rest[(percent + 3)...]
-        }
-        return true
-    }
-}
-
-/// As RFC 9110 defines it: what methods and the names of headers are made of.
-func isToken(_ bytes: some Collection<UInt8>) -> Bool {
-    !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
-}
-
-private func isTokenCharacter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    // ! # $ % & ' * + - . ^ _ ` | ~
-    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
-    default: false
     }
 }

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// Cuts a stream of bytes into requests, as strictly as RFC 9112 allows.
 ///
 /// A line ends with CR LF and in no other way, and has no control character but the tab. The first fault is the last

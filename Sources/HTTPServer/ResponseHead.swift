@@ -1,3 +1,5 @@
+import HTTPText
+
 /// The bytes before a response's body.
 enum ResponseHead {
     /// What is to become of the connection, as its peer is told.

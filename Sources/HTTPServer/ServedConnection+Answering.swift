@@ -1,5 +1,6 @@
-import Platform
 import Glibc
+import HTTPText
+import Platform
 
 extension ServedConnection {
     /// False where it could not be sent as a whole.

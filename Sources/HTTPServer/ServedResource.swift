@@ -1,3 +1,4 @@
+import HTTPText
 import Platform
 
 /// Something that can be fetched: what is known of it before its bytes are touched.
@@ -7,13 +8,13 @@ public struct ServedResource: Sendable {
     public var lastModified: HTTPDate?
     public var contentType: String?
     /// Cache-Control, Content-Disposition and whatever else goes with the bytes.
-    public var headers: HTTPServerHeaders
+    public var headers: HTTPHeaders
     /// Opens these bytes, which are within the size. Nil where the resource has gone: the answer is 404.
     public var open: @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
 
     public init(
         size: Int64, etag: EntityTag? = nil, lastModified: HTTPDate? = nil, contentType: String? = nil,
-        headers: HTTPServerHeaders = [:], open: @escaping @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
+        headers: HTTPHeaders = [:], open: @escaping @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
     ) {
         (self.size, self.etag, self.lastModified, self.contentType) = (size, etag, lastModified, contentType)
         (self.headers, self.open) = (headers, open)
@@ -63,15 +64,16 @@ enum Verdict: Equatable {
         }
     }
 
-    func headers(_ resource: ServedResource) -> HTTPServerHeaders {
+    func headers(_ resource: ServedResource) -> HTTPHeaders {
         switch self {
         case .preconditionFailed: return [:]
-        case .unsatisfiable: return ["Content-Range": "bytes */\(resource.size)", "Accept-Ranges": "bytes"]
+        case .unsatisfiable:
+            return ["Content-Range": ContentRange.text(nil, of: resource.size), "Accept-Ranges": "bytes"]
         case .notModified: return validators(resource, with: Self.keptWhenNotModified)
         case .whole: return described(resource)
         case .part(let range):
             var headers = described(resource)
-            headers.add("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(resource.size)")
+            headers.add("Content-Range", ContentRange.text(range, of: resource.size))
             return headers
         }
     }
@@ -80,7 +82,7 @@ enum Verdict: Equatable {
         "Cache-Control", "Content-Location", "Content-Security-Policy", "Expires", "Vary",
     ]
 
-    private func described(_ resource: ServedResource) -> HTTPServerHeaders {
+    private func described(_ resource: ServedResource) -> HTTPHeaders {
         var headers = validators(resource)
         if let type = resource.contentType { headers.add("Content-Type", type) }
         headers.add("Accept-Ranges", "bytes")
@@ -88,8 +90,8 @@ enum Verdict: Equatable {
     }
 
     /// With the extra headers, or those of them that are named.
-    private func validators(_ resource: ServedResource, with names: [String]? = nil) -> HTTPServerHeaders {
-        var headers = HTTPServerHeaders(
+    private func validators(_ resource: ServedResource, with names: [String]? = nil) -> HTTPHeaders {
+        var headers = HTTPHeaders(
             resource.headers.fields.filter { field in names?.contains { isSameName($0, field.name) } ?? true })
         if let etag = resource.etag { headers.add("ETag", etag.description) }
         if let date = resource.lastModified { headers.add("Last-Modified", date.description) }

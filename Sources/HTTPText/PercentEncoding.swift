@@ -12,3 +12,33 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 }
+
+/// Nil where an escape is no escape, or where the bytes are no UTF-8. A plus is a blank in queries only.
+@inlinable package func percentDecoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+    percentDecodedBytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+}
+
+/// Nil where an escape is no escape.
+@inlinable package func percentDecodedBytes(_ text: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var rest = text.makeIterator()
+    while let byte = rest.next() {
+        if byte == 0x25 {
+            guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
+            bytes.append(high << 4 | low)
+        } else {
+            bytes.append(plusIsSpace && byte == 0x2B ? 0x20 : byte)
+        }
+    }
+    return bytes
+}
+
+@usableFromInline package func hexDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x37
+    case 0x61...0x66: byte - 0x57
+    default: nil
+    }
+}

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// An http or https URL of an object or of its bucket, in one of the shapes that the services give:
 ///
 /// - `HOST/v0/b/BUCKET/o/PATH`: a download URL of Firebase Storage, and of the embedded engine
@@ -46,17 +48,8 @@ struct ObjectURL {
 
     /// Decodes once.
     func percentDecoded(_ text: [UInt8]) throws(StorageError) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.makeIterator()
-        while let byte = rest.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.next()?.hexDigit, let low = rest.next()?.hexDigit else {
-                throw .notAStorageURL(url, "a % is not followed by two hexadecimal digits")
-            }
-            bytes.append(high << 4 | low)
+        guard let bytes = percentDecodedBytes(text) else {
+            throw .notAStorageURL(url, "a % is not followed by two hexadecimal digits")
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
             throw .notAStorageURL(url, "what is percent-encoded in it is not UTF-8")
@@ -119,16 +112,5 @@ extension ObjectURL {
         }
         path = path.dropFirst(words.count)
         return true
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// A moment, in microseconds since 1970-01-01 UTC.
 public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     public var microseconds: Int64
@@ -24,10 +26,10 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     public var rfc3339: String {
         let moment = min(max(microseconds, Self.writable.lowerBound), Self.writable.upperBound)
         let (days, timeOfDay) = moment.dividedByFloor(86_400_000_000)
-        let (year, month, day) = Self.date(daysSince1970: days)
+        let day = CalendarDay(daysSince1970: days)
         let milliseconds = timeOfDay / 1000
         let seconds = milliseconds / 1000
-        return year.padded(4) + "-" + month.padded(2) + "-" + day.padded(2) + "T"
+        return day.year.padded(4) + "-" + day.month.padded(2) + "-" + day.day.padded(2) + "T"
             + (seconds / 3600).padded(2) + ":" + (seconds / 60 % 60).padded(2) + ":" + (seconds % 60).padded(2)
             + "." + (milliseconds % 1000).padded(3) + "Z"
     }
@@ -66,36 +68,13 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
             offset = (hours * 60 + minutes) * (zone == UInt8(ascii: "-") ? -60 : 60)
         }
         guard rest.isEmpty else { return nil }
-        let seconds = Self.days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        let days = CalendarDay(year: year, month: month, day: day).daysSince1970
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
         microseconds = seconds * 1_000_000 + fraction
-    }
-
-    /// Since 1970: the other way round.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let (era, yearOfEra) = year.dividedByFloor(400)
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    /// The proleptic Gregorian calendar, counted in eras of 400 years that begin on the first of March.
-    private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let (era, dayOfEra) = (days + 719_468).dividedByFloor(146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
     }
 }
 
 extension Int64 {
-    fileprivate func dividedByFloor(_ divisor: Int64) -> (Int64, Int64) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-    }
-
     fileprivate func padded(_ width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits

@@ -1,7 +1,8 @@
 import Database
-import Platform
 import Glibc
 import HTTPClient
+import HTTPText
+import Platform
 import Storage
 import TestSupport
 import Testing

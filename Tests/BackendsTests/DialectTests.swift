@@ -1,6 +1,7 @@
 import Checksums
 import FoundationEssentials
 import HTTPClient
+import HTTPText
 import JSONText
 import Storage
 import Testing

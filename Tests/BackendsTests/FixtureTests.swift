@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONText
 import TestSupport
 import Testing

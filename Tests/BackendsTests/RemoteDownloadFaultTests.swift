@@ -1,5 +1,6 @@
 import Checksums
 import HTTPClient
+import HTTPText
 import Storage
 import TestSupport
 import Testing

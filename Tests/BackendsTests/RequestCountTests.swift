@@ -1,6 +1,7 @@
-import Platform
 import HTTPClient
+import HTTPText
 import JSONText
+import Platform
 import Storage
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Checksums
 import Glibc
 import HTTPClient
+import HTTPText
 import Storage
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClient
+import HTTPText
 import JSONText
 import TestSupport
 import Testing

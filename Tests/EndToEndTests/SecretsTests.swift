@@ -1,7 +1,8 @@
 import Foundation
-import Platform
 import HTTPClient
+import HTTPText
 import JSONText
+import Platform
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import HTTPText
 import Storage
 
-@testable import GoogleEngines
 @testable import HTTPServer
 
 /// Requests to the server of download URLs, however they are cut; and what their conditions, ranges and dates come to.
@@ -37,7 +36,7 @@ private func events(of pieces: [UnsafeRawBufferPointer]) -> [RequestParser.Event
 private func check(_ request: HTTPServerRequest) {
     expect(request.path.hasPrefix("/"), "a path begins with a slash")
     expect(request.path.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x3F }, "a path is escaped")
-    expect(request.headers.values("Transfer-Encoding").isEmpty, "a request has no body")
+    expect(request.headers.all("Transfer-Encoding").isEmpty, "a request has no body")
     expect(request.headers.fields.count <= 8, "headers are as many as allowed")
     for field in request.headers.fields {
         expect(isToken(field.name.utf8), "a name is a token")
@@ -60,7 +59,7 @@ private func checkVerdict(on request: HTTPServerRequest, _ size: Int64) {
         expect(range.lowerBound >= 0 && range.upperBound <= size, "a range is within the resource: \(range) of \(size)")
         expect(!range.isEmpty || size == 0, "a part is not empty")
     }
-    func has(_ names: String...) -> Bool { names.contains { !request.headers.values($0).isEmpty } }
+    func has(_ names: String...) -> Bool { names.contains { !request.headers.all($0).isEmpty } }
     switch verdict {
     case .preconditionFailed: expect(has("If-Match", "If-Unmodified-Since"), "only conditions fail")
     case .notModified: expect(has("If-None-Match", "If-Modified-Since"), "only conditions find it unchanged")
@@ -75,6 +74,4 @@ private func checkVerdict(on request: HTTPServerRequest, _ size: Int64) {
 private func checkDate(_ text: String) {
     guard let date = HTTPDate(text) else { return }
     expect(HTTPDate(date.description) == date, "\(date) reads back")
-    guard let moment = Timestamp(httpDate: date.description) else { fail("\(date) is a date to the client too") }
-    expect(moment.microseconds == date.secondsSince1970 * 1_000_000, "\(date) is the same moment to the client")
 }

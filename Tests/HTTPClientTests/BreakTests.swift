@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import HTTPText
 import TestSupport
 import Testing
 

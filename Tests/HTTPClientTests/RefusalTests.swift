@@ -1,6 +1,7 @@
-import Platform
 import Glibc
 import HTTPClient
+import HTTPText
+import Platform
 import Synchronization
 import Testing
 

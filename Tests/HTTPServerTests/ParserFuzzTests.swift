@@ -1,3 +1,4 @@
+import HTTPText
 import TestSupport
 import Testing
 

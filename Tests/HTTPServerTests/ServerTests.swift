@@ -1,5 +1,6 @@
-import Platform
 import Glibc
+import HTTPText
+import Platform
 import TestSupport
 import Testing
 

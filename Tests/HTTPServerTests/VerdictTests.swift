@@ -1,3 +1,4 @@
+import HTTPText
 import Testing
 
 @testable import HTTPServer
@@ -16,7 +17,7 @@ import Testing
     }
 
     private static func verdict(
-        _ headers: HTTPServerHeaders, _ method: HTTPServerRequest.Method = .get,
+        _ headers: HTTPHeaders, _ method: HTTPServerRequest.Method = .get,
         of resource: ServedResource = resource(),
         at now: HTTPDate = HTTPDate(secondsSince1970: 800_000_000)
     ) -> Verdict {
@@ -45,11 +46,11 @@ import Testing
         let empty = Self.resource(0)
         #expect(Self.verdict(["Range": "bytes=0-"], of: empty) == .unsatisfiable)
         #expect(Self.verdict(["Range": "bytes=-5"], of: empty) == .whole)
-        #expect(Self.verdict(HTTPServerHeaders([.init("Range", "bytes=0-1"), .init("Range", "bytes=2-3")])) == .whole)
+        #expect(Self.verdict(HTTPHeaders([.init("Range", "bytes=0-1"), .init("Range", "bytes=2-3")])) == .whole)
     }
 
     /// With a tag `"a"` that is strong, and one that is weak.
-    static let conditions: [(HTTPServerHeaders, Verdict, Verdict)] = [
+    static let conditions: [(HTTPHeaders, Verdict, Verdict)] = [
         (["If-None-Match": "\"a\""], .notModified, .notModified),
         (["If-None-Match": "W/\"a\""], .notModified, .notModified),
         (["If-None-Match": "*"], .notModified, .notModified),
@@ -85,19 +86,19 @@ import Testing
     ]
 
     @Test(arguments: conditions)
-    func `Conditions come in their order`(headers: HTTPServerHeaders, strong: Verdict, weak: Verdict) {
+    func `Conditions come in their order`(headers: HTTPHeaders, strong: Verdict, weak: Verdict) {
         #expect(Self.verdict(headers) == strong)
         #expect(Self.verdict(headers, of: Self.resource(100, EntityTag("a", isWeak: true))) == weak)
     }
 
     @Test func `A date within its own second does not say which bytes they are`() {
-        let headers: HTTPServerHeaders = ["If-Range": Self.same, "Range": "bytes=0-1"]
+        let headers: HTTPHeaders = ["If-Range": Self.same, "Range": "bytes=0-1"]
         #expect(Self.verdict(headers, at: Self.modified) == .whole)
         #expect(Self.verdict(headers, at: HTTPDate(secondsSince1970: 784_111_778)) == .part(0..<2))
     }
 
     @Test func `Lists go on over several lines`() {
-        let lines = HTTPServerHeaders([.init("If-None-Match", "\"x\""), .init("if-none-match", "\"a\"")])
+        let lines = HTTPHeaders([.init("If-None-Match", "\"x\""), .init("if-none-match", "\"a\"")])
         #expect(Self.verdict(lines) == .notModified)
     }
 
@@ -117,7 +118,7 @@ import Testing
     }
 
     @Test func `Each answer carries what belongs to it`() async {
-        func fields(_ headers: HTTPServerHeaders, _ method: HTTPServerRequest.Method = .get) async -> [String] {
+        func fields(_ headers: HTTPHeaders, _ method: HTTPServerRequest.Method = .get) async -> [String] {
             let request = HTTPServerRequest("/", method: method, headers: headers)
             let response = await respond(to: request, with: Self.resource())
             let count = response.body.count ?? -1

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import HTTPText
 
 /// The server's end of a connection. Only its thread uses it.
 public final class FixturePeer: @unchecked Sendable {

@@ -90,7 +90,9 @@ extension GCSDialect {
     }
 
     /// The same as a finalization without bytes: the service tells where it is, or that it is done.
-    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest { put(session, "bytes */\(total)") }
+    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest {
+        put(session, ContentRange.text(nil, of: total))
+    }
 
     func cancel(_ session: ResumableSession) -> RemoteRequest {
         RemoteRequest(method: "DELETE", target: session.url, subject: .session)

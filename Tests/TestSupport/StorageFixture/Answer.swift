@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONText
 
 /// What the fixture answers; thrown where a request is refused.

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 
 /// A request, understood by its head alone.
 struct Call: Sendable {

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 
 extension StorageFixture {
     /// What requests have to carry.

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONText
 
 /// One request on a connection, from its head to its answer.

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 
 extension StorageFixture {
     /// Something that goes wrong once.

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONText
 
 /// Uploads by X-Goog-Upload-Command.

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 
 extension StorageFixture {
     public enum Dialect: Sendable { case firebase, gcs }

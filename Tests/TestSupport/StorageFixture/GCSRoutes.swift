@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONText
 
 /// The JSON API v1 of Google Cloud Storage.

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import HTTPText
 import Storage
 
 /// The bytes of an object, in both protocols.

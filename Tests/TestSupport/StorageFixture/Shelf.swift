@@ -1,4 +1,4 @@
-import HTTPServer
+import HTTPText
 import Storage
 
 /// The objects of all buckets, and the clock that gives them their generations.

@@ -1,13 +1,13 @@
 /// What a Range header asks of a resource.
-enum ByteRange: Equatable {
+package enum ByteRange: Equatable {
     /// There is no such header, or it is one that is not understood: all bytes are the answer.
     case whole
     case part(Range<Int64>)
     case unsatisfiable
 
     /// One range is served; several, malformed ones and other units than bytes are not understood.
-    init(_ headers: HTTPServerHeaders, size: Int64) {
-        guard let value = headers["Range"], let equals = value.utf8.firstIndex(of: 0x3D),
+    package init(_ headers: HTTPHeaders, size: Int64) {
+        guard let value = headers.only("Range"), let equals = value.utf8.firstIndex(of: 0x3D),
             isSameName(value[..<equals], "bytes")
         else {
             self = .whole
@@ -45,5 +45,30 @@ enum ByteRange: Equatable {
             guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
             self = text.isEmpty ? .absent : .at(Int64(text) ?? .max)
         }
+    }
+}
+
+/// Which bytes of how many an answer has, as Content-Range writes it.
+package struct ContentRange: Equatable {
+    package let first: Int64
+    private let size: Substring
+
+    /// Nil unless it names the first byte.
+    package init?(_ field: String) {
+        let words = field.split(separator: " ")
+        let sides = words.last?.split(separator: "/") ?? []
+        let ends = sides.first?.split(separator: "-") ?? []
+        guard words.first?.lowercased() == "bytes", sides.count == 2, ends.count == 2, let first = Int64(ends[0]) else {
+            return nil
+        }
+        (self.first, size) = (first, sides[1])
+    }
+
+    /// Whether it is of so many bytes, as far as it tells.
+    package func isOf(_ size: Int64) -> Bool { self.size == "*" || Int64(self.size) == size }
+
+    /// `*` stands for no bytes.
+    package static func text(_ range: Range<Int64>?, of size: Int64) -> String {
+        range.map { "bytes \($0.lowerBound)-\($0.upperBound - 1)/\(size)" } ?? "bytes */\(size)"
     }
 }

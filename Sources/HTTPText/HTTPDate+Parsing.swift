@@ -29,7 +29,7 @@ extension HTTPDate {
         guard let day = words.number(2), words.take("-"), let month = words.month(), words.take("-"),
             let twoDigits = words.number(2), words.take(" "), let clock = words.clock(), words.take(" GMT")
         else { return nil }
-        let thisYear = civil(now.secondsSince1970 / 86_400).year
+        let thisYear = CalendarDay(daysSince1970: now.secondsSince1970 / 86_400).year
         var year = thisYear - thisYear % 100 + twoDigits
         if year > thisYear + 50 { year -= 100 }
         return HTTPDate(year: year, month: month, day: day, hour: clock.0, minute: clock.1, second: clock.2)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTPServer
+@testable import HTTPText
 
 struct HTTPDateTests {
     private let known = HTTPDate(secondsSince1970: 784_111_777)

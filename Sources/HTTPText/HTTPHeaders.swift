@@ -1,0 +1,83 @@
+/// Header fields in the order in which they are sent or came. Names are compared without regard to case; a name may come
+/// more than once.
+public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
+    public struct Field: Sendable, Equatable {
+        public var name: String
+        public var value: String
+
+        public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
+    }
+
+    public private(set) var fields: [Field] = []
+
+    public init(_ fields: [Field] = []) { self.fields = fields }
+
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field($0, $1) }
+    }
+
+    /// The last value of that name. Setting leaves one field of the name, or none.
+    public subscript(name: String) -> String? {
+        get { fields.last { isSameName($0.name, name) }?.value }
+        set {
+            fields.removeAll { isSameName($0.name, name) }
+            if let newValue { add(name, newValue) }
+        }
+    }
+
+    /// The value of a field that is there exactly once.
+    package func only(_ name: String) -> String? {
+        let values = all(name)
+        return values.count == 1 ? values[0] : nil
+    }
+
+    public func all(_ name: String) -> [String] {
+        fields.lazy.filter { isSameName($0.name, name) }.map(\.value)
+    }
+
+    /// The elements of a field whose value is a list, over all its lines, without the empty ones.
+    package func list(_ name: String) -> [Substring] {
+        all(name).flatMap { $0.split(separator: ",").map(trimmed) }.filter { !$0.isEmpty }
+    }
+
+    public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
+
+    /// Lets a field go on over a line that starts with white space.
+    package mutating func extendLast(_ more: String) {
+        guard !fields.isEmpty else { return }
+        fields[fields.count - 1].value += " " + more
+    }
+
+    /// The names alone: values may be secret.
+    public var description: String { fields.map(\.name).joined(separator: ", ") }
+}
+
+/// As the ASCII letters go.
+@inlinable package func isSameName(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
+    one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
+}
+
+@usableFromInline package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
+
+/// Without the blanks and tabs at either end.
+package func trimmed(_ text: Substring) -> Substring {
+    let isBlank = { (character: UInt8) in character == 0x20 || character == 0x09 }
+    guard let first = text.utf8.firstIndex(where: { !isBlank($0) }),
+        let last = text.utf8.lastIndex(where: { !isBlank($0) })
+    else { return "" }
+    return text[first...last]
+}
+
+/// As RFC 9110 defines it: what methods and the names of headers are made of.
+@inlinable package func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+    !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
+}
+
+@usableFromInline package func isTokenCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    // ! # $ % & ' * + - . ^ _ ` | ~
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+    default: false
+    }
+}

@@ -1,0 +1,11 @@
+import Glibc
+
+/// The system's clock, which people and servers set.
+package enum WallClock {
+    /// Since 1970.
+    package static var microseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+}
