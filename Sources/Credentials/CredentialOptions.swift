@@ -2,7 +2,7 @@ import HTTPClient
 import Storage
 
 #if canImport(Glibc)
-    import Glibc
+    import Platform
 #elseif canImport(Musl)
     import Musl
 #else
@@ -23,10 +23,8 @@ public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflec
     public let running = RunningCommands()
     public var environment: @Sendable (String) -> String?
 
-    public init(
-        environment: @escaping @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
-    ) {
-        self.environment = environment
+    public init(environment: (@Sendable (String) -> String?)? = nil) {
+        self.environment = environment ?? { CurrentProcess.environment($0) }
     }
 
     public var description: String { "CredentialOptions(…)" }

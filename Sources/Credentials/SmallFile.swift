@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 
 /// Threads for what blocks here: files, commands, signatures.
 let credentialThreads = WorkerThreads("credentials", limit: 8)
@@ -23,37 +22,21 @@ enum SmallFile {
 
     private static func readNow(_ path: String) throws(Unreadable) -> [UInt8] {
         guard !path.utf8.contains(0) else { throw Unreadable(reason: "is not a path", isMissing: false) }
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard file >= 0 else {
-            let code = errno
+        let file: OpenFile
+        do throws(SystemError) {
+            file = try OpenFile(path, .noWaiting)
+        } catch {
             throw Unreadable(
-                reason: code == ENOENT ? "does not exist" : "cannot be opened: \(words(code))",
-                isMissing: code == ENOENT || code == ENOTDIR)
+                reason: error == .notFound ? "does not exist" : "cannot be opened: \(error.reason)",
+                isMissing: error == .notFound || error == .notDirectory)
         }
-        defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard (try? file.status().kind) == .regular else {
             throw Unreadable(reason: "is not a regular file", isMissing: false)
         }
-        return try bytes(of: file)
-    }
-
-    private static func bytes(of file: Int32) throws(Unreadable) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: largest + 1)
-        var filled = 0
-        while filled < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { all in
-                let rest = UnsafeMutableRawBufferPointer(rebasing: all[filled...])
-                return Glibc.read(file, rest.baseAddress, rest.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Unreadable(reason: "cannot be read: \(words(errno))", isMissing: false) }
-            if count == 0 { break }
-            filled += count
+        do throws(SystemError) {
+            return try file.readAll(atMost: largest + 1)
+        } catch {
+            throw Unreadable(reason: "cannot be read: \(error.reason)", isMissing: false)
         }
-        bytes.removeSubrange(filled...)
-        return bytes
     }
-
-    private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 extension Database {
     /// Does all of `body` or nothing: it is committed, on the disk, when this returns, and undone when it throws.
     ///
@@ -28,7 +30,7 @@ extension Database {
             let result = try body()
             let after = try size
             if after > before, let failure = reserve.grow(to: after, mayUseSpare: mayUseReserve) {
-                throw DatabaseError.full(path, failure)
+                throw DatabaseError.full(path, failure.code)
             }
             return result
         }

@@ -1,12 +1,5 @@
 import CSQLite
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 /// What went wrong with which database, in SQLite's words and numbers where SQLite was asked.
 public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -34,13 +27,14 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
     public var description: String {
         let number = finding == nil ? " (SQLite \(extendedCode))" : ""
         // Where a file cannot be opened for writing, SQLite tries to read it, and only that one's errno is known.
-        let isKnown = systemErrno != 0 && !(code == CSQLITE_CANTOPEN.code && systemErrno == ENOENT)
-        let cause = isKnown ? ": \(String(cString: strerror(systemErrno)))" : ""
+        let isKnown =
+            systemErrno != 0 && !(code == CSQLITE_CANTOPEN.code && SystemError(code: systemErrno) == .notFound)
+        let cause = isKnown ? ": \(SystemError(code: systemErrno).reason)" : ""
         return "\(path): \(message)\(cause)\(number)"
     }
 
     /// No room left on the disk, in the user's quota, or within the limit of a file's size.
-    public var isFull: Bool { code == CSQLITE_FULL.code || [ENOSPC, EDQUOT, EFBIG].contains(systemErrno) }
+    public var isFull: Bool { code == CSQLITE_FULL.code || SystemError(code: systemErrno).isFull }
     /// The file is damaged, or no SQLite database at all.
     public var isCorrupt: Bool { code == CSQLITE_CORRUPT.code || code == CSQLITE_NOTADB.code }
     /// Somebody else held the file for longer than the busy timeout.
@@ -62,7 +56,9 @@ extension DatabaseError {
         let isLast = csqlite_extended_errcode(connection) == result
         let cause = csqlite_system_errno()
         // What the disk did not hand out is not known to be damaged.
-        let result = result & 0xFF == CSQLITE_CORRUPT.code && cause == EIO ? CSQLITE_IOERR.code : result
+        let result =
+            result & 0xFF == CSQLITE_CORRUPT.code && SystemError(code: cause) == .inputOutput
+            ? CSQLITE_IOERR.code : result
         let text = isLast ? csqlite_errmsg(connection) : csqlite_errstr(result)
         self.init(
             code: result & 0xFF, extendedCode: result,

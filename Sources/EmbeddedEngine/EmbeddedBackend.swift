@@ -1,6 +1,5 @@
 import Database
 import Platform
-import Glibc
 import LocalFiles
 import Roots
 import Storage
@@ -169,7 +168,7 @@ public final class EmbeddedBackend: Backend {
                     do throws(SystemError) {
                         try objectFiles.create(file)
                         return true
-                    } catch  where error.code == EEXIST {
+                    } catch  where error == .exists {
                         return false
                     }
                 }

@@ -2,7 +2,6 @@ import Checksums
 import Database
 import Platform
 import FoundationEssentials
-import Glibc
 import LocalFiles
 import Roots
 import Storage

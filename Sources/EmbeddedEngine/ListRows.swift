@@ -1,5 +1,4 @@
 import Database
-import Glibc
 import Storage
 
 // A listing walks over names in the order of the primary key. Where one has a slash it is a prefix: then it goes on
@@ -63,11 +62,11 @@ private struct Page {
     }
 
     mutating func take(_ name: UnsafeRawBufferPointer) -> Next {
-        guard name.count >= below, let start = name.baseAddress else { return .nextName }
-        guard let slash = memchr(start + below, Int32(UInt8(ascii: "/")), name.count - below) else {
+        guard name.count >= below else { return .nextName }
+        guard let slash = name[below...].firstIndex(of: UInt8(ascii: "/")) else {
             return add(name, to: \.items) ? .nextName : .end
         }
-        let prefix = name.prefix(UnsafeRawPointer(slash) - start + 1)
+        let prefix = name[...slash]
         guard add(.init(rebasing: prefix), to: \.prefixes) else { return .end }
         return .nameFrom(prefix.dropLast() + [UInt8(ascii: "/") + 1])
     }

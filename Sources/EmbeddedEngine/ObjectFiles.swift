@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 import Roots
 import Storage
 
@@ -22,18 +21,18 @@ struct ObjectFiles: Sendable {
     var path: String { "\(root.path)/\(Self.name)" }
     func path(of file: Int64) -> String { "\(path)/\(file)" }
 
-    func open(_ file: Int64, _ flags: Int32) throws(SystemError) -> OpenFile {
-        try OpenFile("\(file)", flags | O_NOFOLLOW | O_NONBLOCK, in: directory)
+    func open(_ file: Int64, _ flags: OpenFile.Flags) throws(SystemError) -> OpenFile {
+        try OpenFile("\(file)", flags.union([.noLink, .noWaiting]), in: directory)
     }
 
     /// Makes a file that was not there before.
-    func create(_ file: Int64) throws(SystemError) { _ = try open(file, O_RDWR | O_CREAT | O_EXCL) }
+    func create(_ file: Int64) throws(SystemError) { _ = try open(file, [.readingAndWriting, .new]) }
 
     /// Nil where there is no such file.
     func existing(_ file: Int64) -> OpenFile? {
         do throws(SystemError) {
-            let opened = try open(file, O_RDWR)
-            return try opened.status().st_mode & S_IFMT == S_IFREG ? opened : nil
+            let opened = try open(file, .readingAndWriting)
+            return try opened.status().kind == .regular ? opened : nil
         } catch {
             return nil
         }
@@ -43,20 +42,18 @@ struct ObjectFiles: Sendable {
     /// belong to this process any more.
     func remove(_ files: [Int64]) -> [Int64] {
         guard (try? root.check()) != nil else { return [] }
-        let removed = files.filter { unlinkat(directory.raw, "\($0)", 0) == 0 || errno == ENOENT }
+        let removed = files.filter { (try? directory.remove("\($0)")) != nil }
         do throws(SystemError) { try sync() } catch { return [] }
         return removed
     }
 
     /// Returns when the names of the files are on the disk.
-    func sync() throws(SystemError) {
-        guard fsync(directory.raw) == 0 else { throw .last }
-    }
+    func sync() throws(SystemError) { try directory.syncNames() }
 
     /// Whether there is no file at all.
     var isEmpty: Bool {
         var isEmpty = true
-        root.scan(Self.name) { _ in
+        root.directory.scan(Self.name) { _ in
             isEmpty = false
             return false
         }
@@ -66,7 +63,7 @@ struct ObjectFiles: Sendable {
     /// Hands over the numbers of all files, in batches of at most `size`. Other names are none of the engine's.
     func forEachBatch(_ size: Int, _ body: ([Int64]) throws -> Void) rethrows {
         var batch: [Int64] = []
-        try root.scan(Self.name) { name in
+        try root.directory.scan(Self.name) { name in
             guard let number = Int64(name), number > 0, "\(number)" == name else { return true }
             batch.append(number)
             if batch.count == size {

@@ -1,7 +1,6 @@
 import Checksums
 import Platform
 import FoundationEssentials
-import Glibc
 import HTTPServer
 import HTTPText
 import Storage
@@ -153,7 +152,7 @@ private final class ObjectFaults: Sendable {
         let url = "gs://\(object.reference.bucket)/\(object.reference.object.escaped)"
         switch fault {
         case .unreadable(let code):
-            complain("The bytes of object \(url) cannot be read: \(String(cString: strerror(code))).")
+            complain("The bytes of object \(url) cannot be read: \(SystemError(code: code).reason).")
         case .wrongBytes:
             if add(object.generation) { complain("Object \(url) is damaged: its bytes do not have its CRC32C.") }
         }

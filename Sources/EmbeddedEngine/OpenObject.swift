@@ -1,7 +1,6 @@
 import Checksums
 import Database
 import Platform
-import Glibc
 import Roots
 import Storage
 
@@ -39,7 +38,7 @@ struct OpenObject: Sendable {
     /// Says that all bytes from there on will be read in order: the disk reads further ahead then.
     func expectReading(from offset: Int64) {
         guard case .file(let file, _) = body else { return }
-        posix_fadvise(file.raw, off_t(offset), 0, POSIX_FADV_SEQUENTIAL)
+        file.expectReading(from: offset)
     }
 
     /// All bytes, verified. Blocks where they are in a file.
@@ -67,7 +66,7 @@ struct OpenObject: Sendable {
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
         // No damaged row makes this take more memory than there are bytes.
-        let size = Int(try reading { () throws(SystemError) in try file.status() }.st_size)
+        let size = Int(try reading { () throws(SystemError) in try file.status() }.size)
         guard size == metadata.size else { throw damaged("there are \(size) of them") }
         var outcome = Result<Int, SystemError>.success(0)
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -118,7 +117,7 @@ extension EmbeddedBackend {
                 case .success(let file):
                     return try OpenObject(metadata: metadata, body: .file(file, path: objectFiles.path(of: id)))
                 // Overwritten or deleted since the row was read: then the row says so.
-                case .failure(let error) where error.code == ENOENT && missed != metadata.generation:
+                case .failure(let error) where error == .notFound && missed != metadata.generation:
                     missed = metadata.generation
                 case .failure(let error):
                     throw OpenObject.unreadable(reference, "\(objectFiles.path(of: id)): \(error.reason)")
@@ -129,7 +128,7 @@ extension EmbeddedBackend {
 
     private func open(file: Int64) async -> Result<OpenFile, SystemError> {
         await files.run { [objectFiles] in
-            Result { () throws(SystemError) in try objectFiles.open(file, O_RDONLY) }
+            Result { () throws(SystemError) in try objectFiles.open(file, []) }
         }
     }
 

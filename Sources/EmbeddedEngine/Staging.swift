@@ -1,6 +1,5 @@
 import Checksums
 import Platform
-import Glibc
 import LocalFiles
 import Roots
 import Storage
@@ -142,7 +141,7 @@ final class Staging {
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }
         if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
-        let opened = try storing(path) { () throws(SystemError) in try files.open(file, O_RDWR) }
+        let opened = try storing(path) { () throws(SystemError) in try files.open(file, .readingAndWriting) }
         target = opened
         return opened
     }

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 /// What the environment says about proxies and certificates, under the names that curl goes by.
 public struct HTTPEnvironment: Sendable, Equatable {
@@ -29,5 +23,5 @@ public struct HTTPEnvironment: Sendable, Equatable {
         certificateDirectory = first("SSL_CERT_DIR")
     }
 
-    public static var ofProcess: Self { Self { name in getenv(name).map { String(cString: $0) } } }
+    public static var ofProcess: Self { Self(CurrentProcess.environment) }
 }

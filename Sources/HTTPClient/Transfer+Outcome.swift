@@ -1,7 +1,7 @@
 import CCurl
 
 #if canImport(Glibc)
-    import Glibc
+    import Platform
 #elseif canImport(Musl)
     import Musl
 #else
@@ -49,7 +49,7 @@ extension Transfer {
     private var systemReason: String? {
         guard let easy else { return nil }
         let number = ccurl_get_long(easy, CCURL_OS_ERRNO)
-        return number > 0 ? String(cString: strerror(Int32(number))) : nil
+        return number > 0 ? SystemError(code: Int32(number)).reason : nil
     }
 
     private var proxyRefusal: HTTPError.Kind? {

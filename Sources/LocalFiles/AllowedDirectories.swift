@@ -1,6 +1,4 @@
-import CSystem
 import Platform
-import Glibc
 import Storage
 
 /// Directories that local files must be in.
@@ -21,11 +19,11 @@ package struct AllowedDirectories: Sendable {
         var aliases: [(alias: AllowedWalk.Names, location: AllowedWalk.Names)] = []
         for directory in directories {
             do throws(SystemError) {
-                let found = try OpenFile(placeAt: directory, O_DIRECTORY, noMagicLinks: true)
+                let found = try OpenFile(placeAt: directory, isDirectory: true, noMagicLinks: true)
                 guard let location = found.names else { throw .last }
                 aliases += [(location, location), (try Self.absolute(directory), location)]
             } catch {
-                let why = error.code == ENOSYS ? "this needs Linux 5.6" : error.reason
+                let why = error == .unsupported ? "this needs Linux 5.6" : error.reason
                 throw AllowedPlaces.Unusable(message: "\(flag) \(directory) cannot be used: \(why)")
             }
         }
@@ -36,7 +34,7 @@ package struct AllowedDirectories: Sendable {
     private static func absolute(_ path: String) throws(SystemError) -> AllowedWalk.Names {
         let names = Array(path.utf8).names.filter { $0 != .itself }
         if path.utf8.first == UInt8(ascii: "/") { return names }
-        guard let start = try OpenFile(placeAt: ".", O_DIRECTORY, noMagicLinks: true).names else { throw .last }
+        guard let start = try OpenFile(placeAt: ".", isDirectory: true, noMagicLinks: true).names else { throw .last }
         return start + names
     }
 

@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 
 /// Follows a path, and looks up names only inside of allowed directories.
 ///
@@ -63,7 +62,7 @@ struct AllowedWalk {
             guard let last = opened.last else { throw .outside }
             guard name == .itself || name == .parent else { return try look(up: name, opened, last, root) }
             try within(last, root) { () throws(SystemError) in
-                guard try last.status().st_mode & S_IFMT == S_IFDIR else { throw SystemError(code: ENOTDIR) }
+                guard try last.status().kind == .directory else { throw .notDirectory }
             }
             guard name == .parent else { return }
             if opened.count == 1 { return try enter(root.dropLast()) }
@@ -98,7 +97,7 @@ struct AllowedWalk {
     private static func open(_ location: Names) throws(Failure) -> OpenFile {
         do throws(SystemError) {
             let path = "/" + location.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
-            let directory = try OpenFile(placeAt: path, O_DIRECTORY, noMagicLinks: true)
+            let directory = try OpenFile(placeAt: path, isDirectory: true, noMagicLinks: true)
             if directory.names == location { return directory }
         } catch {}
         throw .outside
@@ -107,7 +106,7 @@ struct AllowedWalk {
 
 extension OpenFile {
     /// Where it is; nil where that cannot be said.
-    var names: AllowedWalk.Names? { destination(ofLink: pathInProc)?.names }
+    var names: AllowedWalk.Names? { locationBytes?.names }
 }
 
 extension [UInt8] {

@@ -1,6 +1,5 @@
 import Checksums
 import Platform
-import Glibc
 import Storage
 import Synchronization
 
@@ -101,7 +100,7 @@ package final class LandingFile {
         }
         try target.writing { () throws(SystemError) in
             // Somebody may have put more behind it while it was parked.
-            guard ftruncate(file.raw, off_t(size)) == 0 else { throw .last }
+            try file.truncate(to: size)
             try file.sync()
         }
         do throws(StorageError) {
@@ -179,7 +178,7 @@ extension LandingFile {
         let (number, opened) = try newFile(after: temporary.map(\.number))
         let status = try target.writing { () throws(SystemError) in try opened.status() }
         temporary = Temporary(
-            name: target.temporaryName(for: task, number: number), number: number, inode: UInt64(status.st_ino))
+            name: target.temporaryName(for: task, number: number), number: number, inode: status.inode)
         restored = nil
         checksum = Checksum()
         (file, offset, writeback) = (opened, 0, Writeback())
@@ -191,22 +190,22 @@ extension LandingFile {
         for number in first..<first + 16 {
             do throws(SystemError) {
                 let name = target.temporaryName(for: task, number: number)
-                return (number, try target.openTemporary(name, O_RDWR | O_CREAT | O_EXCL))
-            } catch  where error.code == EEXIST {
+                return (number, try target.openTemporary(name, [.readingAndWriting, .new]))
+            } catch  where error == .exists {
                 continue
             } catch {
                 throw target.unwritable(error)
             }
         }
-        throw target.unwritable(SystemError(code: EEXIST))
+        throw target.unwritable(.exists)
     }
 
     /// False where what was parked is not there any more.
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
         guard let temporary, let opened = try openAgain(temporary.name) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
-        guard status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_ino) == temporary.inode else { return false }
-        if status.st_size < offset { (offset, writeback) = (Int64(status.st_size), Writeback()) }
+        guard status.kind == .regular, status.inode == temporary.inode else { return false }
+        if status.size < offset { (offset, writeback) = (status.size, Writeback()) }
         guard try reread(opened, while: mayGoOn) else { return true }
         if let restored, restored.offset != offset || restored.crc32c != checksum.crc32c {
             target.remove(temporary.name)
@@ -219,10 +218,10 @@ extension LandingFile {
 
     private func openAgain(_ name: String) throws(StorageError) -> OpenFile? {
         do throws(SystemError) {
-            return try target.openTemporary(name, O_RDWR | O_NONBLOCK)
+            return try target.openTemporary(name, [.readingAndWriting, .noWaiting])
         } catch {
             // Gone, or another one in its place.
-            if error.code == ENOENT || error.code == ELOOP { return nil }
+            if error == .notFound || error == .link { return nil }
             throw target.unwritable(error)
         }
     }

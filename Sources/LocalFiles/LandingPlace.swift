@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 import Storage
 import Synchronization
 
@@ -34,16 +33,15 @@ struct LandingPlace {
     /// Throws `unknown` that names path and reason unless there is a regular file, or room for a new one.
     func check() throws(StorageError) {
         // Nobody learns what a link leads to where that may be anywhere.
-        let flags = allowed == nil ? 0 : AT_SYMLINK_NOFOLLOW
-        let status: stat
+        let status: FileStatus
         do throws(SystemError) {
-            status = try opened().status(of: name, flags)
+            status = try opened().status(of: name, followingLinks: allowed == nil)
         } catch {
-            guard error.code == ENOENT else { throw unwritable(error) }
+            guard error == .notFound else { throw unwritable(error) }
             return
         }
-        guard [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT) else {
-            throw .file(path, "is not a regular file but \(SourceFile.kind(of: status.st_mode))")
+        guard [.regular, .link].contains(status.kind) else {
+            throw .file(path, "is not a regular file but \(SourceFile.name(of: status.kind))")
         }
     }
 
@@ -55,28 +53,26 @@ struct LandingPlace {
         return ".\(start ?? "")\(end)"
     }
 
-    func openTemporary(_ temporary: String, _ flags: Int32) throws(SystemError) -> OpenFile {
-        try OpenFile(temporary, flags | O_NOFOLLOW, in: opened())
+    func openTemporary(_ temporary: String, _ flags: OpenFile.Flags) throws(SystemError) -> OpenFile {
+        try OpenFile(temporary, flags.union(.noLink), in: opened())
     }
 
     /// Replaces what is there, with its permissions, or those that every new file of this user gets.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
         try writing { () throws(SystemError) in
-            let directory = try opened().raw
-            guard fchmod(file.raw, permissions) == 0, renameat(directory, temporary, directory, name) == 0 else {
-                throw .last
-            }
+            try file.setPermissions(permissions)
+            try opened().rename(temporary, to: name)
         }
     }
 
-    private var permissions: mode_t {
+    private var permissions: UInt32 {
         do throws(SystemError) {
-            let status = try opened().status(of: name, AT_SYMLINK_NOFOLLOW)
-            if status.st_mode & S_IFMT == S_IFREG { return status.st_mode & 0o777 }
+            let status = try opened().status(of: name)
+            if status.kind == .regular { return status.permissions }
         } catch {
             // There is nothing yet.
         }
-        return 0o666 & ~mode_t(NewFiles.mask.load(ordering: .relaxed))
+        return 0o666 & ~NewFiles.mask.load(ordering: .relaxed)
     }
 
     /// Where nobody may get there any more, it stays.
@@ -84,7 +80,7 @@ struct LandingPlace {
         do throws(StorageError) {
             let found: OpenFile
             if let directory { found = directory } else { found = try findDirectory() }
-            unlinkat(found.raw, temporary, 0)
+            _ = try? found.remove(temporary)
         } catch {}
     }
 
@@ -94,12 +90,12 @@ struct LandingPlace {
 
     private func findDirectory() throws(StorageError) -> OpenFile {
         func reason(_ error: SystemError) -> StorageError {
-            guard error.code == ENOENT else { return unwritable(error) }
+            guard error == .notFound else { return unwritable(error) }
             return .file(path, "cannot be written: the directory \(directoryPath) does not exist")
         }
         if let allowed { return try allowed.find(directoryPath, directoryOf: path, reason: reason) }
         do throws(SystemError) {
-            return try OpenFile(placeAt: directoryPath, O_DIRECTORY, noMagicLinks: false)
+            return try OpenFile(placeAt: directoryPath, isDirectory: true, noMagicLinks: false)
         } catch {
             throw reason(error)
         }
@@ -108,12 +104,12 @@ struct LandingPlace {
     private func isSame(_ one: OpenFile, _ other: OpenFile) throws(StorageError) -> Bool {
         try writing { () throws(SystemError) in
             let (one, other) = (try one.status(), try other.status())
-            return one.st_ino == other.st_ino && one.st_dev == other.st_dev
+            return one.inode == other.inode && one.device == other.device
         }
     }
 
     private func opened() throws(SystemError) -> OpenFile {
-        guard let directory else { throw SystemError(code: EBADF) }
+        guard let directory else { throw .notOpen }
         return directory
     }
 
@@ -130,10 +126,7 @@ struct LandingPlace {
         slash == path.startIndex ? "/" : String(decoding: path.utf8[..<slash], as: UTF8.self)
     }
 
-    private var longestName: Int {
-        let longest = directory.map { fpathconf($0.raw, Int32(_PC_NAME_MAX)) } ?? -1
-        return longest > 0 ? longest : 255
-    }
+    private var longestName: Int { directory?.longestName ?? 255 }
 }
 
 /// The files that downloads make.

@@ -1,6 +1,5 @@
 import Checksums
 import Platform
-import Glibc
 import Storage
 
 /// A local file that is being uploaded. It must stay as it was when the upload was asked for.
@@ -17,7 +16,7 @@ package struct SourceFile {
         self.identity = identity
         self.allowed = allowed
         file = try Self.open(path, in: allowed)
-        posix_fadvise(file.raw, 0, 0, POSIX_FADV_SEQUENTIAL)
+        file.expectReading()
         try checkUnchanged()
         guard try Self.ends(of: file, identity.size, path) == identity.ends else {
             throw changed("its first or its last bytes are others")
@@ -65,12 +64,12 @@ package struct SourceFile {
             let found = try allowed.find(path) { _ in changed("it was removed") }
             return FileIdentity(try Self.status(of: found, path))
         }
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw errno == ENOENT
-                ? changed("it was removed") : .file(path, "cannot be inspected: \(SystemError.last.reason)")
+        do throws(SystemError) {
+            return FileIdentity(try FileStatus(ofPath: path))
+        } catch {
+            throw error == .notFound
+                ? changed("it was removed") : .file(path, "cannot be inspected: \(error.reason)")
         }
-        return FileIdentity(status)
     }
 
     /// Some files, such as those of /proc, have more bytes than their size says.
@@ -111,28 +110,27 @@ package struct SourceFile {
 
     /// Not even a pipe without a writer holds this up.
     private static func open(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
-        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
         let found = try allowed?.find(path) { unopenable(path, $0) }
         do throws(SystemError) {
-            return try OpenFile(found?.pathInProc ?? path, flags)
+            return try OpenFile(found?.pathInProc ?? path, .noWaiting)
         } catch {
             throw unopenable(path, error)
         }
     }
 
     private static func unopenable(_ path: String, _ error: SystemError) -> StorageError {
-        .file(path, error.code == ENOENT ? "does not exist" : "cannot be opened: \(error.reason)")
+        .file(path, error == .notFound ? "does not exist" : "cannot be opened: \(error.reason)")
     }
 
-    private static func status(of file: OpenFile, _ path: String) throws(StorageError) -> stat {
-        let status: stat
+    private static func status(of file: OpenFile, _ path: String) throws(StorageError) -> FileStatus {
+        let status: FileStatus
         do throws(SystemError) {
             status = try file.status()
         } catch {
             throw .file(path, "cannot be inspected: \(error.reason)")
         }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .file(path, "is not a regular file but \(kind(of: status.st_mode))")
+        guard status.kind == .regular else {
+            throw .file(path, "is not a regular file but \(name(of: status.kind))")
         }
         return status
     }
@@ -155,23 +153,23 @@ package struct SourceFile {
     }
 
     /// What is not a regular file, for people.
-    static func kind(of mode: mode_t) -> String {
-        switch mode & S_IFMT {
-        case S_IFDIR: "a directory"
-        case S_IFIFO: "a pipe"
-        case S_IFSOCK: "a socket"
-        case S_IFCHR, S_IFBLK: "a device"
+    static func name(of kind: FileStatus.Kind) -> String {
+        switch kind {
+        case .directory: "a directory"
+        case .pipe: "a pipe"
+        case .socket: "a socket"
+        case .device: "a device"
         default: "something else"
         }
     }
 }
 
 extension FileIdentity {
-    fileprivate init(_ status: stat, generation: UInt32? = nil) {
+    fileprivate init(_ status: FileStatus, generation: UInt32? = nil) {
         self.init(
-            size: Int64(status.st_size), modifiedSeconds: Int64(status.st_mtim.tv_sec),
-            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino), ends: 0)
-        (changedSeconds, changedNanoseconds) = (Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec))
+            size: status.size, modifiedSeconds: status.modified.seconds,
+            modifiedNanoseconds: status.modified.nanoseconds, inode: status.inode, ends: 0)
+        (changedSeconds, changedNanoseconds) = (status.changed.seconds, status.changed.nanoseconds)
         self.generation = generation
     }
 }

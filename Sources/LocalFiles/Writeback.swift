@@ -1,4 +1,3 @@
-import CSystem
 import Platform
 
 /// Keeps the disk busy while a file grows, so that the sync at the end finds little to do, and of a large one only
@@ -16,11 +15,11 @@ package struct Writeback {
     /// To be told after each write behind the one before. May wait for the disk.
     package mutating func wrote(_ file: OpenFile, upTo offset: Int64) {
         guard offset - begun >= Self.size else { return }
-        csystem_start_writeback(file.raw, begun, offset - begun)
+        file.startWriteback(begun, offset - begun)
         begun = offset
         let end = offset - Self.cachedTail
         guard end > dropped else { return }
-        csystem_drop_written(file.raw, dropped, end - dropped)
+        file.dropWritten(dropped, end - dropped)
         dropped = end
     }
 }

@@ -1,40 +1,38 @@
-import CSystem
 import Glibc
-
-/// A system call that failed.
-package struct SystemError: Error, Equatable {
-    package var code: Int32
-
-    package init(code: Int32) { self.code = code }
-
-    package var reason: String { String(cString: strerror(code)) }
-
-    package static var last: SystemError { SystemError(code: errno) }
-}
 
 /// An open file, closed with its last owner. Every call may block, so none belongs on the loop or the cooperative pool.
 package final class OpenFile: Sendable {
     package let raw: Int32
 
+    /// How a file is opened: for reading, unless another way is named.
+    package struct Flags: OptionSet, Sendable {
+        package let rawValue: Int32
+        package init(rawValue: Int32) { self.rawValue = rawValue }
+
+        package static let writing = Flags(rawValue: O_WRONLY)
+        package static let readingAndWriting = Flags(rawValue: O_RDWR)
+        package static let create = Flags(rawValue: O_CREAT)
+        /// Fails where there is one already.
+        package static let new = Flags(rawValue: O_CREAT | O_EXCL)
+        package static let directory = Flags(rawValue: O_DIRECTORY)
+        package static let noLink = Flags(rawValue: O_NOFOLLOW)
+        /// Not even a pipe without a writer holds this up.
+        package static let noWaiting = Flags(rawValue: O_NONBLOCK | O_NOCTTY)
+        package static let append = Flags(rawValue: O_APPEND)
+    }
+
     /// A file that is made may be read and written by its owner alone.
-    package init(_ path: String, _ flags: Int32, in directory: OpenFile? = nil) throws(SystemError) {
-        let start = directory?.raw ?? AT_FDCWD
-        var opened = openat(start, path, flags | O_CLOEXEC, 0o600)
-        while opened < 0, errno == EINTR { opened = openat(start, path, flags | O_CLOEXEC, 0o600) }
+    package init(_ path: String, _ flags: Flags, in directory: OpenFile? = nil) throws(SystemError) {
+        let (start, flags) = (directory?.raw ?? AT_FDCWD, flags.rawValue | O_CLOEXEC)
+        var opened = openat(start, path, flags, 0o600)
+        while opened < 0, errno == EINTR { opened = openat(start, path, flags, 0o600) }
         guard opened >= 0 else { throw .last }
         raw = opened
     }
 
-    /// A place in the file system, for whoever wants to look at it before it is read or written.
-    package init(placeAt path: String, _ flags: Int32, noMagicLinks: Bool) throws(SystemError) {
-        raw = csystem_open_path(path, flags, noMagicLinks)
+    init(owning raw: Int32) throws(SystemError) {
         guard raw >= 0 else { throw .last }
-    }
-
-    /// A place in a directory: a link itself, not what it leads to.
-    package init(placeOf name: [UInt8], in directory: OpenFile) throws(SystemError) {
-        raw = csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0])
-        guard raw >= 0 else { throw .last }
+        self.raw = raw
     }
 
     deinit { close(raw) }
@@ -53,6 +51,16 @@ package final class OpenFile: Sendable {
         return filled
     }
 
+    /// The bytes from the start; so many at most.
+    package func readAll(atMost count: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) in
+            try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+        }
+        bytes.removeSubrange(filled...)
+        return bytes
+    }
+
     /// Writes all of it.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var written = 0
@@ -60,66 +68,112 @@ package final class OpenFile: Sendable {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
             let count = pwrite(raw, rest.baseAddress, rest.count, Int(offset) + written)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw count == 0 ? SystemError(code: EIO) : .last }
+            guard count > 0 else { throw count == 0 ? .inputOutput : .last }
             written += count
         }
     }
 
-    /// Returns when its bytes are on the disk.
-    package func sync() throws(SystemError) {
-        guard fdatasync(raw) == 0 else { throw .last }
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(SystemError) in
+            try write(UnsafeRawBufferPointer(bytes), at: offset)
+        }
     }
 
-    /// Leads to this file, wherever that is by now, as long as it is open.
-    package var pathInProc: String { "/proc/self/fd/\(raw)" }
+    /// Returns when its bytes are on the disk.
+    package func sync() throws(SystemError) { try check(fdatasync(raw)) }
 
-    /// Where that is, for people, and for those who need a path without links; nil where it cannot be said.
-    package var location: String? { destination(ofLink: pathInProc).map { String(decoding: $0, as: UTF8.self) } }
+    package func truncate(to size: Int64) throws(SystemError) { try check(ftruncate(raw, off_t(size))) }
 
-    /// Returns when the names in it are on the disk, or where nobody could do more about it: it may be written but
-    /// not read, or cannot be synced at all.
+    package func setPermissions(_ permissions: UInt32) throws(SystemError) { try check(fchmod(raw, permissions)) }
+
+    package func status() throws(SystemError) -> FileStatus {
+        var status = stat()
+        try check(fstat(raw, &status))
+        return FileStatus(status)
+    }
+
+    /// False where another process holds it. The lock goes with the last owner, and with the process.
+    package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 }
+}
+
+// MARK: - Directories
+
+extension OpenFile {
+    /// What has this name in a directory.
+    package func status(of name: String, followingLinks: Bool = false) throws(SystemError) -> FileStatus {
+        var status = stat()
+        try check(fstatat(raw, name, &status, followingLinks ? 0 : AT_SYMLINK_NOFOLLOW))
+        return FileStatus(status)
+    }
+
+    /// False where there is something of that name already. A directory is its owner's alone.
+    package func makeDirectory(_ name: String) throws(SystemError) -> Bool { try made(mkdirat(raw, name, 0o700)) }
+
+    /// Like the above.
+    package static func makeDirectory(_ path: String) throws(SystemError) -> Bool { try made(mkdir(path, 0o700)) }
+
+    /// False where there is no such file.
+    @discardableResult
+    package func remove(_ name: String) throws(SystemError) -> Bool {
+        if unlinkat(raw, name, 0) == 0 { return true }
+        guard errno == ENOENT else { throw .last }
+        return false
+    }
+
+    /// False where it could not be removed.
+    package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
+
+    /// Replaces what has the other name.
+    package func rename(_ name: String, to other: String) throws(SystemError) {
+        try check(renameat(raw, name, raw, other))
+    }
+
+    /// Takes a file from elsewhere in the file system.
+    package func take(_ path: String, as name: String) throws(SystemError) {
+        try check(renameat(AT_FDCWD, path, raw, name))
+    }
+
+    /// Returns when the names in it are on the disk.
+    package func syncNames() throws(SystemError) { try check(fsync(raw)) }
+
+    /// The same, or where nobody could do more about it: it may be written but not read, or cannot be synced at all.
     package static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
         do throws(SystemError) {
-            let directory = try OpenFile(path, O_RDONLY | O_DIRECTORY, in: start)
-            guard fsync(directory.raw) == 0 else { throw .last }
+            try OpenFile(path, .directory, in: start).syncNames()
         } catch  where error.code == EACCES || error.code == EINVAL {}
     }
 
-    package func status() throws(SystemError) -> stat {
-        var status = stat()
-        guard fstat(raw, &status) == 0 else { throw .last }
-        return status
+    /// Of a name, in bytes; nil where that cannot be said.
+    package var longestName: Int? {
+        let longest = fpathconf(raw, Int32(_PC_NAME_MAX))
+        return longest > 0 ? longest : nil
     }
 
-    /// Nil where the file system does not tell files of one inode apart.
-    package var inodeGeneration: UInt32? {
-        var generation: UInt32 = 0
-        return csystem_inode_generation(raw, &generation) ? generation : nil
-    }
-
-    /// What has this name in a directory.
-    package func status(of name: String, _ flags: Int32) throws(SystemError) -> stat {
-        var status = stat()
-        guard fstatat(raw, name, &status, flags) == 0 else { throw .last }
-        return status
-    }
-}
-
-extension OpenFile {
-    /// What this link leads to; nil where it is none.
-    package var linkTarget: [UInt8]? { linkDestination("", in: raw) }
-}
-
-/// Nil where there is no link.
-package func destination(ofLink path: String) -> [UInt8]? { linkDestination(path, in: AT_FDCWD) }
-
-private func linkDestination(_ path: String, in directory: Int32) -> [UInt8]? {
-    var count = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
-        count = buffer.withMemoryRebound(to: CChar.self) { bytes in
-            bytes.baseAddress.map { readlinkat(directory, path, $0, bytes.count) } ?? -1
+    /// Hands over the names in a directory in this one, one by one, until `body` returns false. None where there is no
+    /// directory, and no hidden ones.
+    package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
+        let opened = openat(raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0 else { return }
+        guard let entries = fdopendir(opened) else {
+            close(opened)
+            return
         }
-        filled = max(0, count)
+        defer { closedir(entries) }
+        while let entry = readdir(entries) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix("."), try !body(name) { return }
+        }
     }
-    return count < 0 ? nil : bytes
+}
+
+private func check(_ result: Int32) throws(SystemError) {
+    guard result == 0 else { throw .last }
+}
+
+private func made(_ result: Int32) throws(SystemError) -> Bool {
+    if result == 0 { return true }
+    guard errno == EEXIST else { throw .last }
+    return false
 }

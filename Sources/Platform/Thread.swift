@@ -55,3 +55,6 @@ private final class ThreadStart {
         self.body = body
     }
 }
+
+/// Does nothing for so long, on a thread that may block.
+package func blockThread(milliseconds: UInt32) { usleep(milliseconds * 1000) }

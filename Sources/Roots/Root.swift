@@ -1,6 +1,5 @@
 import Database
 import Platform
-import Glibc
 import Storage
 import Synchronization
 
@@ -18,8 +17,8 @@ public final class Root: Sendable {
     public let path: String
     package let directory: OpenFile
     private let lock: OpenFile
-    private let lockInode: ino_t
-    private let databaseInode: ino_t
+    private let lockInode: UInt64
+    private let databaseInode: UInt64
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
     /// Why a root cannot be used, in a sentence that names it.
@@ -33,13 +32,13 @@ public final class Root: Sendable {
         self.path = path
         directory = try Self.directory(path)
         do throws(SystemError) {
-            lock = try OpenFile("lock", O_RDWR | O_CREAT | O_NOFOLLOW, in: directory)
+            lock = try OpenFile("lock", [.readingAndWriting, .create, .noLink], in: directory)
         } catch {
             throw Unusable(path, error.reason)
         }
         try Self.take(lock, path, patience)
         do throws(SystemError) {
-            lockInode = try lock.status().st_ino
+            lockInode = try lock.status().inode
             databaseInode = try Self.makeDatabase(in: directory)
         } catch {
             throw Unusable(path, error.reason)
@@ -75,9 +74,9 @@ public final class Root: Sendable {
     private func checkLock() throws(StorageError) {
         let how: String
         do throws(SystemError) {
-            if try directory.status(of: "lock", AT_SYMLINK_NOFOLLOW).st_ino == lockInode { return }
+            if try directory.status(of: "lock").inode == lockInode { return }
             how = "its lock file was replaced"
-        } catch  where error.code == ENOENT {
+        } catch  where error == .notFound {
             how = "its lock file is gone: \(error.reason)"
         } catch {
             // Whose the root is cannot be said now. That is a failure, and no loss.
@@ -90,7 +89,7 @@ public final class Root: Sendable {
 
     private func checkDatabase() throws(StorageError) {
         do throws(SystemError) {
-            if try directory.status(of: Self.database, AT_SYMLINK_NOFOLLOW).st_ino == databaseInode { return }
+            if try directory.status(of: Self.database).inode == databaseInode { return }
         } catch {
             throw StorageError(.unknown, "The database \(path)/\(Self.database) is gone: \(error.reason).")
         }
@@ -99,31 +98,12 @@ public final class Root: Sendable {
 
     /// The directory of that name, which is made where there is none.
     package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
-        if mkdirat(directory.raw, name, 0o700) == 0 { try sync() } else if errno != EEXIST { throw .last }
-        return try OpenFile(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, in: directory)
+        if try directory.makeDirectory(name) { try sync() }
+        return try OpenFile(name, [.directory, .noLink], in: directory)
     }
 
     /// Returns when the names of what is in the root are on the disk.
-    package func sync() throws(SystemError) {
-        guard fsync(directory.raw) == 0 else { throw .last }
-    }
-
-    /// Hands over the names in a directory one by one, until `body` returns false. None where there is no directory.
-    package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
-        let opened = openat(directory.raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard opened >= 0 else { return }
-        guard let entries = fdopendir(opened) else {
-            close(opened)
-            return
-        }
-        defer { closedir(entries) }
-        while let entry = readdir(entries) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix("."), try !body(name) { return }
-        }
-    }
+    package func sync() throws(SystemError) { try directory.syncNames() }
 }
 
 // MARK: - Making it
@@ -141,7 +121,7 @@ extension Root {
         let directory: OpenFile
         do throws(SystemError) {
             try makeDirectories(path)
-            directory = try OpenFile(path, O_RDONLY | O_DIRECTORY)
+            directory = try OpenFile(path, .directory)
         } catch {
             throw Unusable(path, error.reason)
         }
@@ -152,55 +132,53 @@ extension Root {
     /// Others could change what belongs to them, and a link could lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(Unusable) {
         for name in ["."] + names {
-            let status: stat
+            let status: FileStatus
             do throws(SystemError) {
-                status = try directory.status(of: name, AT_SYMLINK_NOFOLLOW)
+                status = try directory.status(of: name)
             } catch {
-                guard error.code == ENOENT else { throw Unusable(path, error.reason) }
+                guard error == .notFound else { throw Unusable(path, error.reason) }
                 continue
             }
             let what = name == "." ? "it" : name
-            if status.st_mode & S_IFMT == S_IFLNK { throw Unusable(path, "\(what) is a symbolic link") }
-            guard [0, geteuid()].contains(status.st_uid) else {
-                throw Unusable(path, "\(what) belongs to another user (\(status.st_uid))")
+            if status.kind == .link { throw Unusable(path, "\(what) is a symbolic link") }
+            guard [0, CurrentProcess.user].contains(status.owner) else {
+                throw Unusable(path, "\(what) belongs to another user (\(status.owner))")
             }
         }
     }
 
     private static func take(_ lock: OpenFile, _ path: String, _ patience: Int) throws(Unusable) {
         let deadline = ContinuousClock.now + .seconds(patience)
-        while flock(lock.raw, LOCK_EX | LOCK_NB) != 0 {
+        while !lock.lock() {
             guard ContinuousClock.now < deadline else {
                 throw Unusable(
                     message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time. "
                         + "To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.",
                     isInUse: true)
             }
-            usleep(10_000)
+            blockThread(milliseconds: 10)
         }
         // Only for people to read: what counts is the lock, which no crash leaves behind. Cut off afterwards, as on a
         // full disk there is no room but what the file has.
-        let holder = "\(getpid())\n"
-        _ = pwrite(lock.raw, holder, holder.utf8.count, 0)
-        ftruncate(lock.raw, off_t(holder.utf8.count))
+        let holder = "\(CurrentProcess.id)\n"
+        try? lock.write(Array(holder.utf8), at: 0)
+        try? lock.truncate(to: Int64(holder.utf8.count))
     }
 
     private static func holder(_ lock: OpenFile) -> String {
-        let text = [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            count = max(0, pread(lock.raw, buffer.baseAddress, buffer.count, 0))
-        }
+        let text = (try? lock.readAll(atMost: 32)) ?? []
         let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return digits.isEmpty ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
     }
 
     /// Empty: SQLite gives the files beside it the same permissions.
-    private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> ino_t {
+    private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> UInt64 {
         do throws(SystemError) {
-            let made = try OpenFile(database, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, in: directory).status().st_ino
-            guard fsync(directory.raw) == 0 else { throw .last }
+            let made = try OpenFile(database, [.readingAndWriting, .new, .noLink], in: directory).status().inode
+            try directory.syncNames()
             return made
-        } catch  where error.code == EEXIST {
-            return try directory.status(of: database, AT_SYMLINK_NOFOLLOW).st_ino
+        } catch  where error == .exists {
+            return try directory.status(of: database).inode
         }
     }
 
@@ -208,11 +186,12 @@ extension Root {
     private static func makeDirectories(_ path: String) throws(SystemError) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        if mkdir(path, 0o700) != 0 {
-            if errno == EEXIST { return }
-            guard errno == ENOENT, parent != "/", parent != "." else { throw .last }
+        do throws(SystemError) {
+            guard try OpenFile.makeDirectory(path) else { return }
+        } catch {
+            guard error == .notFound, parent != "/", parent != "." else { throw error }
             try makeDirectories(parent)
-            guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last }
+            _ = try OpenFile.makeDirectory(path)
         }
         try OpenFile.syncDirectory(parent)
     }

@@ -1,7 +1,6 @@
 import Database
 import Dispatch
 import Platform
-import Glibc
 import Storage
 import Synchronization
 

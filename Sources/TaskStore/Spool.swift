@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 import Roots
 import Storage
 import Synchronization
@@ -18,36 +17,34 @@ final class Spool: Sendable {
 
     func write(_ bytes: [UInt8], for task: String) throws(SystemError) {
         let spool = try open()
-        let file = try OpenFile(task, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, in: spool)
-        let outcome = bytes.withUnsafeBytes { bytes in
-            Result { () throws(SystemError) in
-                try file.write(bytes, at: 0)
-                try file.sync()
-                guard fsync(spool.raw) == 0 else { throw .last }
-            }
+        let file = try OpenFile(task, [.writing, .new, .noLink], in: spool)
+        do throws(SystemError) {
+            try file.write(bytes, at: 0)
+            try file.sync()
+            try spool.syncNames()
+        } catch {
+            remove(task)
+            throw error
         }
-        if case .failure = outcome { remove(task) }
-        try outcome.get()
     }
 
     /// What is here already was taken before.
     func take(_ task: String, from path: String) throws(StorageError) {
         try storing(self.path(of: task)) { () throws(SystemError) in
             let spool = try open()
-            guard renameat(AT_FDCWD, path, spool.raw, task) == 0 || errno == ENOENT, fsync(spool.raw) == 0 else {
-                throw .last
-            }
+            do throws(SystemError) { try spool.take(path, as: task) } catch  where error == .notFound {}
+            try spool.syncNames()
         }
     }
 
     /// Does nothing where the root does not belong to this process any more.
     func remove(_ task: String) {
         guard (try? root.check()) != nil else { return }
-        unlinkat(root.directory.raw, "\(Self.name)/\(task)", 0)
+        _ = try? root.directory.remove("\(Self.name)/\(task)")
     }
 
     func forEachTask(_ body: (String) throws -> Void) rethrows {
-        try root.scan(Self.name) { name in
+        try root.directory.scan(Self.name) { name in
             try body(name)
             return true
         }

@@ -1,6 +1,5 @@
 import Database
 import Platform
-import Glibc
 import Roots
 import Storage
 
@@ -49,9 +48,8 @@ package struct TaskFiles: Sendable {
         do throws(SystemError) {
             try body()
         } catch {
-            let isFull = [ENOSPC, EDQUOT, EFBIG].contains(error.code)
             throw StorageError(
-                isFull ? .quotaExceeded : .unknown,
+                error.isFull ? .quotaExceeded : .unknown,
                 "The task cannot be kept: \(root.path)/\(Tombstones.name): \(error.reason).")
         }
     }

@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 import Storage
 import Synchronization
 
@@ -31,10 +30,10 @@ final class Tombstones: Sendable {
     func load() throws(SystemError) {
         let file: OpenFile
         do throws(SystemError) {
-            file = try OpenFile(Self.name, O_RDWR | O_NOFOLLOW, in: directory)
-        } catch  where error.code == ENOENT { return }
-        let count = Int(try file.status().st_size) / Self.slotSize
-        let bytes = try file.readAll(count * Self.slotSize)
+            file = try OpenFile(Self.name, [.readingAndWriting, .noLink], in: directory)
+        } catch  where error == .notFound { return }
+        let count = Int(try file.status().size) / Self.slotSize
+        let bytes = try file.readAll(atMost: count * Self.slotSize)
         state.withLock { state in
             state = State(file: file, count: count)
             for slot in 0..<count {
@@ -68,13 +67,13 @@ final class Tombstones: Sendable {
     /// Returns when the slot is on the disk.
     func write(endOf record: TaskRecord) throws(SystemError) {
         let (file, slot) = state.withLock { ($0.file, $0.slotOf[record.id]) }
-        guard let file, let slot else { throw SystemError(code: ENOSPC) }
+        guard let file, let slot else { throw .noSpace }
         try file.write(RecordedEnd.slot(for: record, size: Self.slotSize), inSlot: slot)
     }
 
     private func make() throws(SystemError) -> OpenFile {
-        let file = try OpenFile(Self.name, O_RDWR | O_CREAT | O_NOFOLLOW, in: directory)
-        guard fsync(directory.raw) == 0 else { throw .last }
+        let file = try OpenFile(Self.name, [.readingAndWriting, .create, .noLink], in: directory)
+        try directory.syncNames()
         return file
     }
 
@@ -89,20 +88,9 @@ final class Tombstones: Sendable {
 }
 
 extension OpenFile {
-    /// So many bytes from the start, or fewer where there are no more.
-    fileprivate func readAll(_ count: Int) throws(SystemError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) in
-            _ = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-        }
-        return bytes
-    }
-
     /// Returns when they are on the disk.
     fileprivate func write(_ bytes: [UInt8], inSlot slot: Int) throws(SystemError) {
-        try bytes.withUnsafeBufferPointer { (bytes) throws(SystemError) in
-            try write(UnsafeRawBufferPointer(bytes), at: Int64(slot * Tombstones.slotSize))
-        }
+        try write(bytes, at: Int64(slot * Tombstones.slotSize))
         try sync()
     }
 }

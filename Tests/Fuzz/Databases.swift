@@ -101,7 +101,7 @@ private func read(_ reference: Reference, _ database: Database) -> Result<[UInt8
         switch body {
         case .bytes(let bytes): object = try OpenObject(metadata: metadata, body: .bytes(bytes))
         case .file(let id):
-            let file = Result { () throws(SystemError) in try OpenFile(place.objectFiles.path(of: id), 0) }
+            let file = Result { () throws(SystemError) in try OpenFile(place.objectFiles.path(of: id), []) }
             object = try OpenObject(
                 metadata: metadata,
                 body: .file(

@@ -42,7 +42,7 @@ private func check(_ task: String, _ end: RecordedEnd) throws {
 }
 
 private func loaded() throws -> Tombstones {
-    let tombstones = Tombstones(in: try OpenFile(directory, O_RDONLY | O_DIRECTORY))
+    let tombstones = Tombstones(in: try OpenFile(directory, .directory))
     try tombstones.load()
     return tombstones
 }

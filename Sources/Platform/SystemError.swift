@@ -1,0 +1,27 @@
+import Glibc
+
+/// A system call that failed.
+package struct SystemError: Error, Equatable {
+    package var code: Int32
+
+    package init(code: Int32) { self.code = code }
+
+    package static var last: SystemError { SystemError(code: errno) }
+
+    package var reason: String { String(cString: strerror(code)) }
+
+    /// No room on the disk, in the user's quota, or within the limit of a file's size.
+    package var isFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+
+    package static let notFound = SystemError(code: ENOENT)
+    package static let exists = SystemError(code: EEXIST)
+    package static let notDirectory = SystemError(code: ENOTDIR)
+    /// A link where none may be.
+    package static let link = SystemError(code: ELOOP)
+    package static let noSpace = SystemError(code: ENOSPC)
+    package static let tooLarge = SystemError(code: EFBIG)
+    package static let notOpen = SystemError(code: EBADF)
+    package static let unsupported = SystemError(code: ENOSYS)
+    package static let interrupted = SystemError(code: EINTR)
+    package static let inputOutput = SystemError(code: EIO)
+}
