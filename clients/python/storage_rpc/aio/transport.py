@@ -25,7 +25,8 @@ class Child:
         self._process = process
         pipes: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]
         ends = [cast(asyncio.BaseTransport, pipes.get_pipe_transport(number)) for number in range(3)]
-        self.guard = ForkGuard(*(end.get_extra_info("pipe") for end in ends))
+        # Loops of other packages need not tell their pipes.
+        self.guard = ForkGuard(*filter(None, (end.get_extra_info("pipe") for end in ends)))
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = asyncio.create_task(self._listen_to_stderr())
 
