@@ -67,7 +67,10 @@ public final class EmbeddedBackend: Backend {
             if try database.isEmpty {
                 guard objectFiles.isEmpty else { throw StorageError.lost(root.database, objectFiles.path) }
                 // The directory of the files, too.
-                try root.sync()
+                do throws(SystemError) { try root.sync() } catch {
+                    throw StorageError(
+                        error.isFull ? .quotaExceeded : .unknown, Root.Unusable(root.path, error.reason).message)
+                }
             }
             try database.keepReserve()
             try database.migrate([.tasks, ObjectSchema.schema])
