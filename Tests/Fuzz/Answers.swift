@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPText
 import JSONRPC
 import JSONText
 import Storage

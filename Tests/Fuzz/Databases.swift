@@ -1,5 +1,6 @@
 import Platform
 import HTTPServer
+import HTTPText
 import JSONText
 import Storage
 
