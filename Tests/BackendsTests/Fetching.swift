@@ -88,15 +88,6 @@ final class Stop: Sendable {
     func open() { gate.signal() }
 }
 
-/// The same, once what is discarded behind everybody's back is gone.
-func settledNames(in directory: String, _ expected: [String]) async throws -> [String] {
-    for _ in 0..<10_000 {
-        if try names(in: directory) == expected { break }
-        await Task.yield()
-    }
-    return try names(in: directory)
-}
-
 /// All names in a directory, hidden ones too.
 func names(in directory: String) throws -> [String] {
     let open = try #require(opendir(directory))
