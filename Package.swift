@@ -65,10 +65,11 @@ let package = Package(
                 "transcripts",
             ],
             sources: ["contract.c"]),
-        .target(name: "CCrypto", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CCrypto", dependencies: ["CLibrary"]),
+        .target(name: "CCurl", dependencies: ["CLibrary"]),
         .target(name: "CChecksums"),
-        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CLibrary", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CSQLite", dependencies: ["CLibrary"]),
         .target(name: "CSystem"),
         .target(name: "TracePage", exclude: ["page.html", "page.css", "page.js"]),
         .target(name: "MediaTypes", exclude: ["media-types.txt"]),
@@ -134,7 +135,9 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-let cTargets: Set = ["Contract", "CCrypto", "CCurl", "CChecksums", "CSQLite", "CSystem", "MediaTypes", "TracePage"]
+let cTargets: Set = [
+    "Contract", "CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "MediaTypes", "TracePage",
+]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

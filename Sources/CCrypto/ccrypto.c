@@ -1,6 +1,6 @@
 #include "ccrypto.h"
 
-#include <dlfcn.h>
+#include <clibrary.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,43 +33,23 @@ struct ccrypto_library {
 };
 
 #ifdef __APPLE__
-static const char *const usual_names[] = {"libcrypto.3.dylib", "libcrypto.1.1.dylib"};
+static const char *const usual_names[] = {"libcrypto.3.dylib", "libcrypto.1.1.dylib", NULL};
 #else
-static const char *const usual_names[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
+static const char *const usual_names[] = {"libcrypto.so.3", "libcrypto.so.1.1", NULL};
 #endif
 
-static void *open_library(const char **name) {
-    if (*name != NULL) return dlopen(*name, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < sizeof usual_names / sizeof *usual_names; i++) {
-        void *library = dlopen(*name = usual_names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library != NULL) return library;
-    }
-    *name = usual_names[0];
-    return NULL;
-}
-
-static const char *find_functions(ccrypto_library *crypto, void *library) {
-#define FIND(result, name, parameters) \
-    if ((*(void **)&crypto->name = dlsym(library, #name)) == NULL) return #name;
-    FUNCTIONS(FIND)
-    void *kind = dlsym(library, "EVP_PKEY_get_base_id");
-    if (kind == NULL) kind = dlsym(library, "EVP_PKEY_base_id");
-    *(void **)&crypto->EVP_PKEY_base_id = kind;
-    return kind == NULL ? "EVP_PKEY_base_id" : NULL;
-}
-
 ccrypto_library *ccrypto_load(const char *name, char *reason) {
-    void *library = open_library(&name);
-    if (library == NULL) {
-        snprintf(reason, CCRYPTO_REASON_SIZE, "%s cannot be loaded", name);
+    ccrypto_library *crypto = calloc(1, sizeof *crypto);
+    if (crypto == NULL) {
+        snprintf(reason, CCRYPTO_REASON_SIZE, "there is no memory for it");
         return NULL;
     }
-    ccrypto_library *crypto = calloc(1, sizeof *crypto);
-    const char *missing = crypto == NULL ? "memory" : find_functions(crypto, library);
-    if (missing == NULL) return crypto;
-    snprintf(reason, CCRYPTO_REASON_SIZE, "%s is too old, it lacks %s", name, missing);
+#define FIND(result, name, parameters) {#name, (void **)&crypto->name, NULL},
+    const struct clibrary_function functions[] = {
+        FUNCTIONS(FIND){"EVP_PKEY_get_base_id", (void **)&crypto->EVP_PKEY_base_id, "EVP_PKEY_base_id"}, {NULL}};
+    const char *const only_name[] = {name, NULL};
+    if (clibrary_load(name == NULL ? usual_names : only_name, functions, reason) != NULL) return crypto;
     free(crypto);
-    dlclose(library);
     return NULL;
 }
 

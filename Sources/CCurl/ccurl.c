@@ -1,6 +1,6 @@
 #include "ccurl.h"
 
-#include <dlfcn.h>
+#include <clibrary.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -45,35 +45,17 @@ static struct {
 } curl;
 
 #ifdef __APPLE__
-static const char *const names[] = {"/usr/lib/libcurl.4.dylib", "libcurl.4.dylib"};
+static const char *const names[] = {"/usr/lib/libcurl.4.dylib", "libcurl.4.dylib", NULL};
 #else
-static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
 #endif
 
-static char failure[160];
-
-static void *open_library(const char **name) {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *library = dlopen(*name = names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library != NULL) return library;
-    }
-    *name = names[0];
-    return NULL;
-}
+static char failure[CLIBRARY_REASON_SIZE];
 
 static void load(void) {
-    const char *file;
-    void *library = open_library(&file);
-    if (library == NULL) {
-        snprintf(failure, sizeof failure, "%s cannot be loaded", file);
-        return;
-    }
-#define FIND(result, name, parameters)                                         \
-    if ((*(void **)&curl.name = dlsym(library, "curl_" #name)) == NULL) {      \
-        snprintf(failure, sizeof failure, "%s is too old, it lacks curl_" #name, file); \
-        return;                                                                \
-    }
-    FUNCTIONS(FIND)
+#define FIND(result, name, parameters) {"curl_" #name, (void **)&curl.name, NULL},
+    const char *file = clibrary_load(names, (struct clibrary_function[]){FUNCTIONS(FIND){NULL}}, failure);
+    if (file == NULL) return;
     enum { GLOBAL_ALL = 3 };
     const int code = curl.global_init(GLOBAL_ALL);
     if (code != 0) snprintf(failure, sizeof failure, "%s cannot be started: %s", file, curl.easy_strerror(code));

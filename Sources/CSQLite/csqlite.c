@@ -1,6 +1,6 @@
 #include "csqlite.h"
 
-#include <dlfcn.h>
+#include <clibrary.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -50,28 +50,22 @@ static struct {
 } sqlite;
 
 #ifdef __APPLE__
-#define LIBRARY "libsqlite3.dylib"
+static const char *const names[] = {"libsqlite3.dylib", NULL};
 #else
-#define LIBRARY "libsqlite3.so.0"
+static const char *const names[] = {"libsqlite3.so.0", NULL};
 #endif
 
-static const char *failure;
+static char failure[CLIBRARY_REASON_SIZE];
 
 static void load(void) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        failure = LIBRARY " cannot be loaded";
-        return;
-    }
-#define FIND(result, name, parameters) \
-    if ((*(void **)&sqlite.name = dlsym(library, "sqlite3_" #name)) == NULL) failure = LIBRARY " lacks sqlite3_" #name;
-    FUNCTIONS(FIND)
+#define FIND(result, name, parameters) {"sqlite3_" #name, (void **)&sqlite.name, NULL},
+    clibrary_load(names, (struct clibrary_function[]){FUNCTIONS(FIND){NULL}}, failure);
 }
 
 const char *csqlite_load(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
-    return failure;
+    return failure[0] == 0 ? NULL : failure;
 }
 
 enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5 };
