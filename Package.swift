@@ -20,7 +20,7 @@ let package = Package(
                     .when(platforms: [.linux], configuration: .release))
             ]),
         .target(
-            name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "Platform", "Contract"]),
+            name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "Platform", "Resources"]),
         .target(name: "Transfers", dependencies: ["Storage", "Platform"]),
         .target(
             name: "EmbeddedEngine",
@@ -39,7 +39,7 @@ let package = Package(
             dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
         .target(name: "Roots", dependencies: ["Storage", "Database", "Platform"]),
         .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
-        .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "MediaTypes"]),
+        .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
         .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "Platform", "CSystem"]),
         .target(name: "JSONText"),
         .target(name: "Secrets"),
@@ -51,41 +51,32 @@ let package = Package(
                 "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem",
             ]),
         .target(
-            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "TracePage"]),
+            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
         .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "Platform", "CSystem"]),
         .target(name: "HTTPText", dependencies: ["Platform"]),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
         .target(name: "Platform", dependencies: ["CSystem"]),
 
-        .target(
-            name: "Contract", path: "protocol",
-            exclude: [
-                "README.md", "CHANGELOG.md", "promises.md", "reference.md", "render.py", "rendering", "validate.py",
-                "openrpc.json",
-                "transcripts",
-            ],
-            sources: ["contract.c"]),
         .target(name: "CCrypto", dependencies: ["CLibrary"]),
         .target(name: "CCurl", dependencies: ["CLibrary"]),
         .target(name: "CChecksums"),
         .target(name: "CLibrary", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CSQLite", dependencies: ["CLibrary"]),
         .target(name: "CSystem"),
-        .target(name: "TracePage", exclude: ["page.html", "page.css", "page.js"]),
-        .target(name: "MediaTypes", exclude: ["media-types.txt"]),
+        .target(name: "Resources", exclude: ["page.html", "page.css", "page.js", "media-types.txt"]),
 
         .target(
             name: "TestSupport",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "Roots", "Transfers", "Storage", "JSONRPC", "JSONText",
-                "HTTPClient", "HTTPText", "Platform", "CChecksums", "Contract", "CSystem",
+                "HTTPClient", "HTTPText", "Platform", "CChecksums", "Resources", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
         .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
-        .testTarget(name: "StorageTests", dependencies: ["Storage", "MediaTypes", "TestSupport"]),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
         .testTarget(
@@ -135,9 +126,7 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-let cTargets: Set = [
-    "Contract", "CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "MediaTypes", "TracePage",
-]
+let cTargets: Set = ["CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "Resources"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

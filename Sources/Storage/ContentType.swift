@@ -1,4 +1,4 @@
-import MediaTypes
+import Resources
 
 /// What an object's content is taken for when its uploader does not say.
 public enum ContentType {
@@ -18,7 +18,7 @@ public enum ContentType {
     private static let longestExtension = 32
 
     private static var table: UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: media_types_bytes(), count: media_types_count())
+        UnsafeBufferPointer(start: resource_media_types().bytes, count: resource_media_types().count)
     }
 
     // Every extension with the place of its type in the table.

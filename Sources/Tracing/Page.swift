@@ -1,18 +1,18 @@
 import JSONText
+import Resources
 import Storage
-import TracePage
 
 /// A story as one page for a browser, which needs nothing else.
 public enum Page {
     public static func html(of story: Story) -> [UInt8] {
         var page: [UInt8] = []
-        var rest = bytes(tracepage_html())[...]
+        var rest = bytes(resource_page())[...]
         while let hole = rest.firstIndex(of: UInt8(ascii: "@")) {
             page += rest[..<hole]
             let name = rest[(hole + 1)...].prefix { $0 != UInt8(ascii: "@") }
             switch String(decoding: name, as: UTF8.self) {
-            case "style": page += bytes(tracepage_css())
-            case "script": page += bytes(tracepage_script())
+            case "style": page += bytes(resource_page_style())
+            case "script": page += bytes(resource_page_script())
             case "story": page += harmless(json(of: story))
             default: page += rest[hole..<name.endIndex]
             }
@@ -21,8 +21,8 @@ public enum Page {
         return page + rest
     }
 
-    private static func bytes(_ part: tracepage_part) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: part.bytes, count: Int(part.length))
+    private static func bytes(_ part: resource) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: part.bytes, count: part.count)
     }
 
     /// As text in a script element: nothing in it ends the element or begins another.

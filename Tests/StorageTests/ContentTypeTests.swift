@@ -1,4 +1,4 @@
-import MediaTypes
+import Resources
 import Storage
 import Testing
 
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `The table is sorted, lower-case, well-formed and unambiguous`() {
-        let table = UnsafeBufferPointer(start: media_types_bytes(), count: media_types_count())
+        let table = UnsafeBufferPointer(start: resource_media_types().bytes, count: resource_media_types().count)
         #expect(table.last == UInt8(ascii: "\n") && table.count < UInt16.max)
         let lines = String(decoding: table, as: UTF8.self).dropLast().split(
             separator: "\n", omittingEmptySubsequences: false)

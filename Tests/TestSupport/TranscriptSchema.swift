@@ -1,5 +1,5 @@
 import JSONText
-import Contract
+import Resources
 import JSONRPC
 import Synchronization
 
@@ -8,7 +8,8 @@ public struct ContractDocument: Sendable {
     public let json: JSON
 
     public init() throws {
-        json = try JSON(parsing: UnsafeRawBufferPointer(start: contract_bytes(), count: Int(contract_length())))
+        json = try JSON(
+            parsing: UnsafeRawBufferPointer(start: resource_contract().bytes, count: resource_contract().count))
     }
 
     public var methods: [JSON] { json["methods"]?.array ?? [] }

@@ -1,4 +1,4 @@
-import Contract
+import Resources
 import JSONRPC
 import JSONText
 
@@ -10,7 +10,7 @@ struct Discover: ParameterlessMethod, PromptMethod {
 
     /// The same for everybody, so it is encoded once.
     private static let document: Swift.Result<EncodedJSON, JSONSyntaxError> = {
-        let text = UnsafeRawBufferPointer(start: contract_bytes(), count: Int(contract_length()))
+        let text = UnsafeRawBufferPointer(start: resource_contract().bytes, count: resource_contract().count)
         do throws(JSONSyntaxError) {
             return .success(EncodedJSON(try JSON(parsing: text)))
         } catch {
