@@ -52,7 +52,7 @@ let package = Package(
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
-        .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "Platform", "CSystem"]),
+        .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "Platform"]),
         .target(name: "HTTPText", dependencies: ["Platform"]),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
         .target(name: "Platform", dependencies: ["CSystem"]),

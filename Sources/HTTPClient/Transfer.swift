@@ -1,4 +1,5 @@
 import CCurl
+import Platform
 
 /// One request on its way: what libcurl needs for it, what has come of it, and when it has taken too long.
 ///

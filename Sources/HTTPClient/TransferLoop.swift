@@ -1,4 +1,5 @@
 import CCurl
+import Platform
 import Synchronization
 
 /// What libcurl works on: lets it work, ends what is over or overdue, sleeps. Lives on the transfer thread.

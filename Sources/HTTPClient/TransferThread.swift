@@ -2,14 +2,6 @@ import CCurl
 import Platform
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// The one thread that talks to libcurl. It ends when it was told to stop and no transfer is left.
 ///
 /// Others reach it through `order` alone. What libcurl works on is in a `TransferLoop`, which never leaves the thread.
@@ -61,6 +53,7 @@ final class TransferThread: Sendable {
     }
 
     private func work() {
+        // Some TLS libraries write to sockets with what raises the signal.
         blockBrokenPipes()
         let loop: TransferLoop
         do throws(TransferLoop.Unusable) {
@@ -89,19 +82,4 @@ final class TransferThread: Sendable {
     }
 
     private func takeOrders() -> [Order] { inbox.withLock { exchange(&$0.orders, with: []) } }
-
-    /// Some TLS libraries write to sockets with what raises the signal.
-    private func blockBrokenPipes() {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-    }
-}
-
-/// Nanoseconds of a clock that never goes back, and that stands still while the machine sleeps.
-func monotonicNow() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// One request for those who are not on the transfer thread: who wants it, and whether still.

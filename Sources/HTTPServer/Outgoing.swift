@@ -1,5 +1,4 @@
-import CSystem
-import Glibc
+import Platform
 
 /// A response on its way: what of it the socket has not taken yet.
 struct Outgoing: Sendable {
@@ -52,11 +51,10 @@ struct Outgoing: Sendable {
         while fileSent < file.count {
             guard budget > 0 else { return .pausing }
             let wanted = min(Int64(budget), file.count - fileSent)
-            var offset = off_t(file.offset + fileSent)
-            let count = sendfile(socket, file.descriptor, &offset, Int(wanted))
-            if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN { return .blocked }
-            guard count > 0 else { return .broken }
+            let outcome = Socket.send(
+                file: file.descriptor, from: file.offset + fileSent, Int(wanted), to: socket)
+            if outcome == .notNow { return .blocked }
+            guard case .bytes(let count) = outcome, count > 0 else { return .broken }
             fileSent += Int64(count)
             budget -= count
         }
@@ -70,15 +68,12 @@ struct Outgoing: Sendable {
             guard budget > 0 else { return .pausing }
             let isHead = sent < bytes.count
             let (part, from) = isHead ? (bytes, sent) : (body, sent - bytes.count)
-            let more: Int = isHead && !body.isEmpty || file != nil ? MSG_MORE : 0
-            let count = part.withUnsafeBytes { part in
+            let more = isHead && !body.isEmpty || file != nil
+            let outcome = part.withUnsafeBytes { part in
                 let rest = UnsafeRawBufferPointer(rebasing: part[from...].prefix(budget))
-                return Glibc.send(
-                    socket, rest.baseAddress, rest.count,
-                    Int32(MSG_DONTWAIT | MSG_NOSIGNAL | more))
+                return Socket.send(rest, to: socket, more: more)
             }
-            if count < 0, errno == EINTR { continue }
-            if count < 0 { return errno == EAGAIN ? .blocked : .broken }
+            guard case .bytes(let count) = outcome else { return outcome == .notNow ? .blocked : .broken }
             sent += count
             budget -= count
         }
@@ -92,7 +87,8 @@ extension ServedFile {
         let all = [UInt8](unsafeUninitializedCapacity: head.count + Int(count)) { buffer, filled in
             filled = buffer.initialize(fromContentsOf: head)
             let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
-            filled += max(0, csystem_read_cached(descriptor, rest.baseAddress, Int(count), offset))
+            let piece = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(Int(count)))
+            filled += Socket.readCached(descriptor, into: piece, at: offset)
         }
         return all.count == head.count + Int(count) ? all : nil
     }

@@ -1,4 +1,3 @@
-import Glibc
 import HTTPText
 import Platform
 
@@ -26,7 +25,7 @@ extension ServedConnection {
 
     /// Waits until the peer has read the end: were the socket closed while bytes still come in, it might not get that far.
     func linger() async {
-        shutdown(socket.raw, Int32(SHUT_WR))
+        socket.endWriting()
         allow(.linger)
         var left = 4 << 20
         while left > 0, await readiness?.wait(for: .readable) ?? false, let count = discard() { left -= count }

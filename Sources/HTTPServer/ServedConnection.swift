@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 
 /// One peer: its requests are read, answered and sent one after the other, until one side has had enough.
 ///
@@ -21,9 +20,9 @@ final class ServedConnection {
 
     init(_ socket: Descriptor, of server: HTTPServer) {
         (self.socket, self.server) = (socket, server)
-        let peer = SocketAddress(of: socket.raw, by: getpeername)?.description ?? ""
+        let peer = SocketAddress(ofPeerOf: socket)?.description ?? ""
         parser = RequestParser(limits: server.limits, hosts: server.hosts, remoteAddress: peer)
-        setOption(socket.raw, Int32(IPPROTO_TCP), TCP_NODELAY)
+        socket.sendAtOnce()
     }
 
     func start(_ ended: @escaping @Loop (ServedConnection) -> Void) {
@@ -93,7 +92,7 @@ extension ServedConnection {
     /// From now on the peer has so much time.
     func allow(_ patience: Deadlines.Patience) {
         self.patience = patience
-        untaken = queued
+        untaken = socket.queued
         server.deadlines.set(deadline, patience)
     }
 
@@ -107,25 +106,13 @@ extension ServedConnection {
         if patience == .head {
             headIsLate = true
             readiness?.giveUp()
-        } else if case let left = queued, left > 0, left < untaken {
+        } else if case let left = socket.queued, left > 0, left < untaken {
             // It is slow, but it takes.
             untaken = left
             server.deadlines.set(deadline, patience)
         } else {
-            if patience == .stall { forgetUnsent() }
+            if patience == .stall { socket.forgetUnsent() }
             breakOff()
         }
-    }
-
-    /// Bytes that were sent and that the peer has not acknowledged.
-    private var queued: Int32 {
-        var count: Int32 = 0
-        return ioctl(socket.raw, UInt(TIOCOUTQ), &count) == 0 ? count : 0
-    }
-
-    /// Nobody will ever take them: the close that follows is a reset.
-    private func forgetUnsent() {
-        var option = Glibc.linger(l_onoff: 1, l_linger: 0)
-        setsockopt(socket.raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<Glibc.linger>.size))
     }
 }

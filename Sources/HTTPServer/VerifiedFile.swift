@@ -1,5 +1,5 @@
 import CChecksums
-import Glibc
+import Platform
 
 /// A file that is sent while it is verified.
 ///
@@ -30,10 +30,8 @@ struct VerifiedFile: Sendable {
             guard left > 0 else { return .pausing }
             guard let piece = readVerified(into: buffer) else { return .broken }
             let isLast = sent + Int64(piece.count) == file.count
-            let flags = Int32(MSG_DONTWAIT | MSG_NOSIGNAL | (isLast ? 0 : MSG_MORE))
-            let count = Glibc.send(socket, piece.baseAddress, piece.count, flags)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count < 0 && errno == EAGAIN ? .blocked : .broken }
+            let outcome = Socket.send(piece, to: socket, more: !isLast)
+            guard case .bytes(let count) = outcome, count > 0 else { return outcome == .notNow ? .blocked : .broken }
             crc32c = checksums_crc32c(crc32c, piece.baseAddress, count)
             sent += Int64(count)
             left -= count
@@ -58,15 +56,11 @@ struct VerifiedFile: Sendable {
 
     /// Nil once the buffer is full of the next bytes.
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> ServedFile.Fault? {
-        var filled = 0
-        while filled < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let count = pread(file.descriptor, rest.baseAddress, rest.count, off_t(file.offset + sent) + filled)
-            if count < 0, errno == EINTR { continue }
-            if count < 0 { return .unreadable(errno: errno) }
-            if count == 0 { return .wrongBytes }
-            filled += count
+        do throws(SystemError) {
+            let filled = try OpenFile.read(file.descriptor, into: buffer, at: file.offset + sent)
+            return filled == buffer.count ? nil : .wrongBytes
+        } catch {
+            return .unreadable(errno: error.code)
         }
-        return nil
     }
 }

@@ -68,7 +68,7 @@ struct LandingPlace {
     private var permissions: UInt32 {
         do throws(SystemError) {
             let status = try opened().status(of: name)
-            if status.kind == .regular { return status.permissions }
+            if status.kind == .regular { return status.permissions & 0o777 }
         } catch {
             // There is nothing yet.
         }

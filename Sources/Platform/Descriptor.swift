@@ -82,7 +82,7 @@ extension Descriptor.Kind {
 
 extension Descriptor.Outcome {
     /// Nil where the call was only interrupted.
-    fileprivate init?(_ error: Int32) {
+    init?(_ error: Int32) {
         switch error {
         case EINTR: return nil
         case EAGAIN: self = .notNow

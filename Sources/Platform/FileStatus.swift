@@ -17,6 +17,8 @@ package struct FileStatus: Sendable {
     package let device: UInt64
     package let owner: UInt32
     package let permissions: UInt32
+    /// How many names it has.
+    package let links: Int
     /// In bytes.
     package let size: Int64
     /// In bytes, of the blocks that it has.
@@ -28,7 +30,8 @@ package struct FileStatus: Sendable {
     init(_ status: stat) {
         kind = Kind(status.st_mode)
         (inode, device) = (UInt64(status.st_ino), UInt64(status.st_dev))
-        (owner, permissions) = (status.st_uid, status.st_mode & 0o777)
+        (owner, permissions) = (status.st_uid, status.st_mode & 0o7777)
+        links = Int(status.st_nlink)
         (size, allocated) = (Int64(status.st_size), Int64(status.st_blocks) * 512)
         (modified, changed) = (Time(status.st_mtim), Time(status.st_ctim))
     }

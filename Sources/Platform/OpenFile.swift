@@ -39,6 +39,12 @@ package final class OpenFile: Sendable {
 
     /// Reads until the buffer is full or the file ends; returns the number of bytes.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        try Self.read(raw, into: buffer, at: offset)
+    }
+
+    package static func read(
+        _ raw: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) throws(SystemError) -> Int {
         var filled = 0
         while filled < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
@@ -49,6 +55,23 @@ package final class OpenFile: Sendable {
             filled += count
         }
         return filled
+    }
+
+    /// Reads what comes next from a file or a pipe; no bytes at the end, or where it cannot be read.
+    package static func read(_ raw: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = Glibc.read(raw, buffer.baseAddress, buffer.count)
+            if count >= 0 || errno != EINTR { return max(0, count) }
+        }
+    }
+
+    /// Writes behind what is there, in a file that was opened for that; returns how many bytes the disk took.
+    package func append(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+        while true {
+            let count = bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress, $0.count) }
+            if count > 0 { return count }
+            guard count < 0, errno == EINTR else { throw .last }
+        }
     }
 
     /// The bytes from the start; so many at most.

@@ -58,3 +58,11 @@ private final class ThreadStart {
 
 /// Does nothing for so long, on a thread that may block.
 package func blockThread(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
+/// No write of the calling thread raises SIGPIPE.
+package func blockBrokenPipes() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+}

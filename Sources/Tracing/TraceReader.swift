@@ -1,5 +1,5 @@
-import Glibc
 import JSONText
+import Platform
 
 /// The lines of a trace, one after the other, from a file or a pipe. However long a line is, little of it is kept.
 public struct TraceReader: ~Copyable {
@@ -66,10 +66,10 @@ public struct TraceReader: ~Copyable {
             buffer.removeAll(keepingCapacity: true)
         }
         let count = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { chunk in
-            let count = read(raw, chunk.baseAddress, chunk.count)
-            if count > 0 { buffer += chunk[..<count] }
+            let count = OpenFile.read(raw, into: chunk)
+            buffer += chunk[..<count]
             return count
         }
-        isOver = count == 0 || count < 0 && errno != EINTR
+        isOver = count == 0
     }
 }

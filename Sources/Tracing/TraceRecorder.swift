@@ -1,6 +1,5 @@
 import Dispatch
 import Platform
-import Glibc
 import JSONRPC
 import JSONText
 import Storage

@@ -1,7 +1,7 @@
-import Platform
 import HTTPServer
 import HTTPText
 import JSONText
+import Platform
 import Storage
 
 @testable import EmbeddedEngine

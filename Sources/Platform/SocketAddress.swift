@@ -1,12 +1,12 @@
 import Glibc
 
 /// An IPv4 or IPv6 address with its port.
-struct SocketAddress: Sendable {
+package struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private var length: socklen_t
 
     /// `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`. Nil for anything else: no name is looked up.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard let colon = text.utf8.lastIndex(of: 0x3A),
             case let port = text[text.utf8.index(after: colon)...], !port.isEmpty,
             port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = UInt16(port)
@@ -43,6 +43,9 @@ struct SocketAddress: Sendable {
         }
     }
 
+    /// Nil where the socket has no peer.
+    package init?(ofPeerOf socket: Descriptor) { self.init(of: socket.raw, by: getpeername) }
+
     /// The socket's own address, or its peer's. Nil where it has none.
     init?(
         of socket: Int32, by ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
@@ -59,13 +62,13 @@ struct SocketAddress: Sendable {
 
     var family: Int32 { Int32(storage.ss_family) }
 
-    var port: UInt16 {
+    package var port: UInt16 {
         // Both families have it in the same place.
         withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
     }
 
     /// As it stands in a URL, without the port.
-    var host: String {
+    package var host: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let isV6 = family == AF_INET6
         withUnsafeBytes(of: storage) { bytes in
@@ -84,5 +87,5 @@ struct SocketAddress: Sendable {
 }
 
 extension SocketAddress: CustomStringConvertible {
-    var description: String { "\(host):\(port)" }
+    package var description: String { "\(host):\(port)" }
 }

@@ -1,15 +1,14 @@
-import Platform
 import Glibc
 
 /// A TCP socket that listens.
-struct ListeningSocket: Sendable {
-    struct Unusable: Error { var reason: String }
+package struct ListeningSocket: Sendable {
+    package struct Unusable: Error { package var reason: String }
 
     /// With the port that the system chose where none was asked for.
-    let address: SocketAddress
-    let descriptor: Descriptor
+    package let address: SocketAddress
+    package let descriptor: Descriptor
 
-    init(_ address: SocketAddress) throws(Unusable) {
+    package init(_ address: SocketAddress) throws(Unusable) {
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let raw = socket(address.family, Int32(kind), 0)
         guard raw >= 0 else { throw .last }
@@ -24,7 +23,7 @@ struct ListeningSocket: Sendable {
 }
 
 extension ListeningSocket.Unusable {
-    fileprivate static var last: Self { Self(reason: String(cString: strerror(errno))) }
+    fileprivate static var last: Self { Self(reason: SystemError.last.reason) }
 }
 
 func setOption(_ socket: Int32, _ level: Int32, _ option: Int32) {
