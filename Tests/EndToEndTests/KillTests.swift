@@ -76,9 +76,9 @@ import Testing
                 try lives.start()
                 let found = try Self.found(task, lives)
                 if found.state == "paused" {
-                    interrupted.add()
-                    let staged = try #require(lives.staged.first)
-                    #expect(found.completed > 0 && found.completed <= staged)
+                    // The first chunk may be staged and not yet recorded.
+                    if found.completed > 0 { interrupted.add() }
+                    #expect(try found.completed <= #require(lives.staged.first))
                 }
                 let last = try Self.finish(found, lives)
                 let object = try lives.expectObject("a", Self.large)
