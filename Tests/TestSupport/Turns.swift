@@ -4,3 +4,8 @@ import Platform
 @Loop public func turns(_ count: Int) async {
     for _ in 0..<count { await Loop.endOfTurn() }
 }
+
+/// Returns when the condition holds. The suite's time limit ends a test whose condition never holds.
+@Loop public func until(_ condition: @Loop () throws -> Bool) async rethrows {
+    while try !condition() { await Loop.endOfTurn() }
+}
