@@ -46,7 +46,7 @@ extension ServedConnection {
         while true {
             switch await sendSlice(of: &rest) {
             case .done: return true
-            case .pausing: await Loop.endOfTurn()
+            case .pausing: await Loop.nextIteration()
             case .blocked:
                 allow(.stall)
                 defer { lift() }

@@ -60,7 +60,7 @@ final class ServedConnection {
         defer { lift() }
         var event = parser.next()
         // Of requests that have come all at once, each waits for its turn.
-        if event != .incomplete { await Loop.endOfTurn() }
+        if event != .incomplete { await Loop.nextIteration() }
         while event == .incomplete {
             if !parser.isWithinHead {
                 allow(.idle)

@@ -6,7 +6,7 @@ import Platform
 public protocol Peer: AnyObject, Sendable {
     func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy)
 
-    /// Sends a request, and returns the peer's result. Throws the `RPCError` that the peer answered with, `Unanswered`
+    /// Sends a request, and returns the peer's result. Throws the `RPCError` that the peer answered with, `PeerRequestError`
     /// where no answer of use comes within `timeout`, or `CancellationError`.
     ///
     /// A method that waits for the result does so in `Request.whileWaitingForPeer`.
@@ -71,7 +71,7 @@ struct ScheduledWork: OptionSet {
 /// The life of a request, all of it on the event loop:
 ///
 ///     readable ─▶ read bytes ─▶ frame messages while admission is open ─▶ receive ─▶ one message, or a batch
-///         message ─▶ Incoming ─▶ call from the table ─▶ run to its end, or as a Swift task to its first wait
+///         message ─▶ ParsedMessage ─▶ call from the table ─▶ run to its end, or as a Swift task to its first wait
 ///         end ─▶ settle: reply into the outbox, then `didReply`
 ///     end of the loop's iteration ─▶ flush: one write for all replies of the iteration
 ///
@@ -99,7 +99,7 @@ public final class Connection<Context: MethodContext>: Peer {
     let inputMemory: QuotaShare
     let outputMemory: QuotaShare
     var framing: Framing
-    var intake = Intake.idle
+    var inputState = InputState.idle
     var budget = IterationBudget()
     var phase = ConnectionPhase.open
     /// The peer has hung up; what it sent before is still begun.
@@ -120,7 +120,7 @@ public final class Connection<Context: MethodContext>: Peer {
     let outboxShrank = Waiters()
     /// The error of a request that is cancelled.
     private(set) var cancellation = RPCError.cancelled
-    let tap: Tap?
+    let trace: TraceHook?
     private let closed = Waiters()
     private let linger: Linger?
     let reportInternalError: @Loop (String) -> Void
@@ -129,7 +129,7 @@ public final class Connection<Context: MethodContext>: Peer {
     /// `reportInternalError` gets each error that is a mistake of the service: the method, and what it has thrown.
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
-        linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), tap: Tap? = nil,
+        linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), trace: TraceHook? = nil,
         threads: DecodingThreads = .shared, memory: ConnectionMemory = ConnectionMemory(),
         reportInternalError: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void
@@ -144,8 +144,8 @@ public final class Connection<Context: MethodContext>: Peer {
         self.linger = linger
         self.reportInternalError = reportInternalError
         outgoingRequests = OutgoingRequests(clock: clock)
-        self.tap = tap
-        outbox = Outbox(tap: tap)
+        self.trace = trace
+        outbox = Outbox(trace: trace)
         self.ended = ended
         stream = ByteStream(input: input, output: output) { [weak self] in self?.handle($0) }
     }
@@ -195,7 +195,7 @@ public final class Connection<Context: MethodContext>: Peer {
         stream.close()
         self.stream = nil
         phase = .closed
-        intake = .idle
+        inputState = .idle
         inputMemory.leave()
         outputMemory.leave()
         outgoingRequests.failAll()
@@ -218,7 +218,7 @@ public final class Connection<Context: MethodContext>: Peer {
 
     /// What the peer sent before it hung up still begins.
     private func hangUp() {
-        guard intake.isDecoding, stream?.isOneDescriptor == true else { return close() }
+        guard inputState.isDecoding, stream?.isOneDescriptor == true else { return close() }
         peerIsGone = true
         stream?.stopWatching()
     }

@@ -28,10 +28,10 @@ extension Connection {
                 resumeInNextIteration()
                 return adjust()
             }
-            switch intake {
+            switch inputState {
             case .idle:
                 if !receiveText() { return adjust() }
-            case .batch(let batch): receiveNext(of: batch)
+            case .batch(let input): receiveNext(of: input)
             case .decoding: return adjust()
             }
         }
@@ -69,7 +69,7 @@ extension Connection {
         guard let decoder else { return }
         guard bytes <= MessageDecoder.inlineBytes else { return decode(framing.detachMessage(), with: decoder) }
         let text = framing.withMessage { message in
-            tap?(.client, message)
+            trace?(.client, message)
             return decoder.decode(short: message)
         }
         begin(text, bytes: bytes)
@@ -89,7 +89,7 @@ extension Connection {
 
     /// Gives up a message that does not arrive while other connections wait for memory.
     func abandonText() {
-        guard case .idle = intake, inputMemory.reserved > 0 else { return }
+        guard case .idle = inputState, inputMemory.reserved > 0 else { return }
         framing.skipUnfinished()
         endText()
         reply(.null, .failure(.abandoned(after: inputMemory.quota.patience)))
@@ -102,38 +102,38 @@ extension Connection {
         case .batch(let messages):
             // It was checked as a whole.
             budget.spend(bytes: bytes)
-            intake = .batch(BatchIntake(Batch(count: messages.count), rest: messages))
+            inputState = .batch(BatchInput(Batch(count: messages.count), rest: messages))
         case .refused(let error): reply(.null, .failure(error))
         case .blank: break
         }
     }
 
-    private func receiveNext(of intake: BatchIntake) {
-        if let next = intake.next() {
-            intake.batch.unbegun -= 1
-            begin(next.message, bytes: next.bytes, in: intake.batch)
-        } else if let rest = intake.rest, rest.count > 0 {
-            decode(rest, in: intake.batch)
+    private func receiveNext(of input: BatchInput) {
+        if let next = input.next() {
+            input.batch.unbegun -= 1
+            begin(next.message, bytes: next.bytes, in: input.batch)
+        } else if let rest = input.rest, rest.count > 0 {
+            decode(rest, in: input.batch)
         } else {
-            self.intake = .idle
+            inputState = .idle
             endText()
         }
     }
 
     /// Leaves what has not been begun of a batch without an answer.
     func leaveOutRest() {
-        let batch = intake.batch
-        intake = .idle
+        let batch = inputState.batch
+        inputState = .idle
         if let batch, batch.isComplete(with: batch.unbegun) { complete(batch) }
     }
 
     /// Watches the stream for what can be used now.
     func adjust() {
-        let wantsInput = mayReceive && !intake.isDecoding && phase == .open
+        let wantsInput = mayReceive && !inputState.isDecoding && phase == .open
         if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
         if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
         // Nothing of what the peer sent can be begun now.
-        if peerIsGone, !wantsInput, !intake.isDecoding, !scheduled.contains(.receive) { return close() }
+        if peerIsGone, !wantsInput, !inputState.isDecoding, !scheduled.contains(.receive) { return close() }
         stream?.want(input: wantsInput, room: outbox.isBlocked)
     }
 
@@ -150,11 +150,11 @@ extension Connection {
     private func decode(_ text: ArraySlice<UInt8>, with decoder: MessageDecoder) {
         let bytes = text.count
         let isLine = framing.style == .lines
-        intake = .decoding(nil)
+        inputState = .decoding(nil)
         endText(keeping: bytes)
-        threads.submit(bytes: bytes) { [tap, weak self] in
+        threads.submit(bytes: bytes) { [trace, weak self] in
             let decoded = text.withUnsafeBytes {
-                tap?(.client, $0)
+                trace?(.client, $0)
                 return isLine && $0.allSatisfy(\.isBlank) ? .blank : decoder.decode($0, of: text)
             }
             return { self?.resume { $0.begin(decoded, bytes: bytes) } }
@@ -162,21 +162,21 @@ extension Connection {
     }
 
     private func decode(_ messages: BatchDecoder, in batch: Batch) {
-        intake = .decoding(batch)
+        inputState = .decoding(batch)
         threads.submit(bytes: messages.bytes) { [weak self] in
             var rest = messages
             let ready = rest.group()
             let left = rest.count > 0 ? rest : nil
-            return { self?.resume { $0.intake = .batch(BatchIntake(batch, ready: ready, rest: left)) } }
+            return { self?.resume { $0.inputState = .batch(BatchInput(batch, ready: ready, rest: left)) } }
         }
     }
 
     /// Unless the connection has ended meanwhile.
     private func resume(_ next: (Connection) -> Void) {
-        guard intake.isDecoding else { return }
-        intake = .idle
+        guard inputState.isDecoding else { return }
+        inputState = .idle
         next(self)
-        if case .idle = intake { endText() }
+        if case .idle = inputState { endText() }
         receive()
     }
 }

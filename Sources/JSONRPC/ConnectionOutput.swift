@@ -2,7 +2,7 @@ import JSONText
 import Platform
 
 extension Connection {
-    typealias Outcome = Result<Reply, RPCError>
+    typealias Outcome = Result<ResultPayload, RPCError>
 
     public func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy) {
         guard stream != nil else { return }
@@ -22,7 +22,7 @@ extension Connection {
     }
 
     public func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON {
-        guard phase < .draining else { throw Unanswered.gone }
+        guard phase < .draining else { throw PeerRequestError.disconnected }
         return try await outgoingRequests.send(timeout: timeout) { number in
             let id = JSON(Int64(number))
             let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
@@ -82,12 +82,12 @@ extension Connection {
 
     private func put(_ payload: (inout [UInt8]) -> Void) {
         guard stream != nil else { return }
-        let (style, tap) = (style, tap)
+        let (style, trace) = (style, trace)
         outbox.put { buffer in
             style.wrap(into: &buffer) { message in
                 let start = message.count
                 payload(&message)
-                if let tap { message[start...].withUnsafeBytes { tap(.service, $0) } }
+                if let trace { message[start...].withUnsafeBytes { trace(.service, $0) } }
             }
         }
         scheduleFlush()
@@ -95,7 +95,7 @@ extension Connection {
 
     private func put(_ message: SegmentedBytes) {
         guard stream != nil else { return }
-        if let tap { message.joined.withUnsafeBytes { tap(.service, $0) } }
+        if let trace { message.joined.withUnsafeBytes { trace(.service, $0) } }
         outbox.put(style.wrapped(message))
         scheduleFlush()
     }
@@ -142,7 +142,7 @@ extension Connection {
     /// Writes all that happens in this iteration of the loop in one call, and begins what admission has held back.
     func scheduleFlush() {
         guard scheduled.insert(.flush).inserted else { return }
-        Loop.atEndOfTurn { [self] in
+        Loop.atEndOfIteration { [self] in
             scheduled.remove(.flush)
             guard stream != nil else { return }
             if overrun != nil { return close() }
@@ -177,7 +177,7 @@ extension Connection {
     }
 
     /// What the peer has not read, but for the batch that is being begun: that one has to go on.
-    var unread: Int { outbox.unsent + (batchedBytes == 0 ? 0 : batchedBytes - (intake.batch?.size ?? 0)) }
+    var unread: Int { outbox.unsent + (batchedBytes == 0 ? 0 : batchedBytes - (inputState.batch?.size ?? 0)) }
 
     /// The peer has left so much unread that nothing more is done for it.
     var isCrowded: Bool { unread >= limits.crowded || outputMemory.isFull(with: unread) }

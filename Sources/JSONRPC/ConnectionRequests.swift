@@ -40,7 +40,7 @@ extension Connection {
 
     private func start(
         _ id: RequestID?, _ method: String,
-        _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Answer,
+        _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Completion,
         bytes: Int, in batch: Batch?
     ) {
         budget.spend(requests: 1, bytes: 0)

@@ -57,12 +57,12 @@ struct MessageDecoder: Sendable {
 
     fileprivate func decode(_ message: JSON) -> DecodedMessage {
         let envelope = Envelope(message)
-        let decoded = decode(Incoming(envelope))
+        let decoded = decode(ParsedMessage(envelope))
         guard let envelope, let (number, answer) = OutgoingRequests.answer(in: envelope) else { return decoded }
         return .answer(to: number, answer, otherwise: decoded)
     }
 
-    private func decode(_ message: Incoming) -> DecodedMessage {
+    private func decode(_ message: ParsedMessage) -> DecodedMessage {
         switch message {
         case .notification("$/cancelRequest", var params):
             return .cancellation(of: params.takeOrNull("id").flatMap(RequestID.init))

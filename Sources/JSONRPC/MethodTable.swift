@@ -34,7 +34,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
             return .waiting { controls in
                 do {
                     let result = try await call.run(in: Request(context: context, controls))
-                    return (Reply(result), { call.didReply(result, in: context) })
+                    return (ResultPayload(result), { call.didReply(result, in: context) })
                 } catch {
                     throw call.failure(error)
                 }
@@ -45,7 +45,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     private static func promptDecoder<M: PromptMethod>(for method: M.Type) -> Decoder where M.Context == Context {
         { (params: inout Params, prompt: Request<Context>) throws(RPCError) -> PreparedCall in
             let call = try M(&params)
-            return .prompt { do { return Reply(try call.run(in: prompt)) } catch { throw call.failure(error) } }
+            return .prompt { do { return ResultPayload(try call.run(in: prompt)) } catch { throw call.failure(error) } }
         }
     }
 }
@@ -55,8 +55,8 @@ public struct MethodTable<Context: MethodContext>: Sendable {
 /// What it runs in is no part of its type: generic types would be looked up for each message.
 enum PreparedCall: Sendable {
     typealias Afterwards = @Loop @Sendable () -> Void
-    typealias Answer = (result: Reply, afterwards: Afterwards)
+    typealias Completion = (result: ResultPayload, afterwards: Afterwards)
 
-    case prompt(@Loop @Sendable () throws -> Reply)
-    case waiting(@Loop @Sendable (RequestControls) async throws -> Answer)
+    case prompt(@Loop @Sendable () throws -> ResultPayload)
+    case waiting(@Loop @Sendable (RequestControls) async throws -> Completion)
 }

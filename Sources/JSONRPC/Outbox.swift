@@ -15,9 +15,9 @@ struct Outbox: Sendable {
     /// The peer has not taken all that was offered to it.
     private(set) var isBlocked = false
     /// Hears of samples, for who puts them cannot know which ones will go out.
-    private let tap: Tap?
+    private let trace: TraceHook?
 
-    init(tap: Tap? = nil) { self.tap = tap }
+    init(trace: TraceHook? = nil) { self.trace = trace }
 
     /// Bytes that the peer has not taken yet.
     var unsent: Int { bytes.count - sent }
@@ -76,8 +76,8 @@ struct Outbox: Sendable {
 
     private mutating func release(_ sample: [UInt8]) {
         bytes.append(sample)
-        guard let tap else { return }
+        guard let trace else { return }
         let message = sample.drop { $0 != UInt8(ascii: "{") }.prefix { $0 != UInt8(ascii: "\n") }
-        message.withUnsafeBytes { tap(.service, $0) }
+        message.withUnsafeBytes { trace(.service, $0) }
     }
 }

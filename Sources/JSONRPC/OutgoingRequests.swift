@@ -2,13 +2,13 @@ import Platform
 import JSONText
 
 /// Why a request of the service has no answer that could be used.
-public enum Unanswered: Error, Equatable {
+public enum PeerRequestError: Error, Equatable {
     /// The peer sends nothing more.
-    case gone
+    case disconnected
     /// The peer did not answer in time.
-    case late
+    case timedOut
     /// The answer is none of JSON-RPC.
-    case malformed
+    case malformedResponse
 }
 
 /// The service's own requests that one peer has not answered yet.
@@ -36,7 +36,7 @@ final class OutgoingRequests {
         let number = lastNumber
         let timer = Task { [clock] in
             do { try await clock.sleep(for: timeout) } catch { return }
-            settle(number, .failure(Unanswered.late))
+            settle(number, .failure(PeerRequestError.timedOut))
         }
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
@@ -68,21 +68,21 @@ final class OutgoingRequests {
         waiting.removeValue(forKey: number)?.resume(with: answer)
     }
 
-    /// Fails all requests, in their order, with `Unanswered.gone`.
+    /// Fails all requests, in their order, with `PeerRequestError.disconnected`.
     func failAll() {
         let abandoned = waiting.sorted { $0.key < $1.key }
         waiting.removeAll()
-        for (_, waiter) in abandoned { waiter.resume(throwing: Unanswered.gone) }
+        for (_, waiter) in abandoned { waiter.resume(throwing: PeerRequestError.disconnected) }
     }
 
     /// Of `result` and `error` the other one may be there as null.
     private nonisolated static func outcome(in message: Envelope) -> Answer {
-        guard message.hasVersion else { return .failure(Unanswered.malformed) }
+        guard message.hasVersion else { return .failure(PeerRequestError.malformedResponse) }
         switch (message.result, message.error) {
         case (let result?, nil), (let result?, .null?): return .success(result)
         case (nil, let error?), (.null?, let error?):
-            return .failure(RPCError(error) as (any Error)? ?? Unanswered.malformed)
-        case (nil, nil), (_?, _?): return .failure(Unanswered.malformed)
+            return .failure(RPCError(error) as (any Error)? ?? PeerRequestError.malformedResponse)
+        case (nil, nil), (_?, _?): return .failure(PeerRequestError.malformedResponse)
         }
     }
 }

@@ -2,7 +2,7 @@ import JSONRPC
 import Storage
 
 /// The whole surface of the service, in the order of `protocol/openrpc.json`.
-public let allMethods = MethodTable<Session>([
+public let allMethods = MethodTable<ConnectionContext>([
     Initialize.self,
     Shutdown.self,
     Exit.self,

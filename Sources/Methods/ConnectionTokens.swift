@@ -59,7 +59,7 @@ public final class ConnectionTokens: TokenSource {
 
     /// `request` does not count as active while the client is asked.
     fileprivate func token(
-        _ kind: Token.Kind, insteadOf refused: Token?, for request: Request<Session>?
+        _ kind: Token.Kind, insteadOf refused: Token?, for request: Request<ConnectionContext>?
     ) async throws(StorageError) -> Token? {
         if let refused, let given = held[kind], given.token.secret == refused.secret {
             held[kind] = Held(token: given.token, isRefused: true)
@@ -92,7 +92,7 @@ public final class ConnectionTokens: TokenSource {
 
 extension ConnectionTokens {
     private func refresh(
-        _ kind: Token.Kind, _ reason: Reason, for request: Request<Session>?
+        _ kind: Token.Kind, _ reason: Reason, for request: Request<ConnectionContext>?
     ) async throws(StorageError) {
         let refresh = refreshes[kind] ?? beginRefresh(kind, reason)
         do {
@@ -151,7 +151,7 @@ extension ConnectionTokens {
 
 /// The tokens of a connection, for one of its requests.
 private struct RequestTokens: TokenSource {
-    let request: Request<Session>
+    let request: Request<ConnectionContext>
 
     @Loop func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         try await request.context.tokens.token(kind, insteadOf: refused, for: request)
@@ -160,8 +160,8 @@ private struct RequestTokens: TokenSource {
     @Loop func isPersonal() async -> Bool { await request.context.tokens.isPersonal() }
 }
 
-extension Request<Session> {
-    /// For work that is done before the reply. What outlives the request has the tokens of the session.
+extension Request<ConnectionContext> {
+    /// For work that is done before the reply. What outlives the request has the tokens of the connection.
     var tokens: any TokenSource { RequestTokens(request: self) }
     var client: TransferClient { TransferClient(tokens: tokens, settings: context.settings) }
 }

@@ -61,7 +61,7 @@ extension Limits {
     var json: JSON { .object(Bound.all.map { .init(key: $0.name, value: JSON(Int64(self[keyPath: $0.value]))) }) }
 }
 
-extension Service {
+extension ServiceContext {
     /// What a peer hears for which there is no room, before it is gone.
     public nonisolated static func noRoomLine(_ limits: Limits) -> [UInt8] {
         let error = StorageError.noRoom(for: "connections", "--max-connections", is: limits.connections).rpcError.json

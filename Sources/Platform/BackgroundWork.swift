@@ -17,7 +17,7 @@ package final class BackgroundWork {
 
     package func allDone() async {
         // What was asked for in this turn has begun by then.
-        await Loop.endOfTurn()
+        await Loop.nextIteration()
         while underWay > 0 {
             do { try await done.wait() } catch { return }
         }

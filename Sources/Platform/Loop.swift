@@ -20,15 +20,15 @@ public actor Loop {
     public nonisolated static func start() throws(ThreadUnavailable) { try shared.started.get() }
 
     /// Which iteration this is: the jobs that are here, what was left for the end of it, then the descriptors.
-    @Loop public static var iteration: Int { Turns.shared.count }
+    @Loop public static var iteration: Int { Poller.shared.count }
 
     /// Runs once, after the jobs of this turn and before the loop waits again: the place to write a batch of answers.
-    @Loop public static func atEndOfTurn(_ work: @escaping @Loop () -> Void) {
-        Turns.shared.endOfTurn.append(work)
+    @Loop public static func atEndOfIteration(_ work: @escaping @Loop () -> Void) {
+        Poller.shared.endOfIteration.append(work)
     }
 
     /// Returns in the next turn, when descriptors and other jobs have had theirs.
-    @Loop public static func endOfTurn() async {
-        await withCheckedContinuation { waiter in atEndOfTurn { waiter.resume() } }
+    @Loop public static func nextIteration() async {
+        await withCheckedContinuation { waiter in atEndOfIteration { waiter.resume() } }
     }
 }

@@ -34,7 +34,7 @@ final class LoopExecutor: SerialExecutor {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         try startThread("loop", stackSize: 2 << 20) { [self] in
             iteration.bind()
-            while true { takeTurn() }
+            while true { runIteration() }
         }
     }
 
@@ -81,9 +81,9 @@ final class LoopExecutor: SerialExecutor {
     }
 
     /// The jobs that are here now, then the descriptors: what those bring along comes in the next turn.
-    private func takeTurn() {
+    private func runIteration() {
         collect()
-        Task { @Loop in Turns.shared.take() }
+        Task { @Loop in Poller.shared.runIteration() }
         var turn = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
         for job in turn { job.runSynchronously(on: asUnownedSerialExecutor()) }
         turn.removeAll(keepingCapacity: turn.capacity < 4096)

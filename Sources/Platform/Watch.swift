@@ -24,9 +24,9 @@ public final class Watch {
         self.descriptor = descriptor
         self.interest = interest
         self.handler = handler
-        tag = Turns.shared.add(self)
+        tag = Poller.shared.add(self)
         if csystem_poller_add(Loop.shared.executor.poller, descriptor, interest.rawValue, tag) != 0 {
-            Turns.shared.remove(tag)
+            Poller.shared.remove(tag)
             return nil
         }
     }
@@ -40,6 +40,6 @@ public final class Watch {
     /// Must come before the descriptor is closed.
     public func cancel() {
         csystem_poller_remove(Loop.shared.executor.poller, descriptor)
-        Turns.shared.remove(tag)
+        Poller.shared.remove(tag)
     }
 }

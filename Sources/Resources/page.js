@@ -1,8 +1,8 @@
 "use strict";
-const story = JSON.parse(document.getElementById("story").textContent);
+const trace = JSON.parse(document.getElementById("trace").textContent);
 const element = (id) => document.getElementById(id);
-const { entries, tasks, channels } = story;
-const length = Math.max(story.length, 1000);
+const { entries, tasks, channels } = trace;
+const length = Math.max(trace.length, 1000);
 
 // What is shown: times in microseconds since the start.
 
@@ -230,14 +230,14 @@ function drawMarks(lane) {
 }
 
 function drawTask(lane) {
-  const { task } = lane, { sights } = task, top = lane.y, high = rowHeight - 3;
-  if (sights.length === 0) return;
-  const last = sights[sights.length - 1], end = task.isEnded ? last[0] : length;
+  const { task } = lane, { samples } = task, top = lane.y, high = rowHeight - 3;
+  if (samples.length === 0) return;
+  const last = samples[samples.length - 1], end = task.isEnded ? last[0] : length;
   const tip = `${task.isDownload ? "download" : "upload"} ${task.task}\n${task.reference}\n`
-    + sights.map((sight) => sight[1]).filter((state, i, all) => state !== all[i - 1]).join(" → ")
-    + `\n${size(last[2])} of ${size(last[3])} in ${duration(last[0] - sights[0][0])}` + (task.error ? "\n" + task.error : "");
-  sights.forEach(([at, state, completed, total], i) => {
-    const until = i + 1 < sights.length ? sights[i + 1][0] : end;
+    + samples.map((sample) => sample[1]).filter((state, i, all) => state !== all[i - 1]).join(" → ")
+    + `\n${size(last[2])} of ${size(last[3])} in ${duration(last[0] - samples[0][0])}` + (task.error ? "\n" + task.error : "");
+  samples.forEach(([at, state, completed, total], i) => {
+    const until = i + 1 < samples.length ? samples[i + 1][0] : end;
     const left = x(at), wide = Math.max(x(until) - left, 0.5);
     if (left > width || left + wide < margin || colours[state.replace(" ", "-")] === undefined) return;
     pen.fillStyle = colours[state.replace(" ", "-")];
@@ -249,7 +249,7 @@ function drawTask(lane) {
       pen.fillRect(left, top + high - share, wide, share);
     }
   });
-  const right = x(end), left = x(sights[0][0]);
+  const right = x(end), left = x(samples[0][0]);
   if (task.isEnded) {
     pen.fillStyle = last[1] === "success" ? colours.good : colours.bad;
     pen.fillRect(right, top - 1, 3, high + 2);
@@ -398,11 +398,11 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 element("summary").textContent = [
-  `${story.started}, ${duration(story.length)}`, count(channels.filter((channel) => channel.number !== 0).length, "connection"),
+  `${trace.started}, ${duration(trace.length)}`, count(channels.filter((channel) => channel.number !== 0).length, "connection"),
   count(entries.filter(isAsking).length, "request"), count(entries.filter((entry) => isAsking(entry) && errorOf(entry) !== null).length, "error"),
   `${entries.filter(isUnanswered).length} without an answer`, count(entries.filter((entry) => entry.kind === "event").length, "event"),
   count(tasks.length, "transfer"),
 ].join(" · ");
-element("complaints").textContent = story.complaints.join("\n") + (story.omittedComplaints ? `\nand ${story.omittedComplaints} more lines` : "");
+element("problems").textContent = trace.problems.join("\n") + (trace.omittedProblems ? `\nand ${trace.omittedProblems} more lines` : "");
 list();
 draw();

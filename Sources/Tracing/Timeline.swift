@@ -1,34 +1,34 @@
 import JSONText
 
-/// A story as lines for a terminal: what happened, one thing a line, then the transfers.
+/// A model as lines for a terminal: what happened, one thing a line, then the transfers.
 public struct Timeline {
-    private let story: Story
+    private let model: TraceModel
     private let isColoured: Bool
 
-    public init(_ story: Story, isColoured: Bool) {
-        self.story = story
+    public init(_ model: TraceModel, isColoured: Bool) {
+        self.model = model
         self.isColoured = isColoured
     }
 
     /// Calls `say` with each line, without its end.
     public func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
-        let start = story.start
-        for entry in story.entries { try say(line(entry, since: start)) }
-        for (index, task) in story.tasks.enumerated() {
+        let start = model.start
+        for entry in model.entries { try say(line(entry, since: start)) }
+        for (index, task) in model.tasks.enumerated() {
             if index == 0 { try say("\ntransfers") }
             try say(line(task))
         }
-        let open = story.entries.lazy.filter { $0.isUnanswered }.count
+        let open = model.entries.lazy.filter { $0.isUnanswered }.count
         if open > 0 { try say("\n" + paint("\(open) \(open == 1 ? "request has" : "requests have") no answer", .bad)) }
     }
 
-    private func line(_ entry: Story.Entry, since start: Int64) -> String {
+    private func line(_ entry: TraceModel.Entry, since start: Int64) -> String {
         let time = Amount.fixed((entry.at - start) / 1000, 3)
-        let connection = entry.kind == .run ? "" : "\(story.channels[entry.channel].number)"
+        let connection = entry.kind == .run ? "" : "\(model.channels[entry.channel].number)"
         return paint(padded(time, 10), .faint) + "  " + padded(connection, 3) + "  " + what(entry)
     }
 
-    private func what(_ entry: Story.Entry) -> String {
+    private func what(_ entry: TraceModel.Entry) -> String {
         let title = [entry.id, entry.title].filter { !$0.isEmpty }.joined(separator: " ").safe
         let detail = entry.detail.isEmpty ? "" : "  " + entry.detail.safe
         let text = title + detail
@@ -44,19 +44,19 @@ public struct Timeline {
         case .question: return "? " + text + (entry.partner == nil ? paint("  no answer", .bad) : "")
         case .answer, .reply:
             let arrow = entry.kind == .answer ? "← " : "! "
-            let took = entry.partner.map { "  " + Amount.duration(max(0, entry.at - story.entries[$0].at)) } ?? ""
+            let took = entry.partner.map { "  " + Amount.duration(max(0, entry.at - model.entries[$0].at)) } ?? ""
             return paint(arrow, entry.error == nil ? .good : .bad) + title + paint(took, .faint)
                 + (entry.error == nil ? detail : paint(detail, .bad))
         }
     }
 
-    private func line(_ task: TaskStory) -> String {
-        let last = task.sights.last
+    private func line(_ task: TracedTransfer) -> String {
+        let last = task.samples.last
         let outcome: Colour = last?.state == "success" ? .good : task.isEnded ? .bad : .strong
         let bytes = "\(Amount.bytes(last?.completed ?? 0)) of \(Amount.bytes(last?.total ?? 0))"
         let error = task.error.map { "  " + $0 } ?? ""
         return "  " + paint(task.states.joined(separator: " → ").safe, outcome)
-            + "  \(task.isDownload ? "download" : "upload") \(Essence.short(task: .string(task.task)))  \(task.reference)"
+            + "  \(task.isDownload ? "download" : "upload") \(MessageSummary.short(task: .string(task.task)))  \(task.reference)"
             .safe
             + "  \(bytes) in \(Amount.duration(max(0, task.duration)))" + paint(error.safe, .bad)
     }
@@ -72,6 +72,6 @@ public struct Timeline {
     }
 }
 
-extension Story.Entry {
+extension TraceModel.Entry {
     public var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
 }

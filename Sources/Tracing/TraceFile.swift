@@ -1,21 +1,21 @@
 import Platform
 
+/// The reason why nothing can be written to a trace file.
+struct TraceFileError: Error { let reason: String }
+
 /// Where a trace is written: a file of its owner alone, added to and never shortened.
 struct TraceFile: ~Copyable {
     private let file: OpenFile
     /// A line was cut off by a disk that took no more.
     private var isMidLine = false
 
-    /// Why nothing can be written there.
-    struct Unusable: Error { let reason: String }
-
     /// Starts on a new line, whatever an earlier process has left there.
-    init(_ path: String) throws(Unusable) {
+    init(_ path: String) throws(TraceFileError) {
         let file: OpenFile
         do throws(SystemError) {
             file = try OpenFile(path, [.readingAndWriting, .create, .append, .noLink, .noWaiting])
         } catch {
-            throw Unusable(reason: error == .link ? "it is a symbolic link" : error.reason)
+            throw TraceFileError(reason: error == .link ? "it is a symbolic link" : error.reason)
         }
         let size = try Self.makePrivate(file)
         self.file = file
@@ -33,31 +33,31 @@ struct TraceFile: ~Copyable {
 
     /// Looks at the open file, for its path may lead elsewhere by now, and returns its size. One that others own or
     /// know by another name stays as it is.
-    private static func makePrivate(_ file: OpenFile) throws(Unusable) -> Int64 {
+    private static func makePrivate(_ file: OpenFile) throws(TraceFileError) -> Int64 {
         guard let status = try? file.status(), status.kind == .regular else {
-            throw Unusable(reason: "it is not a regular file")
+            throw TraceFileError(reason: "it is not a regular file")
         }
-        guard status.owner == CurrentProcess.user else { throw Unusable(reason: "it belongs to another user") }
+        guard status.owner == CurrentProcess.user else { throw TraceFileError(reason: "it belongs to another user") }
         guard status.links == 1 else {
-            throw Unusable(reason: status.links == 0 ? "it was removed" : "it has other names, too (hard links)")
+            throw TraceFileError(reason: status.links == 0 ? "it was removed" : "it has other names, too (hard links)")
         }
         if status.permissions != 0o600 {
             do throws(SystemError) { try file.setPermissions(0o600) } catch {
-                throw Unusable(reason: "its permissions cannot be changed: \(error.reason)")
+                throw TraceFileError(reason: "its permissions cannot be changed: \(error.reason)")
             }
         }
         return status.size
     }
 
     /// Blocks. Throws where not all of it could be written.
-    mutating func write(_ lines: [UInt8]) throws(Unusable) {
+    mutating func write(_ lines: [UInt8]) throws(TraceFileError) {
         let bytes = (isMidLine ? [0x0A] : []) + lines
         var written = 0
         do throws(SystemError) {
             while written < bytes.count { written += try file.append(bytes[written...]) }
         } catch {
             if written > 0 { isMidLine = bytes[written - 1] != 0x0A }
-            throw Unusable(reason: error.reason)
+            throw TraceFileError(reason: error.reason)
         }
         isMidLine = false
     }

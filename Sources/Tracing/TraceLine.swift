@@ -8,9 +8,9 @@ public struct TraceLine: Sendable {
         case run(version: String, engine: String)
         case began(peer: String)
         case ended
-        case message(from: Speaker, bytes: Int64, JSON)
+        case message(from: MessageSender, bytes: Int64, JSON)
         /// What cannot be read as a message, as far as it is shown.
-        case broken(from: Speaker, bytes: Int64, text: String)
+        case broken(from: MessageSender, bytes: Int64, text: String)
         /// So many messages are missing here.
         case dropped(Int64)
     }
@@ -46,12 +46,12 @@ extension TraceLine {
         case .run(_, let engine): add("engine", .string(engine))
         case .began(let peer): add("began", .string(peer))
         case .ended: add("ended", true)
-        case .message(let speaker, let bytes, let message):
-            add("from", .string(speaker.rawValue))
+        case .message(let sender, let bytes, let message):
+            add("from", .string(sender.rawValue))
             add("bytes", JSON(bytes))
             add("message", message)
-        case .broken(let speaker, let bytes, let text):
-            add("from", .string(speaker.rawValue))
+        case .broken(let sender, let bytes, let text):
+            add("from", .string(sender.rawValue))
             add("bytes", JSON(bytes))
             add("broken", .string(text))
         case .dropped(let count): add("dropped", JSON(count))
@@ -96,14 +96,14 @@ extension TraceLine.Event {
         } else if let count = json["dropped"]?.number?.int64 {
             self = .dropped(count)
         } else {
-            guard let speaker = json["from"]?.string.flatMap(Speaker.init) else {
+            guard let sender = json["from"]?.string.flatMap(MessageSender.init) else {
                 throw .init("says not who speaks: \"from\" must be \"client\" or \"service\"")
             }
             let bytes = max(0, json["bytes"]?.number?.int64 ?? 0)
             if let message = json["message"] {
-                self = .message(from: speaker, bytes: bytes, message)
+                self = .message(from: sender, bytes: bytes, message)
             } else if let text = json["broken"]?.string {
-                self = .broken(from: speaker, bytes: bytes, text: text)
+                self = .broken(from: sender, bytes: bytes, text: text)
             } else {
                 throw .init("has neither a message nor another event")
             }

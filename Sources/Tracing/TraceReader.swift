@@ -6,7 +6,7 @@ public struct TraceReader: ~Copyable {
     public enum Item {
         case line(TraceLine)
         /// What is wrong with a line, as a sentence that names it.
-        case complaint(String)
+        case problem(String)
     }
 
     private let raw: Int32
@@ -44,16 +44,16 @@ public struct TraceReader: ~Copyable {
     private mutating func take(_ line: ArraySlice<UInt8>, isWhole: Bool) -> Item? {
         if isSkipping {
             isSkipping = false
-            return .complaint("line \(number) is longer than \(longestLine) bytes")
+            return .problem("line \(number) is longer than \(longestLine) bytes")
         }
         number += 1
         guard line.contains(where: { $0 != 0x20 && $0 != 0x0D }) else { return nil }
         do {
             return .line(try TraceLine(line.withUnsafeBytes { try JSON(parsing: $0, maxDepth: 128) }))
         } catch let error as TraceLine.Unreadable {
-            return .complaint("line \(number) \(error.reason)")
+            return .problem("line \(number) \(error.reason)")
         } catch {
-            return .complaint(isWhole ? "line \(number) is no JSON: \(error)" : "line \(number), the last, is cut off")
+            return .problem(isWhole ? "line \(number) is no JSON: \(error)" : "line \(number), the last, is cut off")
         }
     }
 

@@ -5,6 +5,9 @@ import JSONText
 import Storage
 import Synchronization
 
+/// A sentence that names the trace file and says why it cannot be used.
+public struct TraceUnavailable: Error { public let message: String }
+
 /// Writes down what connections say and hear, on a thread of its own. A disk that is slow or full costs messages, which
 /// are counted, and holds nobody up.
 public final class TraceRecorder: Sendable {
@@ -12,7 +15,7 @@ public final class TraceRecorder: Sendable {
     private struct Entry: Sendable {
         var line: TraceLine
         /// Of a message that is still to be read.
-        var message: (Speaker, [UInt8])?
+        var message: (MessageSender, [UInt8])?
 
         /// It takes memory even if it says little.
         var size: Int { 128 + (message?.1.count ?? 0) }
@@ -29,10 +32,8 @@ public final class TraceRecorder: Sendable {
 
     private struct Output: ~Copyable {
         var file: TraceFile
-        var hasComplained = false
+        var hasReported = false
     }
-
-    public struct Unusable: Error { public let message: String }
 
     /// Entries that are written at once.
     private static let piece = 256
@@ -42,36 +43,36 @@ public final class TraceRecorder: Sendable {
     private let process: Int64
     private let capacity: Int
     private let path: String
-    private let complain: @Sendable (String) -> Void
+    private let report: @Sendable (String) -> Void
 
-    /// `capacity` is how many bytes of messages may wait for the disk before further ones are dropped; `complain` is
+    /// `capacity` is how many bytes of messages may wait for the disk before further ones are dropped; `report` is
     /// given one line, once. Throws a sentence that names the file.
     public init(
         _ path: String, version: String, engine: String, process: Int32, capacity: Int = 16 << 20,
-        complain: @escaping @Sendable (String) -> Void
-    ) throws(Unusable) {
-        do throws(TraceFile.Unusable) {
+        report: @escaping @Sendable (String) -> Void
+    ) throws(TraceUnavailable) {
+        do throws(TraceFileError) {
             var file = try TraceFile(path)
             self.process = Int64(process)
             let first = TraceLine(at: .now, process: Int64(process), .run(version: version, engine: engine))
             try file.write(Self.bytes(first))
             output = SerialQueue(on: WorkerThreads("trace"), Output(file: file))
         } catch {
-            throw Unusable(message: "no trace can be written to \(path): \(error.reason)")
+            throw TraceUnavailable(message: "no trace can be written to \(path): \(error.reason)")
         }
         self.capacity = capacity
         self.path = path
-        self.complain = complain
+        self.report = report
     }
 
     public func began(_ connection: Int64, _ peer: String) { note(connection, .began(peer: peer)) }
 
     public func ended(_ connection: Int64) { note(connection, .ended) }
 
-    public func tap(_ connection: Int64) -> Tap {
-        { [self] speaker, bytes in
+    public func trace(_ connection: Int64) -> TraceHook {
+        { [self] sender, bytes in
             let line = TraceLine(at: .now, process: process, connection: connection, .ended)
-            add { Entry(line: line, message: (speaker, Array(bytes))) }
+            add { Entry(line: line, message: (sender, Array(bytes))) }
         }
     }
 
@@ -136,20 +137,20 @@ public final class TraceRecorder: Sendable {
     }
 
     private func write(_ lines: [UInt8], to output: inout Output) -> Bool {
-        do throws(TraceFile.Unusable) {
+        do throws(TraceFileError) {
             try output.file.write(lines)
             return true
         } catch {
-            if !output.hasComplained { complain("the trace cannot be written to \(path): \(error.reason)") }
-            output.hasComplained = true
+            if !output.hasReported { report("the trace cannot be written to \(path): \(error.reason)") }
+            output.hasReported = true
             return false
         }
     }
 
     private static func line(_ entry: Entry) -> TraceLine {
-        guard let (speaker, bytes) = entry.message else { return entry.line }
+        guard let (sender, bytes) = entry.message else { return entry.line }
         var line = entry.line
-        line.event = bytes.withUnsafeBytes { .message(from: speaker, reading: $0) }
+        line.event = bytes.withUnsafeBytes { .message(from: sender, reading: $0) }
         return line
     }
 
@@ -166,15 +167,15 @@ extension TraceLine.Event {
     /// Bytes of a message as it is written down.
     private static let longest = 128 << 10
 
-    static func message(from speaker: Speaker, reading bytes: UnsafeRawBufferPointer) -> Self {
+    static func message(from sender: MessageSender, reading bytes: UnsafeRawBufferPointer) -> Self {
         let length = Int64(bytes.count)
         do throws(JSONSyntaxError) {
-            let most = speaker == .client ? mostValues(bytes) : .max
+            let most = sender == .client ? mostValues(bytes) : .max
             let message = try JSON(parsing: bytes, maxDepth: deepest, maxValues: most)
-            let shown = Redaction.redacted(message, from: speaker == .client)
-            return .message(from: speaker, bytes: length, shown.text.utf8.count > longest ? essence(of: shown) : shown)
+            let shown = Redaction.redacted(message, from: sender == .client)
+            return .message(from: sender, bytes: length, shown.text.utf8.count > longest ? essence(of: shown) : shown)
         } catch {
-            return .broken(from: speaker, bytes: length, text: Redaction.redacted(broken: bytes))
+            return .broken(from: sender, bytes: length, text: Redaction.redacted(broken: bytes))
         }
     }
 

@@ -46,7 +46,8 @@ struct Engine: Sendable {
             let endpoint = try Self.endpoint(options) ?? .firebase
             let http = HTTPClient()
             try self.init(
-                backend: RemoteBackend.firebase(at: endpoint, version: Service.version, http: http, allowed: allowed),
+                backend: RemoteBackend.firebase(
+                    at: endpoint, version: ServiceContext.version, http: http, allowed: allowed),
                 tokens: makeTokenSource(Self.credentials(options, endpoint), http: http, pace: Pace(now: { .now })),
                 options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
@@ -55,7 +56,7 @@ struct Engine: Sendable {
             let (credentials, pace) = (Self.credentials(options, endpoint), Pace(now: { .now }))
             try self.init(
                 backend: RemoteBackend.gcs(
-                    at: endpoint, version: Service.version, http: http,
+                    at: endpoint, version: ServiceContext.version, http: http,
                     signer: makeSignerSource(credentials, http: http, pace: pace), allowed: allowed),
                 tokens: makeTokenSource(credentials, http: http, pace: pace), options, endpoint, log,
                 keepsTasks: keepsTasks)

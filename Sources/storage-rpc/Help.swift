@@ -3,7 +3,7 @@ import Methods
 
 /// What `--help` says, on one screen.
 enum Help {
-    static let version = Service.version
+    static let version = ServiceContext.version
 
     static let text = """
         storage-rpc: Cloud Storage for Firebase, for every language: JSON-RPC 2.0 over stdio and Unix sockets.

@@ -20,7 +20,7 @@ final class Server {
     private let recorder: TraceRecorder?
     private var lastConnection: Int64 = 0
     private let transfers: Transfers
-    private lazy var service = Service(
+    private lazy var service = ServiceContext(
         .init(
             engine: options.engine.rawValue, defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
             processID: getpid()),
@@ -31,7 +31,7 @@ final class Server {
         })
     private lazy var memory = ConnectionMemory(
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes)
-    private var connections: [ObjectIdentifier: Connection<Session>] = [:]
+    private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
     private let listeners: [UnixListener]
     private let deadline: Deadline?
     private var acceptors: [Acceptor] = []
@@ -71,7 +71,7 @@ final class Server {
         let stdio = options.stdio ? try StandardStreams() : nil
         let recorder = try options.trace.map { path in
             try TraceRecorder(
-                path, version: Service.version, engine: options.engine.rawValue, process: getpid()
+                path, version: ServiceContext.version, engine: options.engine.rawValue, process: getpid()
             ) { log.write(.error, $0) }
         }
         let engine = try Engine(options, log, keepsTasks: true)
@@ -98,7 +98,7 @@ final class Server {
         guard let named = options.socket else { return [try UnixListener(path)] }
         let listener = try UnixListener(named)
         guard named != path else { return [listener] }
-        do throws(UnixListener.Unusable) { return [listener, try UnixListener(path)] } catch {
+        do throws(ListenFailure) { return [listener, try UnixListener(path)] } catch {
             log.write(.warning, "`storage-rpc connect` will not find this service: \(error.message)")
             return [listener]
         }
@@ -117,7 +117,7 @@ final class Server {
 
     private func serve(_ stdio: StandardStreams) {
         let (transfers, backend) = (transfers, engine.backend)
-        let linger: Connection<Session>.Linger = { connection in
+        let linger: Connection<ConnectionContext>.Linger = { connection in
             await connection.workIsDone()
             do { try await transfers.restsOnly() } catch { return }
             await backend.settle()
@@ -128,30 +128,30 @@ final class Server {
     }
 
     private func serve(
-        _ kind: String, _ ownership: Session.Ownership, input: Descriptor, output: Descriptor,
-        linger: Connection<Session>.Linger?,
+        _ kind: String, _ ownership: ConnectionContext.Ownership, input: Descriptor, output: Descriptor,
+        linger: Connection<ConnectionContext>.Linger?,
         ended: @escaping @Loop (Server) -> Void
     ) {
-        var session: Session?
+        var context: ConnectionContext?
         lastConnection += 1
         let number = lastConnection
         recorder?.began(number, kind)
-        let connection = Connection<Session>(
+        let connection = Connection<ConnectionContext>(
             input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
-            tap: recorder?.tap(number), memory: memory,
+            trace: recorder?.trace(number), memory: memory,
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
             if let overrun = connection.overrun { log.write(.warning, "a client \(overrun) and was disconnected") }
-            session?.leave()
-            session = nil
+            context?.leave()
+            context = nil
             self.connections[ObjectIdentifier(connection)] = nil
             ended(self)
             self.exitIfAllAreGone()
             self.watchIdleness()
         }
-        let opened = Session(service, peer: connection, number: number, ownership)
-        session = opened
+        let opened = ConnectionContext(service, peer: connection, number: number, ownership)
+        context = opened
         connections[ObjectIdentifier(connection)] = connection
         watchIdleness()
         connection.serve(opened)
@@ -181,7 +181,7 @@ final class Server {
     private func welcome(_ socket: Descriptor) {
         guard connections.count >= options.limits.connections else { return serve(socket) }
         log.write(.info, "turned a client away: --max-connections is \(options.limits.connections)")
-        _ = Service.noRoomLine(options.limits).withUnsafeBytes { socket.write($0) }
+        _ = ServiceContext.noRoomLine(options.limits).withUnsafeBytes { socket.write($0) }
     }
 
     private func fail(_ message: String) -> Never {
@@ -297,5 +297,5 @@ struct StandardStreams: Sendable {
     }
 }
 
-extension UnixListener.Unusable: Complaint {}
-extension TraceRecorder.Unusable: Complaint {}
+extension ListenFailure: Complaint {}
+extension TraceUnavailable: Complaint {}

@@ -9,14 +9,14 @@ enum TraceCommand {
         let raw = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard raw >= 0 else { throw Failure(message: "\(path) cannot be read: \(String(cString: strerror(errno)))") }
         defer { close(raw) }
-        let story = StoryTeller.read(TraceReader(raw))
-        for complaint in story.complaints { Program.complain(complaint) }
-        if story.omittedComplaints > 0 { Program.complain("and so with \(story.omittedComplaints) more lines") }
-        guard !story.entries.isEmpty else { throw Failure(message: "\(path) is no trace") }
-        if let html { try write(Page.html(of: story), to: html) } else { try show(story) }
+        let model = TraceModelBuilder.read(TraceReader(raw))
+        for problem in model.problems { Program.complain(problem) }
+        if model.omittedProblems > 0 { Program.complain("and so with \(model.omittedProblems) more lines") }
+        guard !model.entries.isEmpty else { throw Failure(message: "\(path) is no trace") }
+        if let html { try write(TracePage.html(of: model), to: html) } else { try show(model) }
     }
 
-    private static func show(_ story: Story) throws(Failure) {
+    private static func show(_ model: TraceModel) throws(Failure) {
         let isColoured = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         var text = ""
         func flush() throws(Failure) {
@@ -25,7 +25,7 @@ enum TraceCommand {
             }
             text = ""
         }
-        try Timeline(story, isColoured: isColoured).tell { line throws(Failure) in
+        try Timeline(model, isColoured: isColoured).tell { line throws(Failure) in
             text += line + "\n"
             if text.utf8.count > 64 << 10 { try flush() }
         }

@@ -41,7 +41,7 @@ private func refusal(of method: String, _ members: [JSON.Member]) -> RPCError? {
 
 /// Whatever is an id comes back as it was.
 private func checkMessage(_ value: JSON) {
-    switch Incoming(Envelope(value)) {
+    switch ParsedMessage(Envelope(value)) {
     case .request(let id, let method, let params):
         expect(value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         _ = attempt { () throws(RPCError) in try allMethods.call(method, params, anyone) }
@@ -53,15 +53,15 @@ private func checkMessage(_ value: JSON) {
 }
 
 /// What calls run in that are never run.
-private let anyone: Request<Session> = {
+private let anyone: Request<ConnectionContext> = {
     do {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let backend = try EmbeddedBackend(Root("\(directory)/params-\(getpid())"))
         return onLoop {
-            let configuration = Service.Configuration(
+            let configuration = ServiceContext.Configuration(
                 engine: "embedded", defaultBucket: "b", limits: Limits(), processID: 1)
-            let service = Service(configuration, transfers: Transfers(backend: backend)) { _, _ in }
-            return Request(context: Session(service, peer: Nobody()))
+            let service = ServiceContext(configuration, transfers: Transfers(backend: backend)) { _, _ in }
+            return Request(context: ConnectionContext(service, peer: Nobody()))
         }
     } catch {
         fail("there is no service: \(error)")
@@ -72,5 +72,7 @@ private let anyone: Request<Session> = {
     var requests: RequestCounts { RequestCounts() }
     func notify(_ method: String, _ params: JSON, _ kind: DeliveryPolicy) {}
     func end() {}
-    func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON { throw Unanswered.gone }
+    func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON {
+        throw PeerRequestError.disconnected
+    }
 }

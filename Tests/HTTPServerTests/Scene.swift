@@ -28,7 +28,7 @@ import Testing
 
 /// Lets everything run until this has become true.
 @Loop func until(_ condition: () -> Bool) async {
-    while !condition() { await Loop.endOfTurn() }
+    while !condition() { await Loop.nextIteration() }
 }
 
 /// A file of a test's own, gone with its last owner.

@@ -14,9 +14,9 @@ import Testing
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
         connection.close()
-        #expect(await answer.value == "gone")
+        #expect(await answer.value == "disconnected")
         await ended.next()
-        #expect(await desk.asking().value == "gone")
+        #expect(await desk.asking().value == "disconnected")
     }
 
     @Test func `A peer that vanishes fails what was asked`() async throws {
@@ -24,7 +24,7 @@ import Testing
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
         wire.vanish()
-        #expect(await answer.value == "gone")
+        #expect(await answer.value == "disconnected")
         await ended.next()
     }
 
@@ -36,8 +36,8 @@ import Testing
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
         wire.endSending()
-        #expect(await answer.value == "gone")
-        #expect(await desk.asking().value == "gone")
+        #expect(await answer.value == "disconnected")
+        #expect(await desk.asking().value == "disconnected")
         #expect(connection.outgoingRequests.isEmpty)
         enough.wakeAll()
         #expect(await wire.line() == nil)
@@ -71,7 +71,7 @@ import Testing
         await wire.sendLine(inquire(1))
         #expect(await wire.lines(2) == [question(1), question(2)])
         await connection.finish()
-        #expect(await answer.value == "gone")
+        #expect(await answer.value == "disconnected")
         #expect(try complaint(await wire.line()) == "1 -32800")
         await ended.next()
     }

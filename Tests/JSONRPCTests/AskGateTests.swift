@@ -91,7 +91,7 @@ import Testing
         #expect(!connection.outgoingRequests.isEmpty)
         #expect(await clock.nextSleep() == Desk.timeout)
         clock.advance(by: Desk.timeout)
-        #expect(await answer.value == "late")
+        #expect(await answer.value == "timedOut")
         desk.opened.wakeAll()
         #expect(await wire.lines(count).count == count)
         _ = await sent

@@ -26,7 +26,7 @@ extension Desk {
     static let timeout = Duration.seconds(7)
 
     func ask() async throws -> JSON {
-        guard let peer else { throw Unanswered.gone }
+        guard let peer else { throw PeerRequestError.disconnected }
         return try await peer.request("word", ["language": "en"], timeout: Self.timeout)
     }
 
@@ -89,7 +89,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let other = desk.asking()
         _ = await wire.lines(2)
         await wire.sendLine(said)
-        #expect(await answer.value == "malformed")
+        #expect(await answer.value == "malformedResponse")
         await wire.sendLine(response(2))
         #expect(await other.value == "1")
         await wire.sendLine(echo("1"))
@@ -144,7 +144,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         #expect(await wire.line() == question(1))
         #expect(await clock.nextSleep() == Desk.timeout)
         clock.advance(by: Desk.timeout)
-        #expect(await answer.value == "late")
+        #expect(await answer.value == "timedOut")
         #expect(connection.outgoingRequests.isEmpty)
         await wire.sendLine(response(1, "6"))
         let next = desk.asking()

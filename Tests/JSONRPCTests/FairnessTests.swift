@@ -14,9 +14,9 @@ import Testing
 
     /// Each of them has said everything before the service hears any of it, the hostile one first.
     private func connectBoth(
-        _ tap: Tap? = nil, threads: DecodingThreads = .shared
+        _ trace: TraceHook? = nil, threads: DecodingThreads = .shared
     ) throws -> (Connection<Desk>, Connection<Desk>) {
-        let (first, _) = try hostile.connect(wire, tap: tap, threads: threads)
+        let (first, _) = try hostile.connect(wire, trace: trace, threads: threads)
         let (second, _) = try other.connect(otherWire, threads: threads)
         other.sight = { [weak first] in first?.lastNumber ?? -1 }
         return (first, second)
@@ -87,7 +87,7 @@ import Testing
         holdThreads()
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2") + "\n")
-        while !connection.intake.isDecoding { await turns(1) }
+        while !connection.inputState.isDecoding { await turns(1) }
         let (other, otherWire) = (Desk(), Wire())
         let (second, _) = try other.connect(otherWire, threads: threads)
         for id in ["1", "2", "3"] {
@@ -114,7 +114,7 @@ import Testing
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2"))
         wire.endSending()
-        while !connection.intake.isDecoding { await turns(1) }
+        while !connection.inputState.isDecoding { await turns(1) }
         gate.fire()
         #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
         #expect(await wire.line() == nil)
@@ -126,7 +126,7 @@ import Testing
         let padding = String(repeating: " ", count: 40_000)
         await wire.send(wait("1") + padding + "\n" + wait("2") + "\n")
         let (connection, ended) = try desk.connect(wire, threads: threads)
-        while !connection.intake.isDecoding { await turns(1) }
+        while !connection.inputState.isDecoding { await turns(1) }
         wire.vanish()
         while !connection.peerIsGone { await turns(1) }
         gate.fire()
@@ -139,7 +139,7 @@ import Testing
         holdThreads()
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.sendLine(echo("1", Self.long))
-        while !connection.intake.isDecoding { await turns(1) }
+        while !connection.inputState.isDecoding { await turns(1) }
         connection.close()
         await ended.next()
         gate.fire()

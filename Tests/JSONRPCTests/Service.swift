@@ -28,7 +28,7 @@ import Testing
     /// A connection whose methods run here, on the service's end of the wire.
     func connect(
         _ wire: Wire, limits: ConnectionLimits = .init(), linger: Connection<Desk>.Linger? = nil,
-        clock: any Clock<Duration> = ManualClock(), tap: Tap? = nil, threads: DecodingThreads = .shared,
+        clock: any Clock<Duration> = ManualClock(), trace: TraceHook? = nil, threads: DecodingThreads = .shared,
         memory: ConnectionMemory = ConnectionMemory(),
         reportInternalError: @escaping @Loop (String) -> Void = { _ in }
     ) throws -> (Connection<Desk>, ended: Mail<Void>) {
@@ -36,7 +36,7 @@ import Testing
         let ended = Mail<Void>()
         let connection = Connection(
             input: socket, output: socket, table: Self.methods, limits: limits,
-            linger: linger, clock: clock, tap: tap, threads: threads, memory: memory,
+            linger: linger, clock: clock, trace: trace, threads: threads, memory: memory,
             reportInternalError: reportInternalError
         ) { _ in ended.deliver(()) }
         peer = connection

@@ -30,7 +30,7 @@ import TestSupport
     func end() {}
 
     func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON {
-        if hasLeft { throw Unanswered.gone }
+        if hasLeft { throw PeerRequestError.disconnected }
         asked += 1
         let number = asked
         return try await withTaskCancellationHandler {

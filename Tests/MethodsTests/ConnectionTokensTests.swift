@@ -94,11 +94,11 @@ import Testing
     @Test func `Who gives no new token in time goes on with the old one while it is good`() async throws {
         let tokens = tokens(holding: "old", for: 30)
         async let first = tokens.secret()
-        client.answer(await client.questions.next().number, .failure(Unanswered.late))
+        client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
         #expect(try await first == "old")
         time.advance(bySeconds: 30)
         async let second = tokens.secret()
-        client.answer(await client.questions.next().number, .failure(Unanswered.late))
+        client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
         #expect(try await second == nil)
     }
 
@@ -117,8 +117,10 @@ import Testing
     }
 
     nonisolated static let noAnswers: [Result<JSON, any Error>] = [
-        .failure(RPCError.methodNotFound("auth/refreshToken")), .failure(Unanswered.late), .failure(Unanswered.gone),
-        .failure(Unanswered.malformed), .success(nil), .success([:]), .success(["token": nil]), .success(["token": 1]),
+        .failure(RPCError.methodNotFound("auth/refreshToken")), .failure(PeerRequestError.timedOut),
+        .failure(PeerRequestError.disconnected),
+        .failure(PeerRequestError.malformedResponse), .success(nil), .success([:]), .success(["token": nil]),
+        .success(["token": 1]),
         .success(["token": ""]), .success(""), .success("with\nline"), .success(["token": "with blank"]),
         .success(["token": "new", "expiresIn": 0]), .success(["token": "new", "expiresIn": -1]),
         .success(["token": "new", "expiresIn": "3600"]), .success("old"), .success(["token": "old", "expiresIn": 1]),
@@ -139,7 +141,7 @@ import Testing
         let tokens = tokens(holding: "old")
         for refused in ["old", nil, "older"] {
             async let fresh = tokens.secret(insteadOf: refused)
-            client.answer(await client.questions.next().number, .failure(Unanswered.late))
+            client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
             #expect(try await fresh == nil)
         }
         async let fresh = tokens.secret()

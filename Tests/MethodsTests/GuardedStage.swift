@@ -29,12 +29,12 @@ extension ScriptedBackend {
     private let own: (any TokenSource)?
     private let engine: String
     private let limits: Limits
-    private lazy var service = Service(
+    private lazy var service = ServiceContext(
         .init(engine: engine, defaultBucket: "b", limits: limits, processID: 1),
         transfers: Transfers(backend: backend), tokens: own, now: { [time] in time.now }
     ) { _, _ in }
 
-    private var connections: [ObjectIdentifier: Connection<Session>] = [:]
+    private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
 
     nonisolated init(
         _ backend: ScriptedBackend, own: (any TokenSource)? = nil, engine: String = "firebase",
@@ -44,17 +44,17 @@ extension ScriptedBackend {
     }
 
     @discardableResult
-    func serve(_ socket: Descriptor, clock: any Clock<Duration> = ManualClock()) -> Connection<Session> {
-        var session: Session?
-        let connection = Connection<Session>(
+    func serve(_ socket: Descriptor, clock: any Clock<Duration> = ManualClock()) -> Connection<ConnectionContext> {
+        var context: ConnectionContext?
+        let connection = Connection<ConnectionContext>(
             input: socket, output: socket, table: allMethods, limits: limits.connection, clock: clock
         ) { [weak self] connection in
-            session?.leave()
-            session = nil
+            context?.leave()
+            context = nil
             self?.connections[ObjectIdentifier(connection)] = nil
         }
-        let opened = Session(service, peer: connection)
-        session = opened
+        let opened = ConnectionContext(service, peer: connection)
+        context = opened
         connections[ObjectIdentifier(connection)] = connection
         connection.serve(opened)
         return connection

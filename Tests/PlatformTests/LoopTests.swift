@@ -53,9 +53,9 @@ import Testing
     {
         let log = Log()
         let done = Mail<Void>()
-        Loop.atEndOfTurn {
+        Loop.atEndOfIteration {
             log.add(2)
-            Loop.atEndOfTurn {
+            Loop.atEndOfIteration {
                 log.add(3)
                 done.deliver(())
             }

@@ -149,8 +149,8 @@ private final class ServiceScene: Sendable {
     let status = Mutex<Int32>(-1)
     private let backend: EmbeddedBackend
     private let limits: Limits
-    @Loop private var service: Service?
-    @Loop private var connections: [ObjectIdentifier: Connection<Session>] = [:]
+    @Loop private var service: ServiceContext?
+    @Loop private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
 
     init(_ backend: EmbeddedBackend, _ maxMessageBytes: Int) {
         self.backend = backend
@@ -165,24 +165,24 @@ private final class ServiceScene: Sendable {
     @Loop func serve(_ descriptor: Descriptor) {
         let service = service ?? makeService()
         self.service = service
-        var session: Session?
-        let connection = Connection<Session>(
+        var context: ConnectionContext?
+        let connection = Connection<ConnectionContext>(
             input: descriptor, output: descriptor, table: allMethods, limits: limits.connection
         ) { [weak self] connection in
-            session?.leave()
-            session = nil
+            context?.leave()
+            context = nil
             self?.connections[ObjectIdentifier(connection)] = nil
         }
-        let opened = Session(service, peer: connection)
-        session = opened
+        let opened = ConnectionContext(service, peer: connection)
+        context = opened
         connections[ObjectIdentifier(connection)] = connection
         connection.serve(opened)
     }
 
-    @Loop private func makeService() -> Service {
-        let configuration = Service.Configuration(
+    @Loop private func makeService() -> ServiceContext {
+        let configuration = ServiceContext.Configuration(
             engine: "embedded", defaultBucket: "default-bucket", limits: limits, processID: getpid())
-        return Service(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) {
+        return ServiceContext(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) {
             [weak self] status, _ in self?.end(status)
         }
     }

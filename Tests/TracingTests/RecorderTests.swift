@@ -10,10 +10,10 @@ import Tracing
 @Suite(.timeLimit(.minutes(2))) struct RecorderTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString)").path
 
-    private func recorder(capacity: Int = 16 << 20, complain: @escaping @Sendable (String) -> Void = { _ in }) throws
+    private func recorder(capacity: Int = 16 << 20, report: @escaping @Sendable (String) -> Void = { _ in }) throws
         -> TraceRecorder
     {
-        try TraceRecorder(path, version: "1", engine: "embedded", process: 7, capacity: capacity, complain: complain)
+        try TraceRecorder(path, version: "1", engine: "embedded", process: 7, capacity: capacity, report: report)
     }
 
     private func lines() throws -> [JSON] {
@@ -25,7 +25,7 @@ import Tracing
     @Test func `Messages of all connections are there, in order`() throws {
         defer { cleanUp() }
         let recorder = try recorder()
-        let taps = [recorder.tap(1), recorder.tap(2)]
+        let taps = [recorder.trace(1), recorder.trace(2)]
         recorder.began(1, "stdio")
         for number in 0..<2000 {
             tell(taps[number % 2], number % 3 == 0 ? .client : .service, #"{"id":\#(number),"method":"m"}"#)
@@ -87,7 +87,7 @@ import Tracing
         }
         var (before, after) = (stat(), stat())
         #expect(lstat(path, &before) == 0)
-        let error = #expect(throws: TraceRecorder.Unusable.self) { try recorder() }
+        let error = #expect(throws: TraceUnavailable.self) { try recorder() }
         #expect(error?.message.hasPrefix("no trace can be written to \(path): \(reason)") == true)
         #expect(lstat(path, &after) == 0 && before.st_mode == after.st_mode && before.st_size == after.st_size)
         #expect(kind == "another's" || (stat(other, &after) == 0 && after.st_mode & 0o777 == 0o644))
@@ -110,9 +110,9 @@ import Tracing
     @Test func `What finds no room is counted, and nobody waits for the disk`() throws {
         defer { cleanUp() }
         let recorder = try recorder(capacity: 1)
-        let tap = recorder.tap(1)
+        let trace = recorder.trace(1)
         let many = 10_000
-        for number in 0..<many { tell(tap, .client, #"{"id":\#(number)}"#) }
+        for number in 0..<many { tell(trace, .client, #"{"id":\#(number)}"#) }
         recorder.flush(milliseconds: 60_000)
         let lines = try lines()
         let dropped = lines.compactMap { $0["dropped"]?.number?.int64 }.reduce(0, +)
@@ -124,9 +124,9 @@ import Tracing
     @Test func `What there is no time for at the end is counted`() throws {
         defer { cleanUp() }
         let recorder = try recorder()
-        let tap = recorder.tap(1)
+        let trace = recorder.trace(1)
         let many = 20_000
-        for number in 0..<many { tell(tap, .client, #"{"id":\#(number)}"#) }
+        for number in 0..<many { tell(trace, .client, #"{"id":\#(number)}"#) }
         recorder.flush(milliseconds: 0)
         recorder.flush(milliseconds: 60_000)
         let lines = try lines()
@@ -138,7 +138,7 @@ import Tracing
         defer { cleanUp() }
         let recorder = try recorder(capacity: 10)
         tell(
-            recorder.tap(1), .client,
+            recorder.trace(1), .client,
             #"{"method":"reference/putData","params":{"text":"\#(String(repeating: "a", count: 5000))"}}"#)
         recorder.flush(milliseconds: 60_000)
         #expect(try lines().last?["message"]?["params"]?["text"] == "<5000 bytes>")
@@ -147,13 +147,13 @@ import Tracing
     @Test func `What is no message is told as such, and a deep or vast one costs little`() throws {
         defer { cleanUp() }
         let recorder = try recorder()
-        let tap = recorder.tap(1)
-        tell(tap, .client, "{\"id\":1,}")
-        tell(tap, .client, String(repeating: "[", count: 500) + String(repeating: "]", count: 500))
+        let trace = recorder.trace(1)
+        tell(trace, .client, "{\"id\":1,}")
+        tell(trace, .client, String(repeating: "[", count: 500) + String(repeating: "]", count: 500))
         let wide =
             "[" + Array(repeating: "\"\(String(repeating: "x y ", count: 500))\"", count: 30).joined(separator: ",")
             + "]"
-        tell(tap, .service, #"{"id":2,"result":[\#(Array(repeating: wide, count: 30).joined(separator: ","))]}"#)
+        tell(trace, .service, #"{"id":2,"result":[\#(Array(repeating: wide, count: 30).joined(separator: ","))]}"#)
         recorder.flush(milliseconds: 60_000)
         let lines = try lines()
         #expect(lines.count == 4)
@@ -169,14 +169,14 @@ import Tracing
             (path, "symbolic link"), ("/dev/null", "not a regular file"), ("/", "directory"),
             ("/none/x", "No such file"),
         ] {
-            let error = #expect(throws: TraceRecorder.Unusable.self) {
+            let error = #expect(throws: TraceUnavailable.self) {
                 _ = try TraceRecorder(path, version: "1", engine: "embedded", process: 7) { _ in }
             }
             #expect(error?.message.contains(path) == true && error?.message.contains(reason) == true)
         }
     }
 
-    private func tell(_ tap: Tap, _ speaker: Speaker, _ text: String) {
-        Array(text.utf8).withUnsafeBytes { tap(speaker, $0) }
+    private func tell(_ trace: TraceHook, _ sender: MessageSender, _ text: String) {
+        Array(text.utf8).withUnsafeBytes { trace(sender, $0) }
     }
 }

@@ -86,7 +86,7 @@ final class ByteStream {
         Task {
             while isOpen, wantsInput {
                 handle(.readable)
-                await Loop.endOfTurn()
+                await Loop.nextIteration()
             }
         }
     }

@@ -1,6 +1,9 @@
 import CSystem
 import Glibc
 
+/// The `errno` of a path that cannot be the address of a socket.
+struct UnixAddressError: Error { let code: Int32 }
+
 /// Where a Unix socket is, however long its path is. An address has room for 107 bytes; the socket of a longer path is
 /// reached through the descriptor of its directory.
 final class UnixAddress {
@@ -8,19 +11,17 @@ final class UnixAddress {
     /// Of the directory that the socket is in.
     let directory: Int32
 
-    struct Unusable: Error { let code: Int32 }
-
     /// Throws `ENAMETOOLONG` where the path is empty, or the name in the directory is too long.
-    init(_ path: String) throws(Unusable) {
+    init(_ path: String) throws(UnixAddressError) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         directory = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { throw Unusable(code: errno) }
+        guard directory >= 0 else { throw UnixAddressError(code: errno) }
         address.sun_family = sa_family_t(AF_UNIX)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
         let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
         let text = path.utf8.count < capacity ? path : "/proc/self/fd/\(directory)/\(name)"
-        guard !name.isEmpty, text.utf8.count < capacity else { throw Unusable(code: ENAMETOOLONG) }
+        guard !name.isEmpty, text.utf8.count < capacity else { throw UnixAddressError(code: ENAMETOOLONG) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: text.utf8) }
     }
 
@@ -48,8 +49,8 @@ public struct ConnectFailure: Error {
 public func connectUnixSocket(_ path: String) throws(ConnectFailure) -> Int32 {
     let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard raw >= 0 else { throw ConnectFailure(code: errno) }
-    do throws(UnixAddress.Unusable) {
-        guard try UnixAddress(path).connect(raw) else { throw UnixAddress.Unusable(code: errno) }
+    do throws(UnixAddressError) {
+        guard try UnixAddress(path).connect(raw) else { throw UnixAddressError(code: errno) }
     } catch {
         close(raw)
         throw ConnectFailure(code: error.code)

@@ -2,21 +2,22 @@ import CSystem
 import Platform
 import Glibc
 
+/// A sentence that names the path and says why nothing can listen there.
+public struct ListenFailure: Error { public var message: String }
+
 /// A Unix stream socket that only its owner may connect to.
 public final class UnixListener: Sendable {
-    public struct Unusable: Error { public var message: String }
-
     public let path: String
     private let descriptor: Descriptor
     private let inode: ino_t
 
     /// Listens at once: peers wait until they are accepted. A stale socket file is replaced; a live one, or a file that
     /// is no socket, is an error. May block for a second, so it does not belong on the loop.
-    public init(_ path: String) throws(Unusable) {
+    public init(_ path: String) throws(ListenFailure) {
         self.path = path
         let address: UnixAddress
-        do throws(UnixAddress.Unusable) { address = try UnixAddress(path) } catch {
-            throw Self.unusable(path, error.code)
+        do throws(UnixAddressError) { address = try UnixAddress(path) } catch {
+            throw Self.failure(path, error.code)
         }
         // Held while looking and binding, so that of two that start together one finds the other listening.
         Self.wait(for: address.directory)
@@ -24,12 +25,12 @@ public final class UnixListener: Sendable {
 
         try Self.clear(path, address)
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard raw >= 0 else { throw Self.unusable(path, errno) }
+        guard raw >= 0 else { throw Self.failure(path, errno) }
         descriptor = Descriptor(owning: raw)
         // Whoever may not write to the file cannot connect: it has these permissions from birth.
         guard fchmod(raw, 0o600) == 0, address.bind(raw),
             listen(raw, 128) == 0
-        else { throw Self.unusable(path, errno) }
+        else { throw Self.failure(path, errno) }
         var status = stat()
         lstat(path, &status)
         inode = status.st_ino
@@ -54,22 +55,22 @@ public final class UnixListener: Sendable {
     }
 
     /// Removes a socket file that nobody listens on.
-    private static func clear(_ path: String, _ address: UnixAddress) throws(Unusable) {
+    private static func clear(_ path: String, _ address: UnixAddress) throws(ListenFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw Unusable(message: "\(path) cannot be listened on: there is a file that is no socket.")
+            throw ListenFailure(message: "\(path) cannot be listened on: there is a file that is no socket.")
         }
         let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard probe >= 0 else { throw unusable(path, errno) }
+        guard probe >= 0 else { throw failure(path, errno) }
         defer { Glibc.close(probe) }
         guard !address.connect(probe), errno == ECONNREFUSED || errno == ENOENT else {
-            throw Unusable(message: "\(path) cannot be listened on: another process listens there.")
+            throw ListenFailure(message: "\(path) cannot be listened on: another process listens there.")
         }
         unlink(path)
     }
 
-    private static func unusable(_ path: String, _ error: Int32) -> Unusable {
-        Unusable(message: "\(path) cannot be listened on: \(String(cString: strerror(error))).")
+    private static func failure(_ path: String, _ error: Int32) -> ListenFailure {
+        ListenFailure(message: "\(path) cannot be listened on: \(String(cString: strerror(error))).")
     }
 }

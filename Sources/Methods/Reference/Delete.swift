@@ -15,9 +15,9 @@ struct Delete: ReferenceMethod {
         preconditions = try params.preconditions()
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
-        let session = request.context
-        try await session.transfers.delete(reference, if: preconditions, for: request.client)
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let context = request.context
+        try await context.transfers.delete(reference, if: preconditions, for: request.client)
         return .null
     }
 }

@@ -15,9 +15,9 @@ struct DownloadURL: ReferenceMethod {
         expiresIn = try params.optionalInteger("expiresIn")
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
-        let session = request.context
-        let url = try await session.transfers.downloadURL(
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let context = request.context
+        let url = try await context.transfers.downloadURL(
             of: reference, expiresIn: expiresIn, for: request.client)
         return ["url": .string(url)]
     }
@@ -31,9 +31,9 @@ struct RevokeDownloadURL: ReferenceMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<Session>) async throws -> JSON {
-        let session = request.context
-        let url = try await session.transfers.revokeDownloadURL(of: reference, for: request.client)
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let context = request.context
+        let url = try await context.transfers.revokeDownloadURL(of: reference, for: request.client)
         return ["url": .string(url)]
     }
 }

@@ -16,10 +16,10 @@ struct GetData: ReferenceMethod {
         maxSize = try params.integer("maxSize")
     }
 
-    func run(in request: Request<Session>) async throws -> EncodedJSON {
-        let session = request.context
-        return try await session.transfers.data(
-            of: reference, maxSize: maxSize, usable: session.service.configuration.maxDataBytes,
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        let context = request.context
+        return try await context.transfers.data(
+            of: reference, maxSize: maxSize, usable: context.service.configuration.maxDataBytes,
             for: request.client, mayBegin: { try await request.roomToAnswer() }
         ) { bytes in await Self.encoded(bytes) }
     }

@@ -11,8 +11,8 @@ struct GetMetadata: ReferenceMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<Session>) async throws -> JSON {
-        let session = request.context
-        return try await session.transfers.metadata(of: reference, for: request.client).json
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let context = request.context
+        return try await context.transfers.metadata(of: reference, for: request.client).json
     }
 }

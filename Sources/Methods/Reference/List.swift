@@ -22,10 +22,10 @@ struct List: ReferenceMethod {
     /// About what a page of long names takes.
     private static let pageBytes = 4 << 20
 
-    func run(in request: Request<Session>) async throws -> EncodedJSON {
-        let session = request.context
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        let context = request.context
         try await request.roomToAnswer(expecting: Self.pageBytes)
-        return try await session.transfers.list(
+        return try await context.transfers.list(
             reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, for: request.client
         ).encoded()
     }

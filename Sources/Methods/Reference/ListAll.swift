@@ -18,11 +18,11 @@ struct ListAll: ReferenceMethod {
     /// About what the most results take.
     private static let answerBytes = 16 << 20
 
-    func run(in request: Request<Session>) async throws -> EncodedJSON {
-        let session = request.context
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        let context = request.context
         try await request.roomToAnswer(expecting: Self.answerBytes)
-        let listing = try await session.transfers.listAll(reference, isExact: isExact, for: request.client)
-        let most = session.service.configuration.limits.connection.unreadBytes / 2
+        let listing = try await context.transfers.listAll(reference, isExact: isExact, for: request.client)
+        let most = context.service.configuration.limits.connection.unreadBytes / 2
         guard listing.encodedBytes <= most else { throw StorageError.tooLong(reference, bytes: most) }
         return await listing.encoded()
     }

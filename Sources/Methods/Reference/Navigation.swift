@@ -14,7 +14,7 @@ struct Child: PromptMethod {
         path = try params.string("path")
     }
 
-    func run(in request: Request<Session>) throws -> JSON { try reference.child(path).json }
+    func run(in request: Request<ConnectionContext>) throws -> JSON { try reference.child(path).json }
 }
 
 /// `reference/parent`: one level up; null at the root.
@@ -25,7 +25,7 @@ struct Parent: PromptMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<Session>) throws -> JSON { reference.parent?.json ?? .null }
+    func run(in request: Request<ConnectionContext>) throws -> JSON { reference.parent?.json ?? .null }
 }
 
 /// `reference/root`: the top of the bucket.
@@ -36,5 +36,5 @@ struct Root: PromptMethod {
 
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
-    func run(in request: Request<Session>) throws -> JSON { reference.root.json }
+    func run(in request: Request<ConnectionContext>) throws -> JSON { reference.root.json }
 }

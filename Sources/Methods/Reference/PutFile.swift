@@ -16,14 +16,14 @@ struct PutFile: ReferenceMethod {
         put = try PutOptions(&params)
     }
 
-    func run(in request: Request<Session>) async throws -> Started<UploadStrategy> {
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
         try put.check()
-        let session = request.context
+        let context = request.context
         return try await put.start.start(in: request) {
-            try await session.transfers.upload(
-                file: file, to: put.reference, put.metadata, if: put.preconditions, for: session.client)
+            try await context.transfers.upload(
+                file: file, to: put.reference, put.metadata, if: put.preconditions, for: context.client)
         }
     }
 
-    func didReply(_ started: Started<UploadStrategy>, in session: Session) { started.didReply(in: session) }
+    func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
 }

@@ -17,9 +17,9 @@ struct UpdateMetadata: ReferenceMethod {
         preconditions = try params.preconditions()
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
-        let session = request.context
-        return try await session.transfers.updateMetadata(
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let context = request.context
+        return try await context.transfers.updateMetadata(
             of: reference, change, if: preconditions, for: request.client
         ).json
     }

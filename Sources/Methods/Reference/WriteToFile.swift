@@ -16,12 +16,12 @@ struct WriteToFile: ReferenceMethod {
         start = try StartOptions(&params)
     }
 
-    func run(in request: Request<Session>) async throws -> Started<DownloadStrategy> {
-        let session = request.context
+    func run(in request: Request<ConnectionContext>) async throws -> Started<DownloadStrategy> {
+        let context = request.context
         return try await start.start(in: request) {
-            try await session.transfers.download(reference, to: file, for: session.client)
+            try await context.transfers.download(reference, to: file, for: context.client)
         }
     }
 
-    func didReply(_ started: Started<DownloadStrategy>, in session: Session) { started.didReply(in: session) }
+    func didReply(_ started: Started<DownloadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
 }

@@ -6,5 +6,5 @@ import Transfers
 struct GetSettings: ParameterlessMethod, PromptMethod {
     static let name = "storage/getSettings"
 
-    func run(in request: Request<Session>) throws -> JSON { request.context.settings.json }
+    func run(in request: Request<ConnectionContext>) throws -> JSON { request.context.settings.json }
 }

@@ -20,7 +20,7 @@ struct MakeReference: PromptMethod {
         guard object == nil || path ?? url == nil else { throw .invalidParam("object", "goes with bucket alone") }
     }
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
         guard let url else {
             let bucket = bucket ?? request.context.service.configuration.defaultBucket
             if let object { return try Reference(bucket: bucket, object: object).json }

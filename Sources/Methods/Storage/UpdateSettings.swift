@@ -20,7 +20,7 @@ struct UpdateSettings: PromptMethod {
         userProject = try params.optionalString("userProject")
     }
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
         var settings = request.context.settings
         for (time, seconds) in retryTimes { try settings.set(time, to: seconds) }
         if let uploadChunkSizeBytes { try settings.setUploadChunkSize(uploadChunkSizeBytes) }

@@ -4,7 +4,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-extension Request<Session> {
+extension Request<ConnectionContext> {
     /// Throws `invalidArgument` where there is no such task; those of earlier processes are waited for.
     @Loop func task<Strategy: ListedStrategy>(_ id: String) async throws -> TransferTask<Strategy> {
         try await context.transfers.ready()
@@ -13,7 +13,7 @@ extension Request<Session> {
 }
 
 /// A method whose only param is a task.
-protocol TaskMethod: RPCMethod where Context == Session {
+protocol TaskMethod: RPCMethod where Context == ConnectionContext {
     init(task: String)
 }
 
@@ -26,7 +26,7 @@ struct Pause<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/pause" }
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         return accepted(try await task.pause(), task)
     }
@@ -37,7 +37,7 @@ struct Resume<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/resume" }
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         try task.checkEndpoint()
         return accepted(task.resume(tokens: request.context.tokens), task)
@@ -49,7 +49,7 @@ struct Cancel<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/cancel" }
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         return accepted(try await task.cancel(tokens: request.tokens), task)
     }
@@ -60,7 +60,7 @@ struct Forget<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/forget" }
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         return accepted(await Strategy.tasks(of: request.context.transfers).forget(task), task)
     }

@@ -8,7 +8,7 @@ struct TakeSnapshot<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/snapshot" }
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         return task.snapshot().json
     }
@@ -19,7 +19,7 @@ struct WaitForEnd<Strategy: ListedStrategy>: TaskMethod {
     static var name: String { "\(Strategy.kind)Task/wait" }
     let task: String
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         try request.checkWait()
         request.beginWaiting()
@@ -41,7 +41,7 @@ struct ListTasks<Strategy: ListedStrategy>: RPCMethod {
         pageToken = try params.optionalString("pageToken")
     }
 
-    func run(in request: Request<Session>) async throws -> EncodedJSON {
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
         let transfers = request.context.transfers
         try await transfers.ready()
         try await request.roomToAnswer()

@@ -21,13 +21,13 @@ struct Observe<Strategy: ListedStrategy>: RPCMethod {
         status = try params.status("status", in: params.require("status"))
     }
 
-    func run(in request: Request<Session>) async throws -> Registered {
+    func run(in request: Request<ConnectionContext>) async throws -> Registered {
         let task: TransferTask<Strategy> = try await request.task(task)
         return Registered(task: task, handle: try request.context.observers.newHandles(1)[0])
     }
 
-    func didReply(_ registered: Registered, in session: Session) {
-        registered.task.observe(status, handle: registered.handle, session.observers)
+    func didReply(_ registered: Registered, in context: ConnectionContext) {
+        registered.task.observe(status, handle: registered.handle, context.observers)
     }
 }
 
@@ -39,7 +39,7 @@ struct RemoveObserver<Strategy: ListedStrategy>: PromptMethod {
 
     init(_ params: inout Params) throws(RPCError) { handle = try params.string("handle") }
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
         ["removed": .bool(request.context.observers.removeObserver(handle, of: Strategy.self))]
     }
 }
@@ -56,7 +56,7 @@ struct RemoveAllObservers<Strategy: ListedStrategy>: RPCMethod {
         status = try params.take("status").map { value throws(RPCError) in try params.status("status", in: value) }
     }
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let task: TransferTask<Strategy> = try await request.task(task)
         return ["removed": JSON(Int64(request.context.observers.removeAllObservers(of: task, for: status)))]
     }

@@ -17,21 +17,21 @@ struct StartOptions: Sendable {
     /// Makes a task where there is room for its observers, and for the wait. It starts after the reply, so that no event
     /// comes before; with `wait` it starts at once.
     @Loop func start<Strategy>(
-        in request: Request<Session>, _ make: @Loop () async throws -> TransferTask<Strategy>
+        in request: Request<ConnectionContext>, _ make: @Loop () async throws -> TransferTask<Strategy>
     ) async throws -> Started<Strategy> {
-        let session = request.context
+        let context = request.context
         if wait { try request.checkWait() }
-        let observers = Array(zip(observe, try session.observers.newHandles(observe.count)))
+        let observers = Array(zip(observe, try context.observers.newHandles(observe.count)))
         let task: TransferTask<Strategy>
         do {
             task = try await make()
         } catch {
-            for (_, handle) in observers { session.observers.drop(handle) }
+            for (_, handle) in observers { context.observers.drop(handle) }
             throw error
         }
         let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
         guard wait else { return started }
-        started.didReply(in: session)
+        started.didReply(in: context)
         request.beginWaiting()
         return Started(task: nil, snapshot: try await task.awaitedEnd(), observers: observers)
     }
@@ -44,9 +44,9 @@ struct Started<Strategy: TransferStrategy>: JSONConvertible {
     let snapshot: TaskSnapshot
     let observers: [(Status, handle: String)]
 
-    @Loop func didReply(in session: Session) {
+    @Loop func didReply(in context: ConnectionContext) {
         guard let task else { return }
-        for (status, handle) in observers { task.observe(status, handle: handle, session.observers) }
+        for (status, handle) in observers { task.observe(status, handle: handle, context.observers) }
         task.start()
     }
 
@@ -67,7 +67,7 @@ extension TransferTask {
     }
 }
 
-extension Request<Session> {
+extension Request<ConnectionContext> {
     /// Throws where too many requests of the connection wait for tasks already.
     func checkWait() throws(StorageError) {
         if mayWait() { return }

@@ -9,11 +9,11 @@ struct Initialize: PromptMethod {
     /// Clients of other protocols say more of themselves than this service has use for.
     init(_ params: inout Params) throws(RPCError) { _ = params.takeRest() }
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
         let configuration = request.context.service.configuration
         return [
             "protocolVersion": JSON(Self.protocolVersion),
-            "server": ["name": "storage-rpc", "version": .string(Service.version)],
+            "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
             "engine": .string(configuration.engine),
             "defaultBucket": .string(configuration.defaultBucket),
             "methods": .array(allMethods.names.map(JSON.string)),

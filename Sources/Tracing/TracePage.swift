@@ -2,9 +2,9 @@ import JSONText
 import Resources
 import Storage
 
-/// A story as one page for a browser, which needs nothing else.
-public enum Page {
-    public static func html(of story: Story) -> [UInt8] {
+/// A model as one page for a browser, which needs nothing else.
+public enum TracePage {
+    public static func html(of model: TraceModel) -> [UInt8] {
         var page: [UInt8] = []
         var rest = bytes(resource_page())[...]
         while let hole = rest.firstIndex(of: UInt8(ascii: "@")) {
@@ -13,7 +13,7 @@ public enum Page {
             switch String(decoding: name, as: UTF8.self) {
             case "style": page += bytes(resource_page_style())
             case "script": page += bytes(resource_page_script())
-            case "story": page += harmless(json(of: story))
+            case "trace": page += harmless(json(of: model))
             default: page += rest[hole..<name.endIndex]
             }
             rest = rest[name.endIndex...].dropFirst()
@@ -37,19 +37,19 @@ public enum Page {
 
     // What the script reads. Times are microseconds since the start.
 
-    private static func json(of story: Story) -> JSON {
-        let start = story.start
+    private static func json(of model: TraceModel) -> JSON {
+        let start = model.start
         return [
-            "started": .string(Timestamp(microseconds: start).rfc3339), "length": JSON(story.end - start),
-            "channels": .array(story.channels.map { json(of: $0, start) }),
-            "entries": .array(story.entries.map { json(of: $0, start) }),
-            "tasks": .array(story.tasks.map { json(of: $0, start) }),
-            "complaints": .array(story.complaints.map { .string($0) }),
-            "omittedComplaints": JSON(Int64(story.omittedComplaints)),
+            "started": .string(Timestamp(microseconds: start).rfc3339), "length": JSON(model.end - start),
+            "channels": .array(model.channels.map { json(of: $0, start) }),
+            "entries": .array(model.entries.map { json(of: $0, start) }),
+            "tasks": .array(model.tasks.map { json(of: $0, start) }),
+            "problems": .array(model.problems.map { .string($0) }),
+            "omittedProblems": JSON(Int64(model.omittedProblems)),
         ]
     }
 
-    private static func json(of channel: Story.Channel, _ start: Int64) -> JSON {
+    private static func json(of channel: TraceModel.Channel, _ start: Int64) -> JSON {
         [
             "number": JSON(channel.number), "name": .string(channel.name),
             "client": channel.client.map { .string($0) } ?? .null, "began": JSON(channel.began - start),
@@ -57,7 +57,7 @@ public enum Page {
         ]
     }
 
-    private static func json(of entry: Story.Entry, _ start: Int64) -> JSON {
+    private static func json(of entry: TraceModel.Entry, _ start: Int64) -> JSON {
         [
             "at": JSON(entry.at - start), "channel": JSON(Int64(entry.channel)), "kind": .string(entry.kind.rawValue),
             "title": .string(entry.title), "detail": .string(entry.detail), "id": .string(entry.id),
@@ -66,14 +66,14 @@ public enum Page {
         ]
     }
 
-    private static func json(of task: TaskStory, _ start: Int64) -> JSON {
+    private static func json(of task: TracedTransfer, _ start: Int64) -> JSON {
         [
             "task": .string(task.task), "isDownload": .bool(task.isDownload), "reference": .string(task.reference),
             "error": task.error.map { .string($0) } ?? .null, "isEnded": .bool(task.isEnded),
-            "sights": .array(
-                task.sights.map { sight in
+            "samples": .array(
+                task.samples.map { sample in
                     [
-                        JSON(sight.at - start), .string(sight.state), JSON(sight.completed), JSON(sight.total),
+                        JSON(sample.at - start), .string(sample.state), JSON(sample.completed), JSON(sample.total),
                     ]
                 }),
         ]

@@ -7,17 +7,17 @@ import Transfers
 struct ServiceStatus: ParameterlessMethod {
     static let name = "service/status"
 
-    func run(in request: Request<Session>) async throws -> JSON {
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
         let service = request.context.service
         try await service.transfers.ready()
-        let requests = service.sessions.values.reduce(into: RequestCounts()) { $0 += $1.requests }
+        let requests = service.connections.values.reduce(into: RequestCounts()) { $0 += $1.requests }
         let uptime = service.started.duration(to: .now)
         return [
-            "version": .string(Service.version),
+            "version": .string(ServiceContext.version),
             "pid": JSON(Int64(service.configuration.processID)),
             "uptime": JSON((uptime / .milliseconds(1)).rounded() / 1000),
             "engine": .string(service.configuration.engine),
-            "connections": JSON(Int64(service.sessions.count)),
+            "connections": JSON(Int64(service.connections.count)),
             "requests": [
                 // This one is not counted.
                 "active": JSON(Int64(max(0, requests.active - 1))), "waiting": JSON(Int64(requests.waiting)),

@@ -11,7 +11,7 @@ import Testing
     private final class Ear: Sendable {
         private let heard = Mutex<[String]>([])
         var all: [String] { heard.withLock { $0 } }
-        var tap: Tap {
+        var trace: TraceHook {
             { speaker, bytes in
                 self.heard.withLock { $0.append("\(speaker) " + String(decoding: bytes, as: UTF8.self)) }
             }
@@ -21,7 +21,7 @@ import Testing
     private let ear = Ear(), desk = Desk(), wire = Wire(isNarrow: true)
 
     @Test func `Messages are heard in order, broken ones too, without their framing`() async throws {
-        let (connection, _) = try desk.connect(wire, tap: ear.tap)
+        let (connection, _) = try desk.connect(wire, trace: ear.trace)
         await wire.send(echo("1") + "\r\n\n{]\n[\(echo("2"))]\n")
         let answers = await wire.lines(3)
         connection.close()
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `Headers are no part of messages`() async throws {
-        let (connection, _) = try desk.connect(wire, tap: ear.tap)
+        let (connection, _) = try desk.connect(wire, trace: ear.trace)
         let answer = reply("1")
         await wire.send("Content-Length: \(echo("1").utf8.count)\r\n\r\n\(echo("1"))")
         _ = await wire.bytes("Content-Length: \(answer.utf8.count)\r\n\r\n".utf8.count + answer.utf8.count)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `News that gave way to newer news is not heard`() async throws {
-        let (connection, _) = try desk.connect(wire, tap: ear.tap)
+        let (connection, _) = try desk.connect(wire, trace: ear.trace)
         let count = 20_000
         for number in 1...count {
             desk.show(number)

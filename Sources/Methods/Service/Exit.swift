@@ -5,7 +5,7 @@ import JSONRPC
 struct Exit: ParameterlessMethod {
     static let name = "exit"
 
-    func run(in request: Request<Session>) async throws -> JSON { .null }
+    func run(in request: Request<ConnectionContext>) async throws -> JSON { .null }
 
-    func didReply(_ result: JSON, in session: Session) { session.exit() }
+    func didReply(_ result: JSON, in context: ConnectionContext) { context.exit() }
 }

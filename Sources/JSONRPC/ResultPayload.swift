@@ -1,7 +1,7 @@
 import JSONText
 
 /// What a request is answered with.
-enum Reply: Sendable {
+enum ResultPayload: Sendable {
     case value(JSON)
     case encoded(EncodedJSON)
 

@@ -2,10 +2,10 @@ import CSystem
 
 /// The loop's turns: finish the last one, wait for descriptors, tell their watches, let the jobs run.
 @Loop
-final class Turns {
-    static let shared = Turns()
+final class Poller {
+    static let shared = Poller()
 
-    var endOfTurn: [@Loop () -> Void] = []
+    var endOfIteration: [@Loop () -> Void] = []
     /// Those that are over.
     private(set) var count = 0
     private var watches: [UInt64: Watch] = [:]
@@ -20,7 +20,7 @@ final class Turns {
 
     func remove(_ tag: UInt64) { watches[tag] = nil }
 
-    func take() {
+    func runIteration() {
         finish()
         let count = Loop.shared.executor.poll(into: &ready)
         for news in ready.prefix(count) { tell(news) }
@@ -28,9 +28,9 @@ final class Turns {
     }
 
     private func finish() {
-        while !endOfTurn.isEmpty {
-            let work = endOfTurn
-            endOfTurn.removeAll(keepingCapacity: true)
+        while !endOfIteration.isEmpty {
+            let work = endOfIteration
+            endOfIteration.removeAll(keepingCapacity: true)
             for step in work { step() }
         }
     }

@@ -5,7 +5,7 @@ import JSONRPC
 struct Shutdown: ParameterlessMethod, PromptMethod {
     static let name = "shutdown"
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
         request.context.isShutDown = true
         return .null
     }

@@ -6,7 +6,7 @@ import JSONText
 struct Discover: ParameterlessMethod, PromptMethod {
     static let name = "rpc.discover"
 
-    func run(in request: Request<Session>) throws -> EncodedJSON { try Self.document.get() }
+    func run(in request: Request<ConnectionContext>) throws -> EncodedJSON { try Self.document.get() }
 
     /// The same for everybody, so it is encoded once.
     private static let document: Swift.Result<EncodedJSON, JSONSyntaxError> = {

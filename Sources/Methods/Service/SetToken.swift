@@ -16,7 +16,7 @@ struct SetToken: PromptMethod {
         expiresIn = try params.optionalNumber("expiresIn")
     }
 
-    func run(in request: Request<Session>) throws -> JSON {
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
         let tokens = request.context.tokens
         if let expiresIn, expiresIn <= 0 {
             throw StorageError.invalidArgument("expiresIn", "expiresIn must be positive, not \(expiresIn).")

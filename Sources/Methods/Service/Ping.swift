@@ -5,5 +5,5 @@ import JSONRPC
 struct Ping: ParameterlessMethod, PromptMethod {
     static let name = "service/ping"
 
-    func run(in request: Request<Session>) throws -> JSON { "pong" }
+    func run(in request: Request<ConnectionContext>) throws -> JSON { "pong" }
 }

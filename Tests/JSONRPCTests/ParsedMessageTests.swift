@@ -12,7 +12,9 @@ import Testing
     ])
     func `An id comes back as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .request(let found, let method, _) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }
+        guard case .request(let found, let method, _) = ParsedMessage(Envelope(message)) else {
+            return #expect(Bool(false))
+        }
         #expect(found.bytes == Array(id.utf8) && method == "m")
     }
 
@@ -26,7 +28,7 @@ import Testing
     @Test(arguments: ["1.5", "-1.5", "1e-3", "1E-400", "0.1", "true", "false", "[]", "[1]", "{}"])
     func `Other ids are refused, with a null`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .invalid(.null, let error) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }
+        guard case .invalid(.null, let error) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
         #expect(error.code == -32600 && error.message.contains("id"))
     }
 
@@ -61,18 +63,18 @@ import Testing
 
     @Test func `Every JSON value is something`() throws {
         for (text, expected) in Self.table {
-            #expect(try describe(Incoming(Envelope(parse(text)))) == expected, "\(text)")
+            #expect(try describe(ParsedMessage(Envelope(parse(text)))) == expected, "\(text)")
         }
     }
 
     @Test(arguments: ["", #","params":null"#, #","params":{}"#, #","params":[]"#])
     func `There are four ways to write no params`(params: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":1,"method":"m"\#(params)}"#)
-        guard case .request(_, _, let params) = Incoming(Envelope(message)) else { return #expect(Bool(false)) }
+        guard case .request(_, _, let params) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
         try params.finish()
     }
 
-    private func describe(_ incoming: Incoming) -> String {
+    private func describe(_ incoming: ParsedMessage) -> String {
         switch incoming {
         case .request(let id, let method, _): "request \(String(decoding: id.bytes, as: UTF8.self)) \(method)"
         case .notification(let method, _): "notification \(method)"

@@ -5,7 +5,7 @@ import Transfers
 
 /// What all connections share: the tasks, and what the process was started with.
 @Loop
-public final class Service {
+public final class ServiceContext {
     public nonisolated static let version = "0.1.0"
 
     public struct Configuration: Sendable {
@@ -36,7 +36,7 @@ public final class Service {
     let tokens: (any TokenSource)?
     let now: @Sendable () -> Timestamp
     let started = ContinuousClock.now
-    private(set) var sessions: [ObjectIdentifier: Session] = [:]
+    private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     private let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
     /// `tokens` are for connections that have none of their own. `end` is called when a client asks the process to
@@ -57,13 +57,13 @@ public final class Service {
     /// Ends the process, for all clients.
     func exit(_ status: Int32, _ cause: String) { end(status, cause) }
 
-    fileprivate func add(_ session: Session) { sessions[ObjectIdentifier(session)] = session }
-    fileprivate func remove(_ session: Session) { sessions[ObjectIdentifier(session)] = nil }
+    fileprivate func add(_ context: ConnectionContext) { connections[ObjectIdentifier(context)] = context }
+    fileprivate func remove(_ context: ConnectionContext) { connections[ObjectIdentifier(context)] = nil }
 }
 
 /// One connection's view of the service: what methods run in.
 @Loop
-public final class Session: MethodContext {
+public final class ConnectionContext: MethodContext {
     /// Whose the process is, and what `exit` ends with that.
     public enum Ownership: Sendable {
         /// The client's own, on stdio: `exit` ends the process.
@@ -72,7 +72,7 @@ public final class Session: MethodContext {
         case shared
     }
 
-    let service: Service
+    let service: ServiceContext
     let observers: ConnectionObservers
     let tokens: ConnectionTokens
     /// The number of the connection, for the log.
@@ -82,7 +82,7 @@ public final class Session: MethodContext {
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
-    public init(_ service: Service, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own) {
+    public init(_ service: ServiceContext, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own) {
         self.service = service
         self.peer = peer
         self.number = number

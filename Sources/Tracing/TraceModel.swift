@@ -2,7 +2,7 @@ import JSONText
 import Storage
 
 /// What a trace tells, put together: who asked what, what became of it, and how the transfers went.
-public struct Story: Sendable {
+public struct TraceModel: Sendable {
     /// A connection, or a service as such.
     public struct Channel: Sendable {
         /// 0 for a service.
@@ -43,18 +43,18 @@ public struct Story: Sendable {
 
     public internal(set) var channels: [Channel] = []
     public internal(set) var entries: [Entry] = []
-    public internal(set) var tasks: [TaskStory] = []
+    public internal(set) var tasks: [TracedTransfer] = []
     /// What could not be read, each with its line.
-    public internal(set) var complaints: [String] = []
-    public internal(set) var omittedComplaints = 0
+    public internal(set) var problems: [String] = []
+    public internal(set) var omittedProblems = 0
 
     public var start: Int64 { entries.lazy.map(\.at).min() ?? 0 }
     public var end: Int64 { entries.lazy.map(\.at).max() ?? 0 }
 }
 
 /// One transfer, as far as the client was told.
-public struct TaskStory: Sendable {
-    public struct Sight: Sendable {
+public struct TracedTransfer: Sendable {
+    public struct Sample: Sendable {
         public var at: Int64
         public var state: String
         public var completed: Int64
@@ -65,16 +65,16 @@ public struct TaskStory: Sendable {
     public var channel: Int
     public var isDownload: Bool
     public var reference: String
-    public var sights: [Sight] = []
+    public var samples: [Sample] = []
     public var error: String?
 
-    public var isEnded: Bool { sights.last.map { ["success", "failed", "cancelled"].contains($0.state) } ?? false }
-    public var duration: Int64 { (sights.last?.at ?? 0) - (sights.first?.at ?? 0) }
+    public var isEnded: Bool { samples.last.map { ["success", "failed", "cancelled"].contains($0.state) } ?? false }
+    public var duration: Int64 { (samples.last?.at ?? 0) - (samples.first?.at ?? 0) }
 
     /// The states it was seen in, without repetitions.
     public var states: [String] {
-        sights.reduce(into: []) { states, sight in
-            if states.last != sight.state { states.append(sight.state) }
+        samples.reduce(into: []) { states, sample in
+            if states.last != sample.state { states.append(sample.state) }
         }
     }
 }

@@ -1,13 +1,13 @@
 import Platform
 
 /// How far the text is that a connection has taken from what arrived. Texts are begun one after the other.
-enum Intake {
+enum InputState {
     /// There is none.
     case idle
     /// It is decoded on a thread, or the next messages of this batch are.
     case decoding(Batch?)
     /// Its messages are begun one by one.
-    case batch(BatchIntake)
+    case batch(BatchInput)
 
     var isDecoding: Bool {
         if case .decoding = self { true } else { false }
@@ -17,14 +17,14 @@ enum Intake {
         switch self {
         case .idle: nil
         case .decoding(let batch): batch
-        case .batch(let intake): intake.batch
+        case .batch(let input): input.batch
         }
     }
 }
 
 /// A batch of which some messages have not been begun yet.
 @Loop
-final class BatchIntake {
+final class BatchInput {
     let batch: Batch
     /// Decoded, the next one last: what was begun is kept by nobody here.
     var ready: [BatchDecoder.Item]

@@ -1,7 +1,7 @@
 import JSONText
 
 /// One message from the peer, taken apart. Every JSON value is one of these.
-enum Incoming {
+enum ParsedMessage {
     case request(RequestID, method: String, Params)
     case notification(method: String, Params)
     /// An answer to something the service asked, or a notification that cannot be understood.
@@ -33,7 +33,7 @@ enum Incoming {
         }
     }
 
-    private static func call(id: RequestID?, _ message: Envelope) throws(RPCError) -> Incoming {
+    private static func call(id: RequestID?, _ message: Envelope) throws(RPCError) -> ParsedMessage {
         guard message.hasVersion else { throw .invalidRequest("\"jsonrpc\" must be \"2.0\".") }
         guard let method = message.method else { throw .invalidRequest("\"method\" must be a string.") }
         let params = try params(message.params)

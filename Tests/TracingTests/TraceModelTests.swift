@@ -47,15 +47,15 @@ import Tracing
     }
 
     @Test func `Two services in one file are kept apart`() throws {
-        let story = try story([
+        let model = try model([
             Self.head, #"{"trace":1,"version":"9","at":100,"pid":8,"engine":"embedded"}"#,
             said(101, "client", #"{"id":1,"method":"a"}"#), said(102, "client", #"{"id":1,"method":"b"}"#, process: 8),
             said(103, "service", #"{"id":1,"result":null}"#, process: 8),
             // The same process number, another run.
             Self.head, said(104, "service", #"{"id":1,"result":null}"#),
         ])
-        #expect(story.entries.map(\.title) == ["", "", "a", "b", "b", "", ""])
-        #expect(story.entries[2].isUnanswered && story.entries[6].partner == nil)
+        #expect(model.entries.map(\.title) == ["", "", "a", "b", "b", "", ""])
+        #expect(model.entries[2].isUnanswered && model.entries[6].partner == nil)
     }
 
     @Test(arguments: [
@@ -64,10 +64,10 @@ import Tracing
         String(repeating: "[", count: 100_000), "\u{0}\u{1}", String(repeating: "x", count: 3 << 20),
     ])
     func `A line that cannot be read is named and passed over`(line: String) throws {
-        let story = try story([Self.head, line, said(101, "client", #"{"id":1,"method":"a"}"#)])
-        #expect(story.complaints.count == 1 && story.complaints.first?.hasPrefix("line 2") == true)
-        #expect(story.complaints.joined().utf8.count < 200)
-        #expect(story.entries.map(\.title) == ["", "a"])
+        let model = try model([Self.head, line, said(101, "client", #"{"id":1,"method":"a"}"#)])
+        #expect(model.problems.count == 1 && model.problems.first?.hasPrefix("line 2") == true)
+        #expect(model.problems.joined().utf8.count < 200)
+        #expect(model.entries.map(\.title) == ["", "a"])
     }
 
     @Test func `The last line may be cut off anywhere`() throws {
@@ -75,16 +75,16 @@ import Tracing
             separator: "\n")
         let bytes = Array(whole.utf8)
         for end in Self.head.utf8.count + 2..<bytes.count {
-            let story = try story(Array(bytes[..<end]))
-            #expect(story.entries.count == 1 && story.complaints == ["line 2, the last, is cut off"])
+            let model = try model(Array(bytes[..<end]))
+            #expect(model.entries.count == 1 && model.problems == ["line 2, the last, is cut off"])
         }
     }
 
     @Test func `The last line may be too long`() throws {
         for more in [1, 10, 70_000] {
             let line = String(repeating: "x", count: (1 << 20) + more)
-            let story = try story(Array("\(Self.head)\n\(line)".utf8))
-            #expect(story.entries.count == 1 && story.complaints == ["line 2 is longer than 1048576 bytes"])
+            let model = try model(Array("\(Self.head)\n\(line)".utf8))
+            #expect(model.entries.count == 1 && model.problems == ["line 2 is longer than 1048576 bytes"])
         }
     }
 
@@ -103,10 +103,10 @@ import Tracing
                 #"{"at":5,"pid":\#(huge),"connection":-\#(huge),"dropped":\#(huge)}"#,
                 #"{"at":5,"from":"client","bytes":\#(huge),"broken":""}"#,
             ]
-        let story = try story(lines)
-        #expect(story.complaints == [] && story.tasks.count == 2)
-        Timeline(story, isColoured: true).tell { _ in }
-        #expect(Page.html(of: story).count > 1000)
+        let model = try model(lines)
+        #expect(model.problems == [] && model.tasks.count == 2)
+        Timeline(model, isColoured: true).tell { _ in }
+        #expect(TracePage.html(of: model).count > 1000)
     }
 
     @Test func `Nothing of a trace is obeyed, by a terminal or a browser`() throws {
@@ -124,7 +124,7 @@ import Tracing
         ]
         let told = try timeline(lines)
         #expect(!told.unicodeScalars.contains { $0 != "\n" && ($0.value < 0x20 || $0 == "\u{202E}" || $0 == "\u{9B}") })
-        let page = String(decoding: Page.html(of: try story(lines)), as: UTF8.self)
+        let page = String(decoding: TracePage.html(of: try model(lines)), as: UTF8.self)
         #expect(page.contains("alert(1)") && !page.contains("<script>alert") && !page.contains("<!--"))
         let scripts = page.components(separatedBy: "<script").count - 1
         #expect(scripts == 2 && page.components(separatedBy: "</script").count - 1 == 2)
@@ -132,32 +132,32 @@ import Tracing
 
     @Test func `Colours are for terminals`() throws {
         var lines: [String] = []
-        try Timeline(story([Self.head]), isColoured: true).tell { lines.append($0) }
+        try Timeline(model([Self.head]), isColoured: true).tell { lines.append($0) }
         #expect(lines.joined().contains("\u{1B}["))
         #expect(try !timeline([Self.head]).contains("\u{1B}"))
     }
 
-    private func said(_ at: Double, _ speaker: String, _ message: String, process: Int = 7) -> String {
-        #"{"at":\#(at),"pid":\#(process),"connection":1,"from":"\#(speaker)","bytes":5,"message":\#(message)}"#
+    private func said(_ at: Double, _ sender: String, _ message: String, process: Int = 7) -> String {
+        #"{"at":\#(at),"pid":\#(process),"connection":1,"from":"\#(sender)","bytes":5,"message":\#(message)}"#
     }
 
     private func timeline(_ lines: [String]) throws -> String {
         var told = ""
-        try Timeline(story(lines), isColoured: false).tell { told += $0 + "\n" }
+        try Timeline(model(lines), isColoured: false).tell { told += $0 + "\n" }
         return told
     }
 
-    private func story(_ lines: [String]) throws -> Story {
-        try story(Array((lines.joined(separator: "\n") + "\n").utf8))
+    private func model(_ lines: [String]) throws -> TraceModel {
+        try model(Array((lines.joined(separator: "\n") + "\n").utf8))
     }
 
-    private func story(_ bytes: [UInt8]) throws -> Story {
-        var name = Array("/tmp/story-XXXXXX".utf8CString)
+    private func model(_ bytes: [UInt8]) throws -> TraceModel {
+        var name = Array("/tmp/model-XXXXXX".utf8CString)
         let file = mkstemp(&name)
         unlink(name)
         defer { close(file) }
         #expect(bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == bytes.count)
         lseek(file, 0, SEEK_SET)
-        return StoryTeller.read(TraceReader(file))
+        return TraceModelBuilder.read(TraceReader(file))
     }
 }

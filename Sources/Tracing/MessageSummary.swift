@@ -1,7 +1,7 @@
 import JSONText
 
 /// What of a message a person wants to see first.
-enum Essence {
+enum MessageSummary {
     private static let longest = 80
 
     static func of(params: JSON?) -> String {
