@@ -8,6 +8,7 @@ import TaskStore
 
 /// Keeps objects on this machine's disk: rows in a database, the bytes of larger ones in files beside it.
 public final class EmbeddedBackend: Backend {
+    public let kind = EngineKind.embedded
     public let uploadsAtOnce = 4
     public let smallUploadsAtOnce = 256
     /// Up to here an object's bytes are a row: one commit stores it.

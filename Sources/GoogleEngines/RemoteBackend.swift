@@ -6,6 +6,7 @@ import Storage
 
 /// A real client of a service that keeps objects far away.
 public final class RemoteBackend: Backend {
+    public let kind: EngineKind
     public let uploadsAtOnce = 8
     public let smallUploadsAtOnce = 32
     /// Up to here one request does it, instead of three.
@@ -34,7 +35,8 @@ public final class RemoteBackend: Backend {
         clock: any Clock<Duration> = ContinuousClock(), allowed: AllowedPlaces = .everywhere
     ) -> RemoteBackend {
         RemoteBackend(
-            FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil, allowed)
+            .firebase, FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil,
+            allowed)
     }
 
     /// Google Cloud Storage, or what speaks its JSON API.
@@ -43,13 +45,15 @@ public final class RemoteBackend: Backend {
         clock: any Clock<Duration> = ContinuousClock(), signer: URLSignerSource? = nil,
         allowed: AllowedPlaces = .everywhere
     ) -> RemoteBackend {
-        RemoteBackend(GCSDialect(), endpoint, version, http, limits, clock, signer, allowed)
+        RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, clock, signer, allowed)
     }
 
     private init(
-        _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient, _ limits: HTTPLimits,
+        _ kind: EngineKind, _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
+        _ limits: HTTPLimits,
         _ clock: any Clock<Duration>, _ signer: URLSignerSource?, _ allowed: AllowedPlaces
     ) {
+        self.kind = kind
         self.signer = signer
         self.allowed = allowed
         self.limits = limits
@@ -59,6 +63,9 @@ public final class RemoteBackend: Backend {
         self.http = http
         self.clock = clock
     }
+
+    /// The one that the service prefers.
+    public var tokenKind: Token.Kind { dialect.authorization[0] }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in

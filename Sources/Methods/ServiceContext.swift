@@ -9,7 +9,6 @@ public final class ServiceContext {
     public nonisolated static let version = "0.1.0"
 
     public struct Configuration: Sendable {
-        public var engine: String
         public var defaultBucket: String
         public var limits: Limits
         public var processID: Int32
@@ -20,11 +19,7 @@ public final class ServiceContext {
         /// What fits an answer as base64, with room for what is around it.
         var maxDataBytes: Int64 { Int64(max(0, longestAnswer / 4 * 3 - 1024)) }
 
-        /// What a token is whose kind the client does not name.
-        var tokenKind: Token.Kind { engine == "gcs" ? .accessToken : .idToken }
-
-        public init(engine: String, defaultBucket: String, limits: Limits, processID: Int32) {
-            self.engine = engine
+        public init(defaultBucket: String, limits: Limits, processID: Int32) {
             self.defaultBucket = defaultBucket
             self.limits = limits
             self.processID = processID
@@ -53,6 +48,9 @@ public final class ServiceContext {
         self.now = now
         self.end = end
     }
+
+    var engine: String { transfers.backend.kind.rawValue }
+    var tokenKind: Token.Kind { transfers.backend.tokenKind }
 
     /// Ends the process, for all clients.
     func exit(_ status: Int32, _ cause: String) { end(status, cause) }

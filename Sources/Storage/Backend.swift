@@ -1,5 +1,11 @@
+/// The engines, by the names that flags and clients use.
+public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
+
 /// An engine that stores objects.
 public protocol Backend: Sendable {
+    var kind: EngineKind { get }
+    /// The kind of a token that a client sets without naming one.
+    var tokenKind: Token.Kind { get }
     /// How many uploads may run at the same time.
     var uploadsAtOnce: Int { get }
     /// The same for uploads of one request, which do not count above.
@@ -49,6 +55,7 @@ public protocol Backend: Sendable {
 }
 
 extension Backend {
+    public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
     public var taskStore: (any TaskRecordStore)? { nil }
 }

@@ -13,7 +13,7 @@ public final class Transfers {
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
     public let registry: ObserverRegistry
     let limits: TransferLimits
-    let backend: any Backend
+    public let backend: any Backend
     let ends: OutcomeRecorder?
     let time: TimeKeeping
     let room = Waiters()

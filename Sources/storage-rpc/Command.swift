@@ -161,7 +161,7 @@ struct ServiceOptions {
     var tasks = UnfinishedTasks.pause
     /// The file in which every message is written down.
     var trace: String?
-    var engine = Engine.Kind.embedded
+    var engine = EngineKind.embedded
     var endpoint: String?
     /// Plain http to other machines.
     var allowInsecure = false

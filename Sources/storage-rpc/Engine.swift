@@ -13,8 +13,6 @@ import Transfers
 
 /// The engine that was asked for, ready to be opened.
 struct Engine: Sendable {
-    enum Kind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
-
     let backend: any Backend
     /// What the flags and the environment say about who asks; nil where nobody will want to know.
     let tokens: (any TokenSource)?

@@ -22,7 +22,7 @@ final class Server {
     private let transfers: Transfers
     private lazy var service = ServiceContext(
         .init(
-            engine: options.engine.rawValue, defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
+            defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
             processID: getpid()),
         transfers: transfers, tokens: engine.tokens,
         end: { [weak self] status, cause in

@@ -59,7 +59,7 @@ private let anyone: Request<ConnectionContext> = {
         let backend = try EmbeddedBackend(Root("\(directory)/params-\(getpid())"))
         return onLoop {
             let configuration = ServiceContext.Configuration(
-                engine: "embedded", defaultBucket: "b", limits: Limits(), processID: 1)
+                defaultBucket: "b", limits: Limits(), processID: 1)
             let service = ServiceContext(configuration, transfers: Transfers(backend: backend)) { _, _ in }
             return Request(context: ConnectionContext(service, peer: Nobody()))
         }

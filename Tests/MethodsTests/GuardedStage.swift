@@ -9,8 +9,8 @@ import Transfers
 
 extension ScriptedBackend {
     /// Knows every object, but tells only those who show the id token "fresh".
-    static func guarded() -> ScriptedBackend {
-        ScriptedBackend { reference, caller throws(StorageError) in
+    static func guarded(_ kind: EngineKind = .firebase) -> ScriptedBackend {
+        ScriptedBackend(kind: kind) { reference, caller throws(StorageError) in
             var refused: Token?
             for _ in 1...2 {
                 let token = try await caller.tokens?.token(.idToken, insteadOf: refused)
@@ -27,20 +27,18 @@ extension ScriptedBackend {
     private nonisolated let time = TimeOfDay()
     private let backend: ScriptedBackend
     private let own: (any TokenSource)?
-    private let engine: String
     private let limits: Limits
     private lazy var service = ServiceContext(
-        .init(engine: engine, defaultBucket: "b", limits: limits, processID: 1),
+        .init(defaultBucket: "b", limits: limits, processID: 1),
         transfers: Transfers(backend: backend), tokens: own, now: { [time] in time.now }
     ) { _, _ in }
 
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
 
     nonisolated init(
-        _ backend: ScriptedBackend, own: (any TokenSource)? = nil, engine: String = "firebase",
-        limits: Limits = Limits()
+        _ backend: ScriptedBackend, own: (any TokenSource)? = nil, limits: Limits = Limits()
     ) {
-        (self.backend, self.own, self.engine, self.limits) = (backend, own, engine, limits)
+        (self.backend, self.own, self.limits) = (backend, own, limits)
     }
 
     @discardableResult
@@ -65,8 +63,8 @@ extension ScriptedBackend {
 final class GuardedStage: TranscriptStage {
     private let scene: Scene
 
-    init(own: String? = nil, engine: String = "firebase") {
-        scene = Scene(.guarded(), own: own.map { OwnToken(secret: $0) }, engine: engine)
+    init(own: String? = nil, engine: EngineKind = .firebase) {
+        scene = Scene(.guarded(engine), own: own.map { OwnToken(secret: $0) })
     }
 
     func connect(_ framing: WireFraming) throws -> WireClient {

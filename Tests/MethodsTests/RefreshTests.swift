@@ -8,7 +8,7 @@ import Testing
 
 /// Tokens from end to end: a client on a connection, and an engine that lets only some in.
 @Suite(.timeLimit(.minutes(10))) struct RefreshTests {
-    private func play(_ text: String, own: String? = nil, engine: String = "firebase") async throws {
+    private func play(_ text: String, own: String? = nil, engine: EngineKind = .firebase) async throws {
         let watch = ContractWatch(try ContractDocument())
         try await TranscriptPlayer.play(Transcript("told here", text), check: watch.look) { _ in
             GuardedStage(own: own, engine: engine)
@@ -77,8 +77,8 @@ import Testing
             """
         let known = #" "result": {"size": 5, "...": "..."}}"#
         let unknown = #" "error": {"code": -13020, "...": "..."}}"#
-        for engine in ["embedded", "firebase"] { try await play(set + rest + known, engine: engine) }
-        try await play(set + rest + unknown, engine: "gcs")
+        for engine in [EngineKind.embedded, .firebase] { try await play(set + rest + known, engine: engine) }
+        try await play(set + rest + unknown, engine: .gcs)
     }
 
     @Loop @Test func `Thousands that wait for a token need one request, whose answer stands behind them`() async throws

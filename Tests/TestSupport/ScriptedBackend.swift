@@ -3,6 +3,8 @@ import Synchronization
 
 /// An engine that does nothing by itself: a test sees each step and gives its answer.
 public final class ScriptedBackend: Backend {
+    public let kind: EngineKind
+    public var tokenKind: Token.Kind { kind == .gcs ? .accessToken : .idToken }
     public let uploadsAtOnce: Int
     public let smallUploadsAtOnce = 256
     public let oneRequestLimit: Int64
@@ -24,13 +26,15 @@ public final class ScriptedBackend: Backend {
     private let downloads = Mail<ScriptedDownload>()
 
     public init(
-        uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1, chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8),
+        kind: EngineKind = .embedded, uploadsAtOnce: Int = 2, oneRequestLimit: Int64 = 1,
+        chunkSizes: ChunkSizes = ChunkSizes(first: 2, largest: 8),
         inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
         describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) },
         read: @escaping Read = { reference, _, _ throws(StorageError) in throw .objectNotFound(reference) },
         page: @escaping Page = { _, _, _, _ in Storage.Listing() },
         remove: @escaping Remove = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
     ) {
+        self.kind = kind
         self.describe = describe
         self.read = read
         self.page = page

@@ -181,7 +181,7 @@ private final class ServiceScene: Sendable {
 
     @Loop private func makeService() -> ServiceContext {
         let configuration = ServiceContext.Configuration(
-            engine: "embedded", defaultBucket: "default-bucket", limits: limits, processID: getpid())
+            defaultBucket: "default-bucket", limits: limits, processID: getpid())
         return ServiceContext(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) {
             [weak self] status, _ in self?.end(status)
         }

@@ -10,15 +10,15 @@ struct Initialize: PromptMethod {
     init(_ params: inout Params) throws(RPCError) { _ = params.takeRest() }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
-        let configuration = request.context.service.configuration
+        let service = request.context.service
         return [
             "protocolVersion": JSON(Self.protocolVersion),
             "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
-            "engine": .string(configuration.engine),
-            "defaultBucket": .string(configuration.defaultBucket),
+            "engine": .string(service.engine),
+            "defaultBucket": .string(service.configuration.defaultBucket),
             "methods": .array(allMethods.names.map(JSON.string)),
             "notifications": .array(allNotifications.map(JSON.string)),
-            "limits": configuration.limits.json,
+            "limits": service.configuration.limits.json,
         ]
     }
 }

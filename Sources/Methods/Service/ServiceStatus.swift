@@ -16,7 +16,7 @@ struct ServiceStatus: ParameterlessMethod {
             "version": .string(ServiceContext.version),
             "pid": JSON(Int64(service.configuration.processID)),
             "uptime": JSON((uptime / .milliseconds(1)).rounded() / 1000),
-            "engine": .string(service.configuration.engine),
+            "engine": .string(service.engine),
             "connections": JSON(Int64(service.connections.count)),
             "requests": [
                 // This one is not counted.

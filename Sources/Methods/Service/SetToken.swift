@@ -21,7 +21,7 @@ struct SetToken: PromptMethod {
         if let expiresIn, expiresIn <= 0 {
             throw StorageError.invalidArgument("expiresIn", "expiresIn must be positive, not \(expiresIn).")
         }
-        let kind = kind ?? request.context.service.configuration.tokenKind
+        let kind = kind ?? request.context.service.tokenKind
         let expires = expiresIn.map { tokens.moment(in: $0) }
         tokens.set(kind, to: try secret.map { try Token(kind, checking: $0, expires: expires) })
         return .null
