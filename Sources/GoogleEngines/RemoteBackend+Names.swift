@@ -4,7 +4,7 @@ import Storage
 // What is done to objects without touching their bytes.
 
 extension RemoteBackend {
-    /// Pages with nothing but a token for the next one are passed over, as far as anybody would have the patience.
+    /// Pages with nothing but a token for the next one are passed over, up to a limit.
     public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         let reference = query.reference
         if let pageToken = query.pageToken, pageToken.isEmpty { throw .strangeToken(reference) }

@@ -108,23 +108,23 @@ public final class RemoteBackend: Backend {
         return response
     }
 
-    /// Tries until it works, cannot work, or the caller's patience has run out.
+    /// Tries until it works, cannot work, or the caller's retry time is over.
     func retrying<Value: Sendable>(
         _ caller: Caller, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        var patience = RetryBudget(limit: caller.patience, seed: .random(in: 0 ... .max))
+        var retryTime = RetryBudget(limit: caller.retryTime, seed: .random(in: 0 ... .max))
         while true {
             let reading = clock.reading
             do throws(StorageError) {
                 return try await LastAnswer.told(by: body)
             } catch {
                 guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
-                patience.note(error, took: reading.passed(), at: .now)
-                guard let rest = patience.nextRest(atLeast: error.retryAfter) else {
-                    throw error.retriedTooOften(patience.attempts)
+                retryTime.note(error, took: reading.passed(), at: .now)
+                guard let rest = retryTime.nextRest(atLeast: error.retryAfter) else {
+                    throw error.retriedTooOften(retryTime.attempts)
                 }
                 do { try await clock.sleep(for: rest) } catch {}
-                patience.rested(rest)
+                retryTime.rested(rest)
             }
         }
     }
@@ -158,7 +158,7 @@ extension RemoteBackend {
     ) async throws(StorageError) -> HTTPResponse {
         var whole = HTTPRequest(
             request.method, url(of: request), headers: request.headers.with("User-Agent", "storage-rpc/\(version)"),
-            body: request.body, sink: request.sink, limits: limits.within(caller.patience, of: request))
+            body: request.body, sink: request.sink, limits: limits.within(caller.retryTime, of: request))
         whole.limits.answerBytes = request.answerBytes
         whole.onSent = onSent
         whole.isSentOnce = request.method != "GET"
@@ -215,10 +215,10 @@ extension RemoteBackend {
 }
 
 extension HTTPLimits {
-    /// A server that is silent may use up a quarter of the patience, or five seconds, before it is asked again. What is
+    /// A server that is silent may use up a quarter of the retry time, or five seconds, before it is asked again. What is
     /// neither much to send nor much to take has to be over in that time as a whole, or in half a minute.
-    func within(_ patience: Duration, of request: RemoteRequest) -> HTTPLimits {
-        let most = min(max(patience / 4, .seconds(5)), max(patience, .seconds(1)))
+    func within(_ retryTime: Duration, of request: RemoteRequest) -> HTTPLimits {
+        let most = min(max(retryTime / 4, .seconds(5)), max(retryTime, .seconds(1)))
         var limits = self
         limits.connect = min(connect, most)
         limits.stall = min(stall, most)

@@ -84,7 +84,7 @@ final class RemoteUpload: UploadSession {
 
     /// How long a pause waits for what is nearly through. With the question that may follow that is less than a second.
     static let grace = Duration.milliseconds(400)
-    private static let patienceForOutcome = Duration.milliseconds(500)
+    private static let outcomeTimeout = Duration.milliseconds(500)
 
     func stopSoon() {
         guard let (step, task) = underWay.withLock({ $0 }) else { return }
@@ -154,7 +154,7 @@ final class RemoteUpload: UploadSession {
             do throws(StorageError) { return try await question() } catch { return Answer.aborted }
         }
         let limit = Task { [clock = backend.clock] in
-            do { try await clock.sleep(for: Self.patienceForOutcome) } catch { return }
+            do { try await clock.sleep(for: Self.outcomeTimeout) } catch { return }
             task.cancel()
         }
         defer { limit.cancel() }

@@ -72,7 +72,7 @@ extension RemoteBackend {
             let task = Task { @Loop in
                 do {
                     return try await metadata(
-                        of: stored.reference, for: upload.caller.ready(for: .seconds(4))
+                        of: stored.reference, for: upload.caller.with(retryTime: .seconds(4))
                     )
                     .generation
                 } catch {
@@ -86,7 +86,7 @@ extension RemoteBackend {
 
     /// Three tries, whatever becomes of the task that is waiting.
     @Loop private func insist(_ request: RemoteRequest, _ upload: Upload) async -> Bool {
-        let caller = upload.caller.ready(for: .seconds(4))
+        let caller = upload.caller.with(retryTime: .seconds(4))
         let tries = Task { @Loop in
             for attempt in 0..<3 {
                 do {

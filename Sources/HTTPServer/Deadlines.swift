@@ -1,16 +1,16 @@
 import Platform
 
 /// Who has waited too long. However many wait, setting, moving and lifting a deadline take the same few steps, and the
-/// clock wakes nobody before the earliest of them: each length of patience has a line of its own, in which everybody
+/// clock wakes nobody before the earliest of them: each kind has a line of its own, in which everybody
 /// joins at the end, so that the first one is always the first to be due.
 @Loop
 final class Deadlines {
-    enum Patience: Int, CaseIterable { case head, idle, stall, linger }
+    enum Kind: Int, CaseIterable { case head, idle, stall, linger }
 
     private let lengths: [Duration]
     private let now: () -> Duration
     private let sleepUntil: (Duration) async throws -> Void
-    private var lines = Patience.allCases.map { _ in Line() }
+    private var lines = Kind.allCases.map { _ in Line() }
     private var sleeper: Task<Void, Never>?
     private var wakesAt: Duration?
     private var isOpen = true
@@ -23,19 +23,19 @@ final class Deadlines {
     }
 
     /// From now on; one that was set before no longer counts.
-    func set(_ deadline: Deadline, _ patience: Patience) {
+    func set(_ deadline: Deadline, _ kind: Kind) {
         clear(deadline)
         guard isOpen else { return }
-        let due = now() + lengths[patience.rawValue]
+        let due = now() + lengths[kind.rawValue]
         deadline.due = due
-        lines[patience.rawValue].append(deadline)
+        lines[kind.rawValue].append(deadline)
         if wakesAt.map({ due < $0 }) ?? true { wake(at: due) }
     }
 
     func clear(_ deadline: Deadline) { deadline.line?.remove(deadline) }
 
-    /// Who has had this kind of patience for longest.
-    func first(_ patience: Patience) -> Deadline? { lines[patience.rawValue].first }
+    /// The one of this kind that was set first.
+    func first(_ kind: Kind) -> Deadline? { lines[kind.rawValue].first }
 
     func close() {
         isOpen = false

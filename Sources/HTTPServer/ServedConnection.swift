@@ -13,7 +13,7 @@ final class ServedConnection {
     private var task: Task<Void, Never>?
     private var requests = 0
     private lazy var deadline = Deadline { [weak self] in self?.timeIsOver() }
-    private var patience: Deadlines.Patience?
+    private var deadlineKind: Deadlines.Kind?
     private var headIsLate = false
     /// How many bytes the peer had not taken when it was looked last.
     private var untaken: Int32 = 0
@@ -65,7 +65,7 @@ final class ServedConnection {
             if !parser.isWithinHead {
                 allow(.idle)
                 server.becameIdle()
-            } else if patience != .head {
+            } else if deadlineKind != .head {
                 allow(.head)
             }
             let isReadable = await readiness?.wait(for: .readable) ?? false
@@ -90,28 +90,28 @@ final class ServedConnection {
 
 extension ServedConnection {
     /// From now on the peer has so much time.
-    func allow(_ patience: Deadlines.Patience) {
-        self.patience = patience
+    func allow(_ kind: Deadlines.Kind) {
+        deadlineKind = kind
         untaken = socket.queued
-        server.deadlines.set(deadline, patience)
+        server.deadlines.set(deadline, kind)
     }
 
     func lift() {
-        patience = nil
+        deadlineKind = nil
         server.deadlines.clear(deadline)
     }
 
     private func timeIsOver() {
-        guard let patience else { return }
-        if patience == .head {
+        guard let kind = deadlineKind else { return }
+        if kind == .head {
             headIsLate = true
             readiness?.giveUp()
         } else if case let left = socket.queued, left > 0, left < untaken {
             // It is slow, but it takes.
             untaken = left
-            server.deadlines.set(deadline, patience)
+            server.deadlines.set(deadline, kind)
         } else {
-            if patience == .stall { socket.forgetUnsent() }
+            if kind == .stall { socket.forgetUnsent() }
             breakOff()
         }
     }

@@ -92,7 +92,7 @@ extension Connection {
         guard case .idle = inputState, inputMemory.reserved > 0 else { return }
         framing.skipUnfinished()
         endText()
-        reply(.null, .failure(.abandoned(after: inputMemory.quota.patience)))
+        reply(.null, .failure(.abandoned(after: inputMemory.quota.timeout)))
         receive()
     }
 
@@ -188,9 +188,9 @@ private enum ReadBuffer {
 }
 
 extension RPCError {
-    fileprivate static func abandoned(after patience: Duration) -> RPCError {
+    fileprivate static func abandoned(after timeout: Duration) -> RPCError {
         .invalidRequest(
-            "The message had not come after \(patience), while others waited for memory (--max-total-message-bytes).")
+            "The message had not come after \(timeout), while others waited for memory (--max-total-message-bytes).")
     }
 
     fileprivate static func tooLong(_ bytes: Int?, _ limit: Int) -> RPCError {

@@ -4,12 +4,12 @@ import Platform
 /// reserved before, in the order in which it was asked for, and only while less than the limit is there.
 ///
 /// So both together are never much more than twice the limit. While somebody waits, whoever holds memory and gets
-/// nowhere for as long as `patience` has to give it up: nobody can keep the others waiting by doing nothing.
+/// nowhere for as long as `timeout` has to give it up: nobody can keep the others waiting by doing nothing.
 @Loop
 public final class MemoryQuota {
     /// In bytes.
     let limit: Int
-    let patience: Duration
+    let timeout: Duration
     private let clock: any Clock<Duration>
     private var used = 0
     private var reserved = 0
@@ -26,10 +26,10 @@ public final class MemoryQuota {
     }
 
     public init(
-        limit: Int, patience: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock()
+        limit: Int, timeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.limit = limit
-        self.patience = patience
+        self.timeout = timeout
         self.clock = clock
     }
 
@@ -89,8 +89,8 @@ public final class MemoryQuota {
     private func watch() {
         guard alarm == nil else { return }
         let marks = shares.mapValues(\.progress)
-        alarm = Task { [weak self, clock, patience] in
-            do { try await clock.sleep(for: patience) } catch { return }
+        alarm = Task { [weak self, clock, timeout] in
+            do { try await clock.sleep(for: timeout) } catch { return }
             self?.revoke(unlessBeyond: marks)
         }
     }

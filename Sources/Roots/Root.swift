@@ -28,7 +28,7 @@ public final class Root: Sendable {
     }
 
     /// Waits at most so many seconds for another process that has the root, blocking the thread.
-    public init(_ path: String, patience: Int = 0) throws(Unusable) {
+    public init(_ path: String, lockTimeout: Int = 0) throws(Unusable) {
         self.path = path
         directory = try Self.directory(path)
         do throws(SystemError) {
@@ -36,7 +36,7 @@ public final class Root: Sendable {
         } catch {
             throw Unusable(path, error.reason)
         }
-        try Self.take(lock, path, patience)
+        try Self.take(lock, path, lockTimeout)
         do throws(SystemError) {
             lockInode = try lock.status().inode
             databaseInode = try Self.makeDatabase(in: directory)
@@ -147,8 +147,8 @@ extension Root {
         }
     }
 
-    private static func take(_ lock: OpenFile, _ path: String, _ patience: Int) throws(Unusable) {
-        let deadline = ContinuousClock.now + .seconds(patience)
+    private static func take(_ lock: OpenFile, _ path: String, _ lockTimeout: Int) throws(Unusable) {
+        let deadline = ContinuousClock.now + .seconds(lockTimeout)
         while !lock.lock() {
             guard ContinuousClock.now < deadline else {
                 throw Unusable(

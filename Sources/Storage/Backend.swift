@@ -102,7 +102,7 @@ public struct Upload: Sendable {
 
     public init(
         reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
-        if preconditions: Preconditions = Preconditions(), caller: Caller = Caller(patience: .seconds(600))
+        if preconditions: Preconditions = Preconditions(), caller: Caller = Caller(retryTime: .seconds(600))
     ) {
         self.reference = reference
         self.source = source

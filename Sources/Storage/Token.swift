@@ -45,18 +45,18 @@ public struct Caller: Sendable {
     /// Nil asks as nobody in particular.
     public var tokens: (any TokenSource)?
     /// How long failures may be retried.
-    public var patience: Duration
+    public var retryTime: Duration
     /// The project of Google Cloud that pays, whatever the tokens say; nil where nobody said.
     public var userProject: String?
 
-    public init(tokens: (any TokenSource)? = nil, patience: Duration, userProject: String? = nil) {
+    public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {
         self.tokens = tokens
-        self.patience = patience
+        self.retryTime = retryTime
         self.userProject = userProject
     }
 
-    /// The same with another patience.
-    public func ready(for patience: Duration) -> Caller {
-        Caller(tokens: tokens, patience: patience, userProject: userProject)
+    /// The same with another retry time.
+    public func with(retryTime: Duration) -> Caller {
+        Caller(tokens: tokens, retryTime: retryTime, userProject: userProject)
     }
 }

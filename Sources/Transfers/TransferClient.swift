@@ -12,6 +12,6 @@ public struct TransferClient: Sendable {
 
     /// Whom the engine works for, for as many seconds as the retry time says.
     func caller(_ retryTime: KeyPath<Settings, Double>) -> Caller {
-        Caller(tokens: tokens, patience: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)
+        Caller(tokens: tokens, retryTime: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)
     }
 }

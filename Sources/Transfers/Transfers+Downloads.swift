@@ -18,9 +18,9 @@ extension Transfers {
         _ reference: Reference, to file: String, _ client: TransferClient
     ) async throws(StorageError) -> DownloadTask {
         let caller = client.caller(\.maxDownloadRetryTime)
-        let patience = client.settings.maxDownloadRetryTime
+        let retryTime = client.settings.maxDownloadRetryTime
         let request = TaskRequest(
-            file: file, patience: patience, userProject: caller.userProject,
+            file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         let record = TaskRecord(
             id: .newTask, kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
@@ -34,7 +34,7 @@ extension Transfers {
         } catch {
             session = TransferSession(failing: error)
         }
-        let machine = DownloadMachine(retryTime: .seconds(patience), seed: .random(in: .min ... .max))
+        let machine = DownloadMachine(retryTime: .seconds(retryTime), seed: .random(in: .min ... .max))
         return downloads.make(TransferPlan(record, machine, .open(session), arriving, recordWriter))
     }
 
@@ -47,7 +47,7 @@ extension Transfers {
         download.isRestored = true
         download.bookmark = bookmark
         let machine = DownloadMachine(
-            restored: DownloadStrategy(record.progress), retryTime: .seconds(request.patience),
+            restored: DownloadStrategy(record.progress), retryTime: .seconds(request.retryTime),
             seed: .random(in: .min ... .max))
         let sessionState = SessionState<DownloadStrategy>.deferred { [backend] tokens in
             download.caller.tokens = tokens

@@ -136,7 +136,7 @@ extension Transfers {
         let strategy = strategy(of: upload, chunkSize: request.chunkSize)
             .restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
         let machine = UploadMachine(
-            restored: strategy, retryTime: .seconds(request.patience), seed: .random(in: .min ... .max))
+            restored: strategy, retryTime: .seconds(request.retryTime), seed: .random(in: .min ... .max))
         let sessionState = SessionState<UploadStrategy>.deferred { [backend] tokens in
             // Another server keeps what was uploaded, and is not asked from here.
             if let endpoint = record.endpoint { return TransferSession(failing: .belongs(record.id, to: endpoint)) }
@@ -153,7 +153,7 @@ extension TaskRequest {
         _ source: UploadSource, _ conditions: Preconditions, _ settings: Settings, hasOwnTokens: Bool
     ) {
         self.init(
-            file: "", patience: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
+            file: "", retryTime: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
             hasOwnTokens: hasOwnTokens)
         if case .file(let path, let identity) = source { (file, self.identity) = (path, identity) }

@@ -97,7 +97,7 @@ public final class Transfers {
 
     /// The same for a task of an earlier process.
     func caller(_ request: TaskRequest) -> Caller {
-        Caller(patience: .seconds(request.patience), userProject: request.userProject)
+        Caller(retryTime: .seconds(request.retryTime), userProject: request.userProject)
     }
 
     /// Lets those in who wait for room only when there is a good deal of it: not all of them for each place.

@@ -38,7 +38,7 @@ enum Command {
             case .flag("--socket") where connect == nil: options.socket = try line.value("a path")
             case .flag("--shared") where connect == nil: options.isShared = true
             case .flag("--idle-timeout"): options.idleTimeout = try line.number(in: 1...Int(Int32.max))
-            case .flag("--wait-for-root"): options.rootPatience = try line.number(in: 0...3600)
+            case .flag("--wait-for-root"): options.rootTimeout = try line.number(in: 0...3600)
             case .flag("--tasks"): options.tasks = try line.choice()
             case .flag("--trace"): options.trace = try line.value("a file")
             case .flag(let flag): try options.take(flag, &line)
@@ -149,7 +149,7 @@ struct ServiceOptions {
     /// In seconds: for how long nobody may be connected and nothing run before the service ends.
     var idleTimeout: Int?
     /// In seconds: how long another process that has the root is waited for.
-    var rootPatience = 0
+    var rootTimeout = 0
     var root: String?
     /// Where download URLs are served, as `ADDRESS:PORT`.
     var http: String?

@@ -17,7 +17,7 @@ struct ConnectCommand {
 
     /// In seconds: how long the service that is started waits for one that is ending, and how long an answer of one that
     /// listens is waited for.
-    private static let patience = 5
+    private static let timeout = 5
 
     /// `words` are the flags for a service that has to be started.
     static func run(_ options: ServiceOptions, _ words: [String]) throws -> Never {
@@ -26,7 +26,7 @@ struct ConnectCommand {
     }
 
     private mutating func connect() throws -> Int32 {
-        let deadline = ContinuousClock.now + .seconds(Self.patience)
+        let deadline = ContinuousClock.now + .seconds(Self.timeout)
         while true {
             // Asked first: where another service was faster, that one listens by now.
             let failure = started?.failure
@@ -58,7 +58,7 @@ struct ConnectCommand {
     private func start() throws -> BackgroundService {
         let directory = Engine.directory(options)
         try Root.makeDirectory(directory)
-        let defaults = ["--idle-timeout", "60", "--wait-for-root", "\(Self.patience)"]
+        let defaults = ["--idle-timeout", "60", "--wait-for-root", "\(Self.timeout)"]
         return try BackgroundService(["serve", "--shared"] + defaults + words, log: directory + "/service.log")
     }
 

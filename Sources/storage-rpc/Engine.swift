@@ -30,7 +30,7 @@ struct Engine: Sendable {
         let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let root = try Root(Self.directory(options), patience: options.rootPatience)
+            let root = try Root(Self.directory(options), lockTimeout: options.rootTimeout)
             let embedded = try EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }

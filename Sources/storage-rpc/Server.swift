@@ -87,7 +87,7 @@ final class Server {
             server.watchIdleness()
         }
         let status = deadline.wait()
-        leave(status, options, recorder, patience: 300)
+        leave(status, options, recorder, flushTimeout: 300)
     }
 
     /// On the socket that was named, and on that of the root. The second is not what was asked for: where it cannot be
@@ -189,14 +189,14 @@ final class Server {
         leave(1)
     }
 
-    private func leave(_ status: Int32) -> Never { Self.leave(status, options, recorder, patience: 1000) }
+    private func leave(_ status: Int32) -> Never { Self.leave(status, options, recorder, flushTimeout: 1000) }
 
     /// The trace has at most so many milliseconds.
     private nonisolated static func leave(
-        _ status: Int32, _ options: ServiceOptions, _ recorder: TraceRecorder?, patience: Int
+        _ status: Int32, _ options: ServiceOptions, _ recorder: TraceRecorder?, flushTimeout: Int
     ) -> Never {
         options.credentials.running.stopAll()
-        recorder?.flush(milliseconds: patience)
+        recorder?.flush(milliseconds: flushTimeout)
         _exit(status)
     }
 

@@ -130,10 +130,10 @@ import Testing
     @Test func `Both kinds of engines refuse`() async throws {
         for backend in try scene.backends(allowed) {
             try await backend.put(bytes, at: "a")
-            let patience = Caller(patience: .seconds(600))
+            let retryTime = Caller(retryTime: .seconds(600))
             func answer(_ name: String) async throws -> DownloadAnswer {
                 let session = backend.beginDownload(
-                    Download(reference: try ref("a"), file: "\(path)/\(name)", task: "task", caller: patience))
+                    Download(reference: try ref("a"), file: "\(path)/\(name)", task: "task", caller: retryTime))
                 return await session.fetch { _ in }
             }
             for name in ["out/new", "out/none/new"] {

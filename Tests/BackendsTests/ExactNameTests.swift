@@ -10,7 +10,7 @@ import Testing
 
     private func exact(_ name: String) throws -> Reference { try Reference(bucket: "b", object: name) }
 
-    private let caller = Caller(patience: .seconds(600))
+    private let caller = Caller(retryTime: .seconds(600))
 
     private func fill(_ place: some BackendUnderTest) async throws {
         for name in names { _ = try await place.backend.run(.data(Array(name.utf8), to: exact(name))) }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-private let caller = Caller(patience: .seconds(600))
+private let caller = Caller(retryTime: .seconds(600))
 
 extension Backend {
     func list(

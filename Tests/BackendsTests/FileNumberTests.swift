@@ -126,7 +126,7 @@ import Testing
         for name in ["a", "b", "c"] { try await place.backend.put(noise(90_000), at: name) }
         try await place.backend.store.write { try $0.execute("UPDATE objects SET file = 1") }
         try await place.backend.put([1], at: "b")
-        try await place.backend.delete(ref("c"), if: .init(), for: Caller(patience: .seconds(600)))
+        try await place.backend.delete(ref("c"), if: .init(), for: Caller(retryTime: .seconds(600)))
         await place.backend.filesAreIdle()
         #expect(place.backend.objectFiles.numbers == [1, 2, 3])
         #expect(try await place.reopened().backend.bytes(of: "a") == noise(90_000))
@@ -172,7 +172,7 @@ extension ObjectFiles {
 extension EmbeddedBackend {
     /// All bytes, verified.
     func bytes(of path: String) async throws -> [UInt8] {
-        try await data(of: ref(path), maxSize: 1 << 20, for: Caller(patience: .seconds(600)))
+        try await data(of: ref(path), maxSize: 1 << 20, for: Caller(retryTime: .seconds(600)))
     }
 
     /// Puts everything into the database file itself.

@@ -22,7 +22,7 @@ struct ForeignServerTests {
         let bytes = noise(size)
         for chunks in [nil, ChunkSizes.fixed(1)] where chunks == nil || size > 0 {
             let upload = Upload.data(bytes, to: try ref("a b/100% +ü?#", in: "box"))
-            let stored = try await server.backend.run(upload, chunks: chunks, patience: .seconds(5))
+            let stored = try await server.backend.run(upload, chunks: chunks, retryTime: .seconds(5))
             #expect(stored.size == size && stored.md5 == Checksum(of: bytes).md5)
             let found = try await server.backend.metadata(of: upload.reference)
             #expect(found.crc32c == Checksum(of: bytes).crc32c && found.generation == stored.generation)

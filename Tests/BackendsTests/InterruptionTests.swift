@@ -84,7 +84,7 @@ import Testing
         var upload = try await place.backend.upload(file: place.scratch.file("source", bytes), to: "a")
         upload.record = TaskRecord(
             id: "a", kind: .upload, number: 1, began: .now, reference: upload.reference, progress: .unknown,
-            stage: .unfinished(TaskRequest(file: "source", patience: 600, hasOwnTokens: false), nil))
+            stage: .unfinished(TaskRequest(file: "source", retryTime: 600, hasOwnTokens: false), nil))
         let session = place.backend.beginUpload(upload)
         for _ in 0..<2 { #expect(await session.perform(.open) == .opened()) }
         await place.backend.filesAreIdle()

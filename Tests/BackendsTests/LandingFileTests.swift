@@ -270,6 +270,6 @@ private final class SmallDisk {
 extension LandingFile {
     convenience init(for path: String, in allowed: AllowedDirectories? = nil) throws {
         self.init(
-            Download(reference: try ref("a"), file: path, task: "task", caller: Caller(patience: .zero)), in: allowed)
+            Download(reference: try ref("a"), file: path, task: "task", caller: Caller(retryTime: .zero)), in: allowed)
     }
 }

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func url(_ path: String) async throws -> String {
-        try await place.backend.downloadURL(of: ref(path), expiresIn: nil, for: Caller(patience: .zero))
+        try await place.backend.downloadURL(of: ref(path), expiresIn: nil, for: Caller(retryTime: .zero))
     }
 
     private func get(_ url: String, _ headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
@@ -106,11 +106,11 @@ import Testing
     @Test func `A revoked URL is worthless, the new one is not`() async throws {
         let old = try await store("a")
         #expect(try await url("a") == old)
-        let new = try await place.backend.revokeDownloadURL(of: ref("a"), for: Caller(patience: .zero))
+        let new = try await place.backend.revokeDownloadURL(of: ref("a"), for: Caller(retryTime: .zero))
         #expect(new != old)
         #expect(try await get(old).status == 403)
         #expect(try await get(new).body == bytes)
-        try await place.backend.delete(ref("a"), if: .init(), for: Caller(patience: .zero))
+        try await place.backend.delete(ref("a"), if: .init(), for: Caller(retryTime: .zero))
         #expect(try await get(new).status == 403)
         let error = try await failure { _ = try await url("a") }
         #expect(error.code == .objectNotFound)

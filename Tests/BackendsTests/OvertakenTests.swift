@@ -10,7 +10,7 @@ import Testing
 /// Servers that carry out a request and answer with an error, and somebody else who writes before it is tried again.
 @Suite(.timeLimit(.minutes(10))) struct OvertakenTests {
     static let others: [UInt8] = [7, 7]
-    let caller = Caller(patience: .seconds(60))
+    let caller = Caller(retryTime: .seconds(60))
 
     private func places() throws -> [any RemoteUnderTest] {
         try RemoteStopTests.places.map { try $0.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock()) }
@@ -98,7 +98,7 @@ import Testing
     }
 
     private func retried(_ place: any RemoteUnderTest) async throws {
-        _ = try await place.backend.run(.data([1, 2], to: ref("a")), patience: .seconds(600))
+        _ = try await place.backend.run(.data([1, 2], to: ref("a")), retryTime: .seconds(600))
     }
 
     @Test func `A retry is bound to what was there`() async throws {
@@ -120,7 +120,7 @@ import Testing
             .init(.nth(2, .finalize), .answer(200, body: phantom)),
         ]
         let error = try await failure {
-            _ = try await place.backend.run(.data([1, 2], to: ref("a")), chunks: .fixed(1), patience: .seconds(600))
+            _ = try await place.backend.run(.data([1, 2], to: ref("a")), chunks: .fixed(1), retryTime: .seconds(600))
         }
         #expect(error.code == .unknown && error.httpStatus == status && place.fixture.objects.isEmpty)
     }

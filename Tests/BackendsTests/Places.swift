@@ -174,11 +174,11 @@ extension Upload {
 
 extension Backend {
     func metadata(of reference: Reference) async throws -> ObjectMetadata {
-        try await metadata(of: reference, for: Caller(patience: .seconds(600)))
+        try await metadata(of: reference, for: Caller(retryTime: .seconds(600)))
     }
 
     func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws -> ObjectMetadata {
-        try await updateMetadata(of: reference, change, if: .init(), for: Caller(patience: .seconds(600)))
+        try await updateMetadata(of: reference, change, if: .init(), for: Caller(retryTime: .seconds(600)))
     }
 
     @discardableResult

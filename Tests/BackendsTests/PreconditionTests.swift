@@ -16,7 +16,7 @@ import Testing
         var isPut: Bool { self == .putSmall || self == .putLarge }
 
         func perform(on backend: any Backend, if conditions: Preconditions) async throws {
-            let caller = Caller(patience: .seconds(10))
+            let caller = Caller(retryTime: .seconds(10))
             switch self {
             case .putSmall: _ = try await backend.run(upload([2, 2], conditions))
             case .putLarge:
@@ -105,7 +105,7 @@ import Testing
             let place = try type.init(StorageFixture(), limits: .init(), clock: HurriedClock())
             place.fixture.faults = [.init(.first(.multipart), .answerAfterHandling(503))]
             let stored = try await place.backend.run(
-                Self.upload([1, 2], .init(generation: 0)), patience: .seconds(60))
+                Self.upload([1, 2], .init(generation: 0)), retryTime: .seconds(60))
             #expect(stored.size == 2 && place.fixture.log.requests(.multipart).count == 1)
         }
     }

@@ -45,7 +45,7 @@ import Testing
             do throws(StorageError) {
                 outcome = .success(
                     try await stage.backend.data(
-                        of: stage.reference, maxSize: 3 << 20, for: Caller(patience: .seconds(600))))
+                        of: stage.reference, maxSize: 3 << 20, for: Caller(retryTime: .seconds(600))))
             } catch {
                 outcome = .failure(error)
             }

@@ -37,7 +37,7 @@ import Testing
         var failure: StorageError?
         do {
             let stored = try await place.backend.run(
-                .data(bytes, to: ref("a")), chunks: chunks, patience: .seconds(600))
+                .data(bytes, to: ref("a")), chunks: chunks, retryTime: .seconds(600))
             #expect(stored.size == size && stored.crc32c == Checksum(of: bytes).crc32c)
         } catch let error as StorageError {
             failure = error

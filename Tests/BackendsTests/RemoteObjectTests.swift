@@ -42,7 +42,7 @@ import Testing
             place.fixture.faults = [.init(.first(.delete), .answer(429))]
             #expect(try await failure { try await place.backend.delete("a") }.isObjectNotFound(ref("a")))
             let other = try await failure {
-                try await place.backend.delete(ref("a", in: "other"), if: .init(), for: Caller(patience: .zero))
+                try await place.backend.delete(ref("a", in: "other"), if: .init(), for: Caller(retryTime: .zero))
             }
             #expect(other.code == (place is GCSUnderTest ? .bucketNotFound : .objectNotFound))
         }
@@ -81,7 +81,7 @@ import Testing
             place.fixture.faults = (0..<200).map { _ in .init(.first(.list), .answer(200, body: body)) }
             let error = try await failure {
                 _ = try await place.backend.list(
-                    ListQuery(ref(""), maxResults: 1), for: Caller(patience: .seconds(2)))
+                    ListQuery(ref(""), maxResults: 1), for: Caller(retryTime: .seconds(2)))
             }
             #expect(error.code == .unknown)
         }
@@ -105,7 +105,7 @@ import Testing
                 .init(.byte(1 << 20), .reset),
             ]
             let tokens = CountedTokens(kind: isFirebase ? .idToken : .accessToken)
-            let caller = Caller(tokens: tokens, patience: .seconds(600))
+            let caller = Caller(tokens: tokens, retryTime: .seconds(600))
             let session = place.backend.beginDownload(
                 Download(reference: try ref("a"), file: scratch.path + "/file", task: "t", caller: caller))
             let first = await session.fetch { if $0.completedUnitCount > 0 { hasArrived.fire() } }

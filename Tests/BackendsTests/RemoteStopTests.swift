@@ -68,7 +68,7 @@ import Testing
             }
             accept()
             var upload = Upload.data(bytes, to: try ref("a"))
-            upload.caller = Caller(tokens: tokens, patience: .seconds(600))
+            upload.caller = Caller(tokens: tokens, retryTime: .seconds(600))
             let stored = try await place.backend.run(upload, chunks: .fixed(Self.granule)) { step in
                 guard case .send(let range) = step, range.lowerBound % (2 * Self.granule) == 0 else { return }
                 tokens.wanted.withLock { $0 += 1 }
@@ -94,24 +94,25 @@ import Testing
         place.fixture.credentials = .init(["Firebase 0"], appCheck: "1")
         try place.fixture.put([1], "b", "a")
         let tokens = Renewing(scheme: "Firebase")
-        let caller = Caller(tokens: tokens, patience: .zero)
+        let caller = Caller(tokens: tokens, retryTime: .zero)
         #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
         #expect(tokens.renewals.withLock { $0 } == 1)
     }
 
-    @Test func `Operations are tried again until patience ends, and tell what was tried`() async throws {
+    @Test func `Operations are retried until the retry budget is spent, and tell the number of attempts`() async throws
+    {
         for type in Self.places {
             let place = try await type.init()
             try place.fixture.put([1], "b", "a")
             place.fixture.faults = [
                 .init(.first(.getMetadata), .answer(503)), .init(.first(.patch), .resetAfterHandling),
             ]
-            let caller = Caller(patience: .seconds(60))
+            let caller = Caller(retryTime: .seconds(60))
             #expect(try await place.backend.metadata(of: ref("a"), for: caller).size == 1)
             #expect(try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: caller).size == 1)
             place.fixture.faults = [.init(.first(.getMetadata), .answer(429))]
             let error = try await failure {
-                _ = try await place.backend.metadata(of: ref("a"), for: Caller(patience: .zero))
+                _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .zero))
             }
             #expect(error.code == .retryLimitExceeded && error.attempts.map(\.httpStatus) == [429])
         }

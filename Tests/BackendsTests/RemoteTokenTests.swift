@@ -16,16 +16,16 @@ import Testing
             let place = try await type.init()
             try place.fixture.put([1], "b", "a")
             let tokens = AskedTokens()
-            _ = try await place.backend.metadata(of: ref("a"), for: Caller(tokens: tokens, patience: .seconds(1)))
+            _ = try await place.backend.metadata(of: ref("a"), for: Caller(tokens: tokens, retryTime: .seconds(1)))
             #expect(tokens.asked.withLock { $0 } == expected)
         }
     }
 
-    @Test func `The wait for a token ends with the caller's patience, by the engine's clock`() async throws {
+    @Test func `The wait for a token ends after the caller's retry time, by the engine's clock`() async throws {
         for type in Self.places {
             let clock = ManualClock()
             let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: clock)
-            let caller = Caller(tokens: NeverTokens(), patience: .seconds(5000))
+            let caller = Caller(tokens: NeverTokens(), retryTime: .seconds(5000))
             async let outcome = failure { _ = try await place.backend.metadata(of: ref("a"), for: caller) }
             #expect(await clock.nextSleep() == .seconds(5000))
             clock.advance(by: .seconds(5000))

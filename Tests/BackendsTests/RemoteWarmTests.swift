@@ -20,7 +20,7 @@ import Testing
             place.fixture.unfired.isEmpty && place.fixture.log.requests(kind).count == 1, "\(type(of: place)) \(kind)")
     }
 
-    let never = Caller(patience: .zero)
+    let never = Caller(retryTime: .zero)
 
     @Test func `Nothing that changes an object is sent twice`() async throws {
         for type in [any RemoteUnderTest.Type]([FirebaseUnderTest.self, GCSUnderTest.self]) {

@@ -45,7 +45,7 @@ import Transfers
         try place.fixture.put(bytes, "b", "a")
         place.fixture.faults = [.init(.byte(1 << 20), .stall(until: never))]
         let error = try await failure {
-            _ = try await place.backend.data(of: ref("a"), maxSize: 1000, for: Caller(patience: .seconds(600)))
+            _ = try await place.backend.data(of: ref("a"), maxSize: 1000, for: Caller(retryTime: .seconds(600)))
         }
         #expect(error.code == .downloadSizeExceeded && error.message.contains("\(bytes.count) bytes"))
         #expect(place.fixture.requests.count == (manner == .firebaseEmulator ? 2 : 1))
@@ -93,7 +93,7 @@ import Transfers
         var outcome: Result<[UInt8], StorageError> = .success([])
         do throws(StorageError) {
             outcome = .success(
-                try await backend.data(of: reference, maxSize: 3 << 20, for: Caller(patience: .seconds(600))))
+                try await backend.data(of: reference, maxSize: 3 << 20, for: Caller(retryTime: .seconds(600))))
         } catch {
             outcome = .failure(error)
         }
@@ -109,7 +109,7 @@ import Transfers
     {
         for type in RemoteFaultTests.places {
             let (place, isBound) = (try await type.init(), type.dialect == .gcs)
-            let (conditions, caller) = (Preconditions(generation: 0), Caller(patience: .seconds(60)))
+            let (conditions, caller) = (Preconditions(generation: 0), Caller(retryTime: .seconds(60)))
             _ = try await place.backend.run(
                 Upload(reference: ref("a"), source: .data([1]), metadata: .init(), if: conditions))
             _ = try await place.backend.put([1], at: "a")

@@ -14,7 +14,7 @@ extension Backend {
         var upload = try await upload(file: path, to: name)
         upload.expectedMD5 = md5Hash
         guard case .file(_, let identity) = upload.source else { return upload }
-        let request = TaskRequest(file: path, identity: identity, patience: 600, hasOwnTokens: false)
+        let request = TaskRequest(file: path, identity: identity, retryTime: 600, hasOwnTokens: false)
         var record = TaskRecord(
             id: "task \(name)".replacing(" ", with: "-"), kind: .upload, number: 1, began: .now,
             reference: upload.reference,

@@ -22,7 +22,7 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func download() throws -> Download {
-        Download(reference: try ref("a"), file: target, task: "task", caller: Caller(patience: .seconds(600)))
+        Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .seconds(600)))
     }
 
     private var part: String {

@@ -117,14 +117,14 @@ import Testing
     private func perform(
         _ operation: Operation, _ backend: RemoteBackend, _ conditions: Preconditions
     ) async throws {
-        let caller = Caller(patience: .seconds(60))
+        let caller = Caller(retryTime: .seconds(60))
         switch operation {
         case .get: _ = try await backend.metadata(of: ref("a"), for: caller)
         case .list: _ = try await backend.list(ListQuery(ref(""), maxResults: 10), for: caller)
         case .read: _ = try await backend.data(of: ref("a"), maxSize: 10, for: caller)
         case .insert:
             let upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init(), if: conditions)
-            _ = try await backend.run(upload, patience: .seconds(60))
+            _ = try await backend.run(upload, retryTime: .seconds(60))
         case .update: _ = try await backend.updateMetadata(of: ref("a"), .init(), if: conditions, for: caller)
         case .delete: try await backend.delete(ref("a"), if: conditions, for: caller)
         }
@@ -162,7 +162,7 @@ import Testing
             let upload = Upload(
                 reference: try ref("a"), source: .data(bytes), metadata: .init(),
                 if: Preconditions(generation: isBound ? 0 : nil))
-            let stored = try await place.backend.run(upload, patience: .seconds(60))
+            let stored = try await place.backend.run(upload, retryTime: .seconds(60))
             #expect(stored.size == bytes.count && place.fixture.bytes("b", "a") == bytes)
             #expect(place.fixture.unfired.isEmpty && place.fixture.log.resentPersistedBytes == 0)
         }
@@ -178,7 +178,7 @@ import Testing
             let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
             try place.fixture.put(bytes, "b", "a", by: type.dialect)
             place.fixture.faults = Self.downloads[number]
-            let caller = Caller(patience: .seconds(60))
+            let caller = Caller(retryTime: .seconds(60))
             #expect(try await place.backend.data(of: ref("a"), maxSize: .max, for: caller) == bytes)
             #expect(place.fixture.unfired.isEmpty)
         }

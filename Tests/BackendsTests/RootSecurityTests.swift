@@ -77,7 +77,7 @@ import Testing
             #expect(try await backend.bytes(of: "b") == noise(90_000))
             #expect(try names(in: root + "/objects").contains("\(next)"))
         }
-        try await backend.delete(ref("a"), if: .init(), for: Caller(patience: .seconds(600)))
+        try await backend.delete(ref("a"), if: .init(), for: Caller(retryTime: .seconds(600)))
         await backend.filesAreIdle()
         #expect(try contentsOf(other) == noise(100_000) && names(in: outside) == [])
     }

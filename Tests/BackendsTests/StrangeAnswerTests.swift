@@ -16,7 +16,7 @@ import Testing
         let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
         try place.fixture.put([1], "b", "a", by: type.dialect)
         place.fixture.faults = [.init(.first(kind), .answerAfterHandling(200, body: body))]
-        let error = try await failure { try await deed(place.backend, Caller(patience: .seconds(60))) }
+        let error = try await failure { try await deed(place.backend, Caller(retryTime: .seconds(60))) }
         let what = Comment("\(type) \(kind) \(body)")
         #expect(error.code == .unknown && error.httpStatus == 200 && !error.retryable, what)
         #expect(error.message.contains("no answer") && place.fixture.log.requests(kind).count == 1, what)
@@ -78,7 +78,7 @@ import Testing
     @Test func `Errors about tokens tell what they were for`() async throws {
         for type in RemoteStopTests.places {
             let place = try await type.init()
-            let caller = Caller(tokens: NoTokens(), patience: .zero)
+            let caller = Caller(tokens: NoTokens(), retryTime: .zero)
             let error = try await failure { _ = try await place.backend.metadata(of: ref("a"), for: caller) }
             #expect(error.code == .unauthenticated && error.bucket == "b" && error.object == "a")
         }
@@ -92,10 +92,10 @@ import Testing
 
     @Test func `A server that says nothing leaves time to ask it again`() {
         let small = RemoteRequest(method: "GET", target: "/")
-        for (patience, longest) in [(600, 120), (120, 30), (20, 5), (4, 4)] {
-            let limits = HTTPLimits().within(.seconds(patience), of: small)
+        for (retryTime, longest) in [(600, 120), (120, 30), (20, 5), (4, 4)] {
+            let limits = HTTPLimits().within(.seconds(retryTime), of: small)
             #expect(limits.answer == .seconds(longest) && limits.stall <= limits.answer)
-            #expect(limits.total == .seconds(max(30, patience / 4)))
+            #expect(limits.total == .seconds(max(30, retryTime / 4)))
         }
     }
 }

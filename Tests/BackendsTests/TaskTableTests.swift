@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct TaskTableTests {
     static func record(_ id: String = "task", _ stage: TaskRecord.Stage? = nil) throws -> TaskRecord {
         var request = TaskRequest(
-            file: "/a \"b\"\n\u{E9}", identity: .ofSize(77), patience: 600.5, chunkSize: 5, hasOwnTokens: true)
+            file: "/a \"b\"\n\u{E9}", identity: .ofSize(77), retryTime: 600.5, chunkSize: 5, hasOwnTokens: true)
         request.isSpooled = true
         return TaskRecord(
             id: id, kind: .upload, number: 3, began: Timestamp(microseconds: 9), reference: try ref("dir/a\0b"),
@@ -41,7 +41,7 @@ import Testing
         let root = try Root(scratch.path + "/root")
         var download = try Self.record("download")
         (download.kind, download.progress, download.md5Hash) = (.download, .unknown, nil)
-        download.stage = .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), nil)
+        download.stage = .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), nil)
         let time = Timestamp(microseconds: 1_700_000_000_123_456)
         let stored = ObjectMetadata(
             reference: try ref("dir/a\0b"), generation: 5, metageneration: 6, size: 77, timeCreated: time,
@@ -67,7 +67,7 @@ import Testing
         var record = try Self.record()
         try await taskStore.keep(record, isUrgent: true)
         record.progress.completedUnitCount = 50
-        record.stage = .unfinished(TaskRequest(file: "/g", patience: 1, hasOwnTokens: false), nil)
+        record.stage = .unfinished(TaskRequest(file: "/g", retryTime: 1, hasOwnTokens: false), nil)
         try await taskStore.keep(record, isUrgent: false)
         #expect(try await kept(taskStore) == [record])
         let ended = record.ended(.cancelled, at: .now)

@@ -35,7 +35,7 @@ import Testing
         if way.givesMD5 { upload.expectedMD5 = Data(Checksum(of: bytes).md5).base64EncodedString() }
         let error = try await failure {
             _ = try await place.backend.run(
-                upload, chunks: way.isWhole ? nil : .fixed(1), patience: .seconds(600))
+                upload, chunks: way.isWhole ? nil : .fixed(1), retryTime: .seconds(600))
         }
         #expect(error.code == .nonMatchingChecksum && error.object == "a" && !error.retryable)
         #expect(place.fixture.unfired.isEmpty)

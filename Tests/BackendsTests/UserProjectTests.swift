@@ -29,7 +29,7 @@ import Testing
     func `Every request names it`(ofToken: String?, set: String?, told: String?) async throws {
         for type in [FirebaseUnderTest.self, GCSUnderTest.self] as [any RemoteUnderTest.Type] {
             let place = try await type.init()
-            let caller = Caller(tokens: Tokens(project: ofToken), patience: .seconds(10), userProject: set)
+            let caller = Caller(tokens: Tokens(project: ofToken), retryTime: .seconds(10), userProject: set)
             var upload = Upload.data(noise(600_000), to: try ref("a"))
             upload.caller = caller
             _ = try await place.backend.run(upload)
@@ -43,7 +43,7 @@ import Testing
     @Test func `Without tokens it is named all the same, where somebody has said so`() async throws {
         let place = try GCSUnderTest(StorageFixture())
         try place.fixture.put([1], "b", "a")
-        _ = try await place.backend.metadata(of: ref("a"), for: Caller(patience: .zero, userProject: "payer"))
+        _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .zero, userProject: "payer"))
         #expect(told(to: place.fixture) == ["payer"])
     }
 
@@ -52,7 +52,7 @@ import Testing
         let session = "\(other.url)/upload/storage/v1/b/b/o?upload_id=1"
         place.fixture.faults = [.init(.first(.start), .answer(200, headers: ["Location": session]))]
         var upload = Upload.data(noise(600_000), to: try ref("a"))
-        upload.caller = Caller(tokens: Tokens(project: "file"), patience: .zero, userProject: "payer")
+        upload.caller = Caller(tokens: Tokens(project: "file"), retryTime: .zero, userProject: "payer")
         _ = try await place.backend.run(upload)
         #expect(!other.requests.isEmpty && told(to: other) == [nil] && told(to: place.fixture) == ["payer"])
     }

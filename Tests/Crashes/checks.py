@@ -11,7 +11,7 @@ from faults import (
     CHANGE, EVERY_OTHER, FAIL, FILL, FROM_THEN_ON, HALVE, KILL_AFTER, KILL_BEFORE, LOOK, ONCE, OPEN, READ, SYNC, TEAR, WRITE,
     Faults)
 from scenarios import CHUNK, FIRST, LARGE, SMALL, Delete, Get, List, Put, PutFile, Update
-from service import PATIENCE, Failure, Gone, Service
+from service import TIMEOUT, Failure, Gone, Service
 from worlds import World, is_part, leaks, observe, rows
 
 CHANGES = CHANGE | WRITE | SYNC
@@ -79,7 +79,7 @@ class Stage:
 
     def settle(self, service, root=None):
         """Waits until what nobody needs is removed, or the process is gone."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while service.process.poll() is None and rows(root or self.root, "SELECT 1 FROM files WHERE state <> 1"):
             if time.monotonic() > end:
                 raise AssertionError("what nobody needs is not removed")

@@ -6,7 +6,7 @@ import select
 import subprocess
 import time
 
-PATIENCE = 20  # seconds; nothing here takes one
+TIMEOUT = 20  # seconds; nothing here takes one
 
 
 class Failure(Exception):
@@ -49,10 +49,10 @@ class Service:
         return answer["result"]
 
     def line(self, method):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while b"\n" not in self.rest:
             if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
-                raise AssertionError(f"{method} was not answered within {PATIENCE} seconds")
+                raise AssertionError(f"{method} was not answered within {TIMEOUT} seconds")
             piece = os.read(self.process.stdout.fileno(), 1 << 20)
             if not piece:
                 raise Gone(method)
@@ -70,7 +70,7 @@ class Service:
     def end(self):
         """Its status and what it said on stderr, after the end of its input."""
         try:
-            _, errors = self.process.communicate(timeout=PATIENCE)
+            _, errors = self.process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             raise AssertionError("the service did not end with its input") from None
         return self.process.returncode, errors.decode()

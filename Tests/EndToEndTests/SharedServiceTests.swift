@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `The patience of one client is not that of another`() async throws {
+    @Test func `The retry time of one client does not change that of another`() async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable)
             let (hasty, patient) = (try place.connect(), try place.connect())

@@ -52,5 +52,5 @@ private func record(_ task: String) throws -> TaskRecord {
         id: task, kind: .upload, number: 1, began: Timestamp(microseconds: 1),
         reference: try Reference(bucket: "b", path: "a"), progress: .unknown, metadata: SettableMetadata(),
         md5Hash: nil,
-        stage: .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), nil))
+        stage: .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), nil))
 }

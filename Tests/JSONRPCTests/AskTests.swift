@@ -137,7 +137,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         connection.close()
     }
 
-    @Test func `Patience runs out, and what comes later is ignored`() async throws {
+    @Test func `A request times out, and a later answer is ignored`() async throws {
         let clock = ManualClock()
         let (connection, _) = try desk.connect(wire, clock: clock)
         let answer = desk.asking()

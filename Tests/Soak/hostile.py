@@ -9,7 +9,7 @@ import urllib.parse
 import urllib.request
 
 import promises
-from service import PATIENCE
+from service import TIMEOUT
 
 DESCRIPTORS = 256  # of the service, so that a crowd can reach the limit
 CONNECTIONS = 24  # no more than there are descriptors for
@@ -38,7 +38,7 @@ class Attacker:
     @contextlib.contextmanager
     def connection(self):
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(PATIENCE)
+            client.settimeout(TIMEOUT)
             client.connect(self.path)
             with client.makefile("rb") as lines:
                 yield client, lines
@@ -163,7 +163,7 @@ class Crowd(Attacker):
                 self.keep(task.get("state") == "success", f"an upload beside a crowd: {task}")
                 client.sendall(request("uploadTask/forget", task=task.get("task")) + b"\n")
                 lines.readline()
-            with urllib.request.urlopen(self.url, timeout=PATIENCE) as page:
+            with urllib.request.urlopen(self.url, timeout=TIMEOUT) as page:
                 self.keep(page.read() == b"page", "another page")
 
 

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-PATIENCE = 20  # seconds; nothing here takes as long
+TIMEOUT = 20  # seconds; nothing here takes as long
 
 
 class Service:
@@ -17,7 +17,7 @@ class Service:
         command = [str(binary), "serve", "--socket", str(self.socket), "--root", str(self.root), *flags]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=self.errors, preexec_fn=prepare)
         self.client = socket.socket(socket.AF_UNIX)
-        self.client.settimeout(PATIENCE)
+        self.client.settimeout(TIMEOUT)
         if not until(self.listens):
             raise SystemExit(f"{binary} does not listen")
         self.lines = self.client.makefile("rb")
@@ -59,14 +59,14 @@ class Service:
     def end(self):
         """Its status after SIGTERM, and what it said on stderr."""
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(TIMEOUT)
         self.errors.seek(0)
         return status, self.errors.read().decode()
 
 
 def until(holds):
     """Whether it holds in time."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not (is_held := holds()) and time.monotonic() < end:
         time.sleep(0.02)
     return is_held

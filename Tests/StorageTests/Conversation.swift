@@ -7,8 +7,8 @@ typealias Conversation = [(said: UploadMachine.Event, heard: [UploadMachine.Effe
 
 extension UploadMachine {
     /// 20 bytes in chunks of 2, 4, 8 and the rest.
-    static func growing(patience: Duration = .seconds(600)) -> UploadMachine {
-        UploadMachine(size: 20, chunks: ChunkSizes(first: 2, largest: 8), retryTime: patience)
+    static func growing(retryTime: Duration = .seconds(600)) -> UploadMachine {
+        UploadMachine(size: 20, chunks: ChunkSizes(first: 2, largest: 8), retryTime: retryTime)
     }
 
     static func whole(_ size: Int64 = 20) -> UploadMachine {
@@ -18,9 +18,9 @@ extension UploadMachine {
     /// Started, admitted and opened.
     static func sending(
         _ size: Int64 = 20, _ chunks: ChunkSizes = ChunkSizes(first: 2, largest: 8), granularity: Int64 = 1,
-        patience: Duration = .seconds(600)
+        retryTime: Duration = .seconds(600)
     ) -> UploadMachine {
-        var machine = UploadMachine(size: size, chunks: chunks, retryTime: patience)
+        var machine = UploadMachine(size: size, chunks: chunks, retryTime: retryTime)
         _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
         _ = machine.handle(.answered(.opened(granularity: granularity)))

@@ -113,8 +113,8 @@ import Testing
         ])
     }
 
-    @Test func `What has arrived renews patience, and only the time after it counts`() {
-        var machine = DownloadMachine.fetching(patience: .seconds(10))
+    @Test func `Arrived bytes renew the retry budget, and only the time after them counts`() {
+        var machine = DownloadMachine.fetching(retryTime: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20), took: .seconds(3600)), [.publish(.progress)]),
             (
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `Bytes that were there before and a new total renew nothing`() {
-        var machine = DownloadMachine.fetching(patience: .seconds(10))
+        var machine = DownloadMachine.fetching(retryTime: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]),
             (
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func `A try that begins anew counts from its own begin`() {
-        var machine = DownloadMachine.fetching(patience: .seconds(10))
+        var machine = DownloadMachine.fetching(retryTime: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20), took: .seconds(100)), [.publish(.progress)]),
             (.requested(.pause), [.abort]), (.answered(.aborted, took: .seconds(101)), [.release, .publish(.pause)]),
@@ -160,8 +160,8 @@ import Testing
 
 extension DownloadMachine {
     /// Started and admitted.
-    static func fetching(patience: Duration = .seconds(600)) -> DownloadMachine {
-        var machine = DownloadMachine(retryTime: patience)
+    static func fetching(retryTime: Duration = .seconds(600)) -> DownloadMachine {
+        var machine = DownloadMachine(retryTime: retryTime)
         machine.converse([
             (.requested(.start), [.acquire]), (.admitted, [.publish(.resume), .perform(.fetch)]),
         ])

@@ -37,7 +37,7 @@ private struct DownloadWalk {
     private var places = 0
     private var size: Int64
     private var published: [Status] = []
-    private let patience: Duration
+    private let retryTime: Duration
     private var spent = Duration.zero
     private var rest = Duration.zero
 
@@ -45,8 +45,8 @@ private struct DownloadWalk {
         self.seed = seed
         random = SeededGenerator(state: seed)
         size = Int64.random(in: 0...64, using: &random)
-        patience = .seconds(Int.random(in: 0...20, using: &random))
-        machine = DownloadMachine(retryTime: patience, seed: seed)
+        retryTime = .seconds(Int.random(in: 0...20, using: &random))
+        machine = DownloadMachine(retryTime: retryTime, seed: seed)
     }
 
     mutating func step() throws {
@@ -146,7 +146,7 @@ private struct DownloadWalk {
         case .wake(let attempt, let rest):
             alarms.append(attempt)
             self.rest = rest
-            try #require(rest > .zero && spent + rest <= patience, "seed \(seed): \(rest) after \(spent)")
+            try #require(rest > .zero && spent + rest <= retryTime, "seed \(seed): \(rest) after \(spent)")
         case .discard: break
         case .publish(let status):
             if status == .progress { try #require(published.last != .pause, "seed \(seed)") }

@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `A question may bring it to light, and its failure counts`() {
-        var machine = UploadMachine.sending(patience: .seconds(10))
+        var machine = UploadMachine.sending(retryTime: .seconds(10))
         machine.converse([
             (.answered(.failed(.busy), took: .seconds(1)), rested),
             (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),

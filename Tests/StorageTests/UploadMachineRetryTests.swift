@@ -77,13 +77,13 @@ import Testing
         }
     }
 
-    @Test func `Being requested for more patience than is left ends it at once`() {
+    @Test func `A requested delay beyond the retry budget ends the task at once`() {
         for requested in [Duration.milliseconds(10_001), .seconds(Int64.max)] {
-            var machine = UploadMachine.sending(patience: .seconds(10))
+            var machine = UploadMachine.sending(retryTime: .seconds(10))
             machine.converse([(.answered(.failed(.busy(retryAfter: requested))), Self.end)])
             #expect(machine.state.error?.code == .retryLimitExceeded)
         }
-        var machine = UploadMachine.sending(patience: .seconds(10))
+        var machine = UploadMachine.sending(retryTime: .seconds(10))
         machine.converse([
             (
                 .answered(.failed(.busy(retryAfter: .seconds(10)))),
@@ -93,9 +93,9 @@ import Testing
     }
 
     @Test(arguments: [0.0, 0.25, 1, 2.9, 600])
-    func `Rests use up all patience, then comes a last try`(seconds: Double) throws {
-        let patience = Duration.seconds(seconds)
-        var machine = UploadMachine.sending(patience: patience)
+    func `Delays use up the retry budget, then comes a last attempt`(seconds: Double) throws {
+        let retryTime = Duration.seconds(seconds)
+        var machine = UploadMachine.sending(retryTime: retryTime)
         var total = Duration.zero, tries = 0
         while machine.state.error == nil {
             guard case .wake(let attempt, let rest)? = machine.handle(.answered(.failed(.busy))).last else { break }
@@ -104,15 +104,15 @@ import Testing
             #expect(attempt == tries && rest > .zero)
             machine.converse([(.retryDue(attempt: attempt), [.publish(.progress), .perform(.query)])])
         }
-        #expect(total == patience)
-        #expect((tries == 0) == (patience == .zero))
+        #expect(total == retryTime)
+        #expect((tries == 0) == (retryTime == .zero))
         #expect(machine.state.error?.code == .retryLimitExceeded)
         #expect(machine.state.error?.message.hasPrefix("Max retry time for operation exceeded") == true)
         #expect(machine.state.error?.message.hasSuffix(StorageError.busy.message) == true)
     }
 
-    @Test func `Failing steps use up patience, others do not`() {
-        var machine = UploadMachine.sending(patience: .seconds(100))
+    @Test func `Failing steps use up the retry budget, successful ones do not`() {
+        var machine = UploadMachine.sending(retryTime: .seconds(100))
         let rests = rests(0, 1)
         machine.converse([
             (.answered(.failed(.busy), took: .seconds(90)), [.publish(.progress), .wake(attempt: 1, after: rests[0])]),
@@ -125,12 +125,12 @@ import Testing
             (.retryDue(attempt: 2), [.publish(.progress), .perform(.query)]),
             (.answered(.failed(.busy)), Self.end),
         ])
-        var slow = UploadMachine.sending(patience: .seconds(100))
+        var slow = UploadMachine.sending(retryTime: .seconds(100))
         slow.converse([(.answered(.failed(.busy), took: .seconds(100)), Self.end)])
     }
 
     @Test func `Time paused and what is left of an interrupted rest do not count`() {
-        var machine = UploadMachine.sending(patience: .seconds(1))
+        var machine = UploadMachine.sending(retryTime: .seconds(1))
         for attempt in 1...5 {
             _ = machine.handle(.answered(.failed(.busy), took: .milliseconds(100)))
             #expect(machine.retry?.attempt == attempt)
@@ -144,7 +144,7 @@ import Testing
     @Test func `The error lists what failed since the last progress`() throws {
         var refusal = StorageError.busy
         (refusal.httpStatus, refusal.message) = (503, "The engine said 503.")
-        var machine = UploadMachine.sending(patience: .seconds(30))
+        var machine = UploadMachine.sending(retryTime: .seconds(30))
         _ = machine.handle(.answered(.failed(.busy), at: Timestamp(microseconds: 1)))
         _ = machine.handle(.retryDue(attempt: 1))
         _ = machine.handle(.answered(.received(upTo: 1), at: Timestamp(microseconds: 2)))
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `Of many failures the newest hundred are listed`() {
-        var machine = UploadMachine.sending(patience: .seconds(100_000))
+        var machine = UploadMachine.sending(retryTime: .seconds(100_000))
         var failures: Int64 = 0
         while machine.state.error == nil {
             failures += 1

@@ -53,11 +53,11 @@ private struct Walk {
         random = SeededGenerator(state: seed)
         let size = Int64.random(in: 0...64, using: &random)
         let first = Int64.random(in: 1...8, using: &random)
-        ledger = Ledger(patience: .seconds(Int.random(in: 0...20, using: &random)))
+        ledger = Ledger(retryTime: .seconds(Int.random(in: 0...20, using: &random)))
         machine = UploadMachine(
             size: size, oneRequest: Bool.random(using: &random) && size < 8,
             chunks: ChunkSizes(first: first, largest: first << Int.random(in: 0...3, using: &random)),
-            retryTime: ledger.patience, seed: seed)
+            retryTime: ledger.retryTime, seed: seed)
     }
 
     mutating func step() throws {
@@ -234,18 +234,18 @@ private struct Walk {
 
 /// What rests and failures took since the last progress.
 private struct Ledger {
-    let patience: Duration
+    let retryTime: Duration
     private var spent = Duration.zero
     private var rest = Duration.zero
 
-    init(patience: Duration) { self.patience = patience }
+    init(retryTime: Duration) { self.retryTime = retryTime }
 
     mutating func spend(_ time: Duration) { spent += time }
 
     /// Whether there may be another rest, which begins now.
     mutating func allows(_ rest: Duration) -> Bool {
         self.rest = rest
-        return rest > .zero && spent + rest <= patience
+        return rest > .zero && spent + rest <= retryTime
     }
 
     mutating func restIsOver() { spent += rest }

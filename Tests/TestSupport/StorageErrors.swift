@@ -8,7 +8,7 @@ extension StorageError {
         return error
     }()
 
-    /// One that asks for patience.
+    /// One with a `Retry-After`.
     public static func busy(retryAfter: Duration) -> StorageError {
         var error = busy
         error.retryAfter = retryAfter

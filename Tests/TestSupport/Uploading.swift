@@ -1,18 +1,18 @@
 import Storage
 
 extension Backend {
-    /// Uploads to the end, without a queue. Rests take no time but use up the patience; without any, a failure is the
+    /// Uploads to the end, without a queue. Rests take no time but use up the retry time; without any, a failure is the
     /// outcome at once.
     ///
     /// `between` is called before each step is carried out.
     public func run(
-        _ upload: Upload, chunks: ChunkSizes? = nil, patience: Duration = .zero,
+        _ upload: Upload, chunks: ChunkSizes? = nil, retryTime: Duration = .zero,
         between: (UploadMachine.Step) async -> Void = { _ in }
     ) async throws -> ObjectMetadata {
         let size = upload.source.size
         let machine = UploadMachine(
             size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes,
-            retryTime: patience)
+            retryTime: retryTime)
         return try await run(machine, .start, beginUpload(upload), between)
     }
 

@@ -74,7 +74,7 @@ import Transfers
     @Test func `Failures are slept over, as long as downloads may be retried`() async throws {
         try stage.transfers.settings.set(.maxDownloadRetryTime, to: 2)
         let (task, session) = try await stage.fetching()
-        #expect(session.session.download.caller.patience == .seconds(2))
+        #expect(session.session.download.caller.retryTime == .seconds(2))
         session.report(.of(1, 20))
         await turns(3)
         stage.clock.advance(by: .seconds(1))

@@ -20,7 +20,7 @@ import Transfers
         let asked = Mail<String>()
         let stage = Stage(
             ScriptedBackend(page: { reference, most, token, caller throws(StorageError) in
-                asked.deliver("\(most) \(token ?? "first") \(caller.patience)")
+                asked.deliver("\(most) \(token ?? "first") \(caller.retryTime)")
                 let page = (token.flatMap(Int.init) ?? 0) + 1
                 return Storage.Listing(
                     prefixes: [try Reference(bucket: "b", path: "p\(page)")],

@@ -75,7 +75,7 @@ import Transfers
     @Test func `A record that cannot be used is said by its task, and kept`() async throws {
         let (task, _) = try await stage.upload()
         var record = try #require(stage.store?.kept[task.id])
-        record.stage = .unfinished(TaskRequest(file: "/f", patience: 1, hasOwnTokens: false), Bookmark("secret"))
+        record.stage = .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), Bookmark("secret"))
         try await stage.store?.keep(record, isUrgent: true)
         let next = try await stage.afterCrash(.resume)
         #expect(next.transfers.uploads.all.isEmpty && next.store?.kept[task.id] == record)

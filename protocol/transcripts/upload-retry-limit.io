@@ -1,4 +1,4 @@
-# Patience has an end, and tells what it was spent on.
+# Retrying ends with the retry time, and the error says what it was spent on.
 @engine gcs
 @fails 503 start
 >> {"jsonrpc": "2.0", "id": 1, "method": "storage/updateSettings", "params": {"maxUploadRetryTime": 0, "uploadChunkSizeBytes": 262144}}

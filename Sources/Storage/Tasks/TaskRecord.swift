@@ -62,7 +62,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     /// What the file was like when its upload was asked for; nil for a download.
     public var identity: FileIdentity?
     /// How long failures may be retried, in seconds.
-    public var patience: Double
+    public var retryTime: Double
     /// In bytes, where somebody set a fixed size.
     public var chunkSize: Int64?
     /// The project of Google Cloud that pays, where somebody named one.
@@ -74,13 +74,18 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     /// The file was made for this task alone, and goes with it.
     public var isSpooled = false
 
+    /// Stored in the task table; `patience` is the key that earlier releases wrote.
+    private enum CodingKeys: String, CodingKey {
+        case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
+    }
+
     public init(
-        file: String, identity: FileIdentity? = nil, patience: Double, chunkSize: Int64? = nil,
+        file: String, identity: FileIdentity? = nil, retryTime: Double, chunkSize: Int64? = nil,
         userProject: String? = nil, preconditions: Preconditions? = nil, hasOwnTokens: Bool
     ) {
         self.file = file
         self.identity = identity
-        self.patience = patience
+        self.retryTime = retryTime
         self.chunkSize = chunkSize
         self.userProject = userProject
         self.preconditions = preconditions

@@ -5,7 +5,7 @@ extension TokenSource {
     func token(
         _ kind: Token.Kind, insteadOf refused: Token? = nil, for caller: Caller, by clock: any Clock<Duration>
     ) async throws(StorageError) -> Token? {
-        let patience = max(caller.patience, .seconds(1))
+        let retryTime = max(caller.retryTime, .seconds(1))
         let first = await withTaskGroup(of: Result<Token?, StorageError>.self) { group in
             group.addTask {
                 do throws(StorageError) { return .success(try await token(kind, insteadOf: refused)) } catch {
@@ -13,10 +13,10 @@ extension TokenSource {
                 }
             }
             group.addTask {
-                do { try await clock.sleep(for: patience) } catch {
+                do { try await clock.sleep(for: retryTime) } catch {
                     return .failure(.tokenWait(.cancelled, "was cancelled"))
                 }
-                return .failure(.tokenWait(.unauthenticated, "took more than \(patience.components.seconds) seconds"))
+                return .failure(.tokenWait(.unauthenticated, "took more than \(retryTime.components.seconds) seconds"))
             }
             defer { group.cancelAll() }
             return await group.next() ?? .success(nil)

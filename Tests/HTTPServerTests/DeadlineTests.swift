@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct PatienceTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct DeadlineTests {
     @Test func `A head has to be complete ten seconds after its first byte`() async throws {
         let scene = try Scene()
         let visitor = try scene.visitor()
@@ -111,8 +111,8 @@ import Testing
         let due = Mail<String>()
         let names = ["idle", "head", "stall", "moved", "lifted"]
         let all = names.map { name in Deadline { due.deliver(name) } }
-        for (deadline, patience) in zip(all, [.idle, .head, .stall, .head, .head] as [Deadlines.Patience]) {
-            deadlines.set(deadline, patience)
+        for (deadline, kind) in zip(all, [.idle, .head, .stall, .head, .head] as [Deadlines.Kind]) {
+            deadlines.set(deadline, kind)
         }
         deadlines.set(all[3], .idle)
         deadlines.clear(all[4])
