@@ -32,10 +32,9 @@ import Testing
         for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
         #expect(!connection.admission.isOpen())
         await wire.sendLine(echo("0"))
-        await turns(5)
+        try await laterReply()
         desk.opened.wakeAll()
         #expect(await Set(wire.lines(ConnectionLimits().requests + 1)).contains(reply("0")))
-        await turns(2)
         #expect(connection.admission == AdmissionControl(), "all have left")
         connection.close()
     }
@@ -62,7 +61,7 @@ import Testing
         await wire.send(flood)
         for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
         await wire.sendLine(wait("0"))
-        await turns(5)
+        try await laterReply()
         #expect(desk.started.waiting.isEmpty)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))
@@ -70,7 +69,7 @@ import Testing
         #expect(await answer.value == "5")
         #expect(await desk.started.next() == "0")
         await wire.sendLine(wait("-1"))
-        await turns(5)
+        try await laterReply()
         #expect(desk.started.waiting.isEmpty, "the gate is as it was")
         desk.opened.wakeAll()
         #expect(await desk.started.next() == "-1")
@@ -87,7 +86,7 @@ import Testing
         let count = ConnectionLimits().requests * 2
         async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + response(1) + "\n")
         for _ in 1...count { _ = await desk.started.next() }
-        await turns(5)
+        try await laterReply()
         #expect(!connection.outgoingRequests.isEmpty)
         #expect(await clock.nextSleep() == Desk.timeout)
         clock.advance(by: Desk.timeout)

@@ -187,7 +187,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         let (connection, _) = try desk.connect(wire)
         while !connection.outbox.isBlocked {
             desk.tell(1)
-            await turns(1)
+            await flushed()
         }
         desk.show(2)
         let answer = desk.asking()

@@ -112,7 +112,7 @@ import Testing
         let (connection, _) = try desk.connect(wire, limits: limits, clock: clock)
         await wire.send((1...5).map { inquire($0) + "\n" }.joined())
         #expect(await wire.lines(4) == (1...4).map(question))
-        await turns(5)
+        try await laterReply()
         #expect(connection.pending.count == 4)
         for _ in 1...4 { #expect(await clock.nextSleep() == Desk.timeout) }
         clock.advance(by: Desk.timeout)
@@ -127,7 +127,7 @@ import Testing
         for id in 1...3 { await wire.sendLine(inquire(id) + padding) }
         #expect(await wire.lines(3) == (1...3).map(question))
         await wire.sendLine(inquire(4))
-        await turns(5)
+        try await laterReply()
         #expect(connection.pending.count == 3, "twice the bytes are under way while an answer is outstanding")
         connection.close()
     }
@@ -140,11 +140,11 @@ import Testing
         let (connection, ended) = try desk.connect(wire, limits: limits)
         while connection.outbox.unsent < limits.unreadBytes {
             desk.tell(1)
-            await turns(1)
+            await flushed()
         }
         #expect(ended.waiting.isEmpty && connection.overrun == nil, "the bound may be reached")
         desk.show(2)
-        await turns(1)
+        await flushed()
         #expect(ended.waiting.isEmpty, "progress costs nothing")
         desk.tell(3)
         await ended.next()
@@ -164,10 +164,10 @@ import Testing
             while connection.outbox.unsent < limits.unreadBytes {
                 desk.tell(1)
                 told += 1
-                await turns(1)
+                await flushed()
             }
             #expect(await wire.lines(told).count == told)
-            while connection.outbox.isBlocked { await turns(1) }
+            await until { !connection.outbox.isBlocked }
         }
         #expect(connection.overrun == nil && connection.outbox.unsent == 0)
         connection.close()
@@ -177,8 +177,8 @@ import Testing
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 50_000 })
         async let sent = wire.send((1...10_000).map { echo("\($0)") + "\n" }.joined())
-        while connection.outbox.unsent < 25_000 { await turns(1) }
-        await turns(10)
+        await until { connection.outbox.unsent >= 25_000 }
+        try await laterReply()
         #expect(connection.outbox.unsent < 150_000, "its requests are not read meanwhile")
         #expect(await wire.lines(10_000) == (1...10_000).map { reply("\($0)") })
         _ = await sent

@@ -15,7 +15,7 @@ import Testing
         wire.endSending()
         #expect(await wire.line() == reply("3"))
         for _ in 1...2 { _ = await desk.started.next() }
-        await turns(3)
+        try await laterReply()
         #expect(ended.waiting.isEmpty)
         desk.opened.wakeAll()
         #expect(await Set(wire.lines(2)) == [reply("1", #""1""#), reply("2", #""2""#)])
@@ -32,7 +32,7 @@ import Testing
         let gone: Set = [await desk.cancelled.next(), await desk.cancelled.next()]
         #expect(gone == ["1", "2"])
         await ended.next()
-        await turns(3)
+        try await laterReply()
         #expect(ended.waiting.isEmpty, "it ends once")
     }
 
@@ -65,7 +65,7 @@ import Testing
         _ = await lingering.next()
         desk.tell(5)
         #expect(await wire.line()?.contains("told") == true)
-        await turns(1)
+        await until { !enough.isEmpty }
         enough.wakeAll()
         #expect(try complaint(await wire.line()) == "1 -32800")
         #expect(await wire.line() == nil)
@@ -130,8 +130,8 @@ import Testing
         #expect(write(ends[1], message, message.utf8.count) == message.utf8.count)
         #expect(await wire.line() == reply("1"))
         close(ends[1])
-        while connection.phase == .open { await turns(1) }
-        await turns(3)
+        await until { connection.phase != .open }
+        await until { !connection.watchesInput }
         #expect(!connection.watchesInput, "the poller would tell of the hang-up for ever")
         enough.wakeAll()
         await ended.next()

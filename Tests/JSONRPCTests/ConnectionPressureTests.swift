@@ -15,7 +15,7 @@ import Testing
         let flood = (0..<count).map { wait("\($0)") + "\n" }.joined()
         async let sent = wire.send(flood)
         for number in 0..<ConnectionLimits().requests { #expect(await desk.started.next() == "\(number)") }
-        await turns(5)
+        try await laterReply()
         #expect(desk.running == ConnectionLimits().requests && desk.started.waiting.isEmpty)
         async let answers = wire.lines(count)
         var started = ConnectionLimits().requests
@@ -23,11 +23,8 @@ import Testing
         while started < count {
             _ = await desk.started.next()
             started += 1
-            await turns(1)
             desk.opened.wakeAll()
         }
-        await turns(2)
-        desk.opened.wakeAll()
         #expect(await answers.count == count)
         #expect(desk.mostRunning <= ConnectionLimits().requests)
         _ = await sent
@@ -56,7 +53,7 @@ import Testing
         await wire.sendLine(wait("1") + padding)
         _ = await desk.started.next()
         async let sent: Void = wire.sendLine(wait("2"))
-        await turns(5)
+        try await laterReply()
         #expect(desk.running == 1 && desk.started.waiting.isEmpty)
         desk.opened.wakeAll()
         #expect(await desk.started.next() == "2")
@@ -72,11 +69,11 @@ import Testing
         var highest = 0
         for number in 1...50_000 {
             desk.show(number)
-            if number % 100 == 0 { await turns(1) }
+            if number % 100 == 0 { await flushed() }
             highest = max(highest, connection.outbox.unsent)
         }
         desk.tell(50_001)
-        await turns(1)
+        await flushed()
         #expect(highest < 64 << 10)
         var heard: [Int64] = []
         while heard.last != 50_001, let line = await wire.line() {
@@ -93,11 +90,11 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         while !connection.outbox.isBlocked {
             desk.tell(1)
-            await turns(1)
+            await flushed()
         }
         for number in 2...4 { desk.show(number) }
         await wire.sendLine(inBatch ? "[\(echo("3"))]" : echo("3"))
-        while connection.lastNumber < 1 || !connection.pending.isEmpty { await turns(1) }
+        await until { connection.lastNumber > 0 && connection.pending.isEmpty }
         var line = await wire.line()
         while line?.contains("told") == true { line = await wire.line() }
         #expect(line == #"{"jsonrpc":"2.0","method":"shown","params":{"number":4}}"#)
@@ -110,7 +107,7 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         for number in 0..<2000 {
             desk.tell(number)
-            if number % 100 == 0 { await turns(1) }
+            if number % 100 == 0 { await flushed() }
         }
         #expect(connection.outbox.unsent > 0)
         for number in 0..<2000 {
@@ -128,8 +125,8 @@ import Testing
             while await wire.send(big) == big.utf8.count { sent += 1 }
             return sent
         }
-        while connection.outbox.unsent < 64 << 20 { await turns(1) }
-        await turns(100)
+        await until { connection.outbox.unsent >= 64 << 20 }
+        try await laterReply()
         #expect(connection.outbox.unsent < 80 << 20)
         wire.vanish()
         #expect(await sender.value < 100)
@@ -142,17 +139,17 @@ import Testing
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# + "\n" }.joined()
         await wire.send(bulk)
         await openWhenAllHaveStarted(80)
-        while connection.outbox.unsent < 64 << 20 { await turns(1) }
-        await turns(50)
+        await until { connection.outbox.unsent >= 64 << 20 }
+        try await laterReply()
         #expect(connection.outbox.unsent < 66 << 20)
         let waiting = connection.pending.count
         #expect(waiting > 0)
         _ = await wire.line()
-        while connection.pending.count == waiting { await turns(1) }
+        await until { connection.pending.count != waiting }
         #expect(connection.outbox.unsent < 66 << 20)
         connection.close()
         #expect(connection.stream == nil)
-        while !connection.pending.isEmpty { await turns(1) }
+        await until { connection.pending.isEmpty }
     }
 
     @Test func `A batch of large answers ends where it gets too long`() async throws {
@@ -161,14 +158,13 @@ import Testing
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# }.joined(separator: ",")
         await wire.sendLine("[\(bulk)]")
         await openWhenAllHaveStarted(80)
-        while connection.outbox.unsent == 0 { await turns(1) }
+        await until { connection.outbox.unsent > 0 }
         #expect((63 << 20..<66 << 20).contains(connection.outbox.unsent))
         connection.close()
     }
 
     private func openWhenAllHaveStarted(_ count: Int) async {
         for _ in 0..<count { _ = await desk.started.next() }
-        await turns(1)
         desk.opened.wakeAll()
     }
 }

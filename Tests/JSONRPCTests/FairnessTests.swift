@@ -59,7 +59,7 @@ import Testing
         hostile.opened.wakeAll()
         while connection.outbox.taken < 1 << 20 {
             let before = connection.outbox.taken
-            await turns(1)
+            await Loop.nextIteration()
             largest = max(largest, connection.outbox.taken - before)
         }
         #expect(await answer?.utf8.count ?? 0 > 1 << 20)
@@ -87,7 +87,7 @@ import Testing
         holdThreads()
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2") + "\n")
-        while !connection.inputState.isDecoding { await turns(1) }
+        await until { connection.inputState.isDecoding }
         let (other, otherWire) = (Desk(), Wire())
         let (second, _) = try other.connect(otherWire, threads: threads)
         for id in ["1", "2", "3"] {
@@ -114,7 +114,7 @@ import Testing
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2"))
         wire.endSending()
-        while !connection.inputState.isDecoding { await turns(1) }
+        await until { connection.inputState.isDecoding }
         gate.fire()
         #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
         #expect(await wire.line() == nil)
@@ -126,9 +126,9 @@ import Testing
         let padding = String(repeating: " ", count: 40_000)
         await wire.send(wait("1") + padding + "\n" + wait("2") + "\n")
         let (connection, ended) = try desk.connect(wire, threads: threads)
-        while !connection.inputState.isDecoding { await turns(1) }
+        await until { connection.inputState.isDecoding }
         wire.vanish()
-        while !connection.peerIsGone { await turns(1) }
+        await until { connection.peerIsGone }
         gate.fire()
         #expect(await desk.started.next() == "1")
         #expect(await desk.started.next() == "2")
@@ -139,7 +139,7 @@ import Testing
         holdThreads()
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.sendLine(echo("1", Self.long))
-        while !connection.inputState.isDecoding { await turns(1) }
+        await until { connection.inputState.isDecoding }
         connection.close()
         await ended.next()
         gate.fire()

@@ -65,7 +65,7 @@ import Testing
         #expect(idle.reserved == 0 && busy.reserved == 500)
     }
 
-    @Test func `Nobody has to give up anything while nobody waits`() async {
+    @Test func `Nobody has to give up anything while nobody waits`() async throws {
         let (idle, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota))
         idle.revoke = { Issue.record("nobody waits") }
         #expect(idle.reserve(800) {})
@@ -73,7 +73,7 @@ import Testing
         _ = await clock.nextSleep()
         waiting.leave()
         clock.advance(by: .seconds(30))
-        await turns(3)
+        try await laterReply()
         #expect(idle.reserved == 800)
     }
 
@@ -104,7 +104,7 @@ import Testing
         let (first, _) = try desk.connect(wire, limits: limits, memory: memory)
         let (second, _) = try other.connect(otherWire, limits: limits, memory: memory)
         await wire.send(header + Self.long)
-        while first.inputMemory.reserved == 0 { await turns(1) }
+        await until { first.inputMemory.reserved > 0 }
         async let sent: Void = otherWire.sendLine(echo("2", Self.long))
         #expect(await clock.nextSleep() == .seconds(30))
         #expect(second.inputMemory.isWaiting)
@@ -124,7 +124,7 @@ import Testing
         let (first, ended) = try desk.connect(narrow, memory: memory)
         let (second, _) = try other.connect(otherWire, memory: memory)
         await narrow.sendLine(echo("1", Self.long))
-        while first.outputMemory.used < 500 << 10 { await turns(1) }
+        await until { first.outputMemory.used >= 500 << 10 }
         await otherWire.sendLine(#"{"jsonrpc":"2.0","id":2,"method":"bulk"}"#)
         _ = await other.started.next()
         other.opened.wakeAll()

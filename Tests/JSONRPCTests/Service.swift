@@ -143,6 +143,18 @@ final class Loan: JSONConvertible {
     let json: JSON = "lent"
 }
 
+/// Returns when what was told in this iteration of the loop has been offered to its peers.
+@Loop func flushed() async { await Loop.nextIteration() }
+
+/// Returns when a connection of its own has an answer: by then the loop has heard what was sent to others before.
+@Loop func laterReply() async throws {
+    let wire = Wire()
+    let (connection, _) = try Desk().connect(wire)
+    await wire.sendLine(echo("1"))
+    #expect(await wire.line() == reply("1"))
+    connection.close()
+}
+
 func echo(_ id: String, _ value: String = "1") -> String {
     #"{"jsonrpc":"2.0","id":\#(id),"method":"echo","params":{"value":\#(value)}}"#
 }

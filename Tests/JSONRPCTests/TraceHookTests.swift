@@ -37,7 +37,7 @@ import Testing
         await wire.send("Content-Length: \(echo("1").utf8.count)\r\n\r\n\(echo("1"))")
         _ = await wire.bytes("Content-Length: \(answer.utf8.count)\r\n\r\n".utf8.count + answer.utf8.count)
         desk.show(1)
-        await turns(1)
+        await flushed()
         connection.close()
         let news = #"{"jsonrpc":"2.0","method":"shown","params":{"number":1}}"#
         #expect(ear.all == ["client \(echo("1"))", "service \(answer)", "service \(news)"])
@@ -48,10 +48,10 @@ import Testing
         let count = 20_000
         for number in 1...count {
             desk.show(number)
-            if number % 100 == 0 { await turns(1) }
+            if number % 100 == 0 { await flushed() }
         }
         desk.tell(0)
-        await turns(1)
+        await flushed()
         var heard: [String] = []
         while heard.last?.contains("told") != true, let line = await wire.line() { heard.append(line) }
         connection.close()

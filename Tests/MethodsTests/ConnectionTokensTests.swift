@@ -43,12 +43,11 @@ import Testing
 
     @Test func `Many whose token was refused share one request`() async throws {
         let tokens = tokens(holding: "old")
-        let callers = (1...100).map { _ in Task { @Loop in try await tokens.secret(insteadOf: "old") } }
+        let callers = (1...100).map { _ in Task.immediate { @Loop in try await tokens.secret(insteadOf: "old") } }
         let question = await client.questions.next()
         #expect(question.method == "auth/refreshToken" && question.timeout == .seconds(30))
         #expect(question.params == ["kind": "idToken", "reason": "refused"])
-        let other = Task { @Loop in try await tokens.secret() }
-        await turns(3)
+        let other = Task.immediate { @Loop in try await tokens.secret() }
         client.answer(question.number, .success(["token": "new"]))
         for caller in callers { #expect(try await caller.value == "new") }
         #expect(try await other.value == "new")
@@ -168,7 +167,6 @@ import Testing
         #expect(try await fresh == "set")
         #expect(await client.withdrawn.next() == question.number)
         client.answer(question.number, .success("late"))
-        await turns(3)
         #expect(try await tokens.secret() == "set")
     }
 
@@ -214,8 +212,7 @@ import Testing
         let tokens = tokens(holding: "old")
         let impatient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
         let question = await client.questions.next()
-        let patient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
-        await turns(2)
+        let patient = Task.immediate { @Loop in try await tokens.secret(insteadOf: "old") }
         impatient.cancel()
         await #expect(throws: StorageError.self) { try await impatient.value }
         client.answer(question.number, .success("new"))

@@ -62,7 +62,7 @@ import Testing
         }
         log.add(1)
         await done.next()
-        await turns(2)
+        await Loop.nextIteration()
         #expect(log.entries == [1, 2, 3])
     }
 

@@ -3,19 +3,21 @@ import TestSupport
 import Testing
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct WaitersTests {
-    private func wait(_ waiters: Waiters, _ number: Int, _ results: Mail<String>) -> Task<Void, Never> {
-        Task {
-            do {
-                try await waiters.wait()
-                results.deliver("\(number) woken")
-            } catch { results.deliver("\(number) cancelled") }
-        }
+    private func wait(_ waiters: Waiters, _ number: Int, _ results: Mail<String>) async {
+        do {
+            try await waiters.wait()
+            results.deliver("\(number) woken")
+        } catch { results.deliver("\(number) cancelled") }
+    }
+
+    /// A task that waits already.
+    private func waiter(_ waiters: Waiters, _ number: Int, _ results: Mail<String>) -> Task<Void, Never> {
+        Task.immediate { await wait(waiters, number, results) }
     }
 
     @Test func `All are woken`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
-        for number in 0..<50 { _ = wait(waiters, number, results) }
-        await turns(1)
+        for number in 0..<50 { _ = waiter(waiters, number, results) }
         #expect(!waiters.isEmpty && results.waiting.isEmpty)
         waiters.wakeAll()
         #expect(waiters.isEmpty)
@@ -26,8 +28,7 @@ import Testing
 
     @Test func `Each can be cancelled on its own`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
-        let tasks = (0..<3).map { wait(waiters, $0, results) }
-        await turns(1)
+        let tasks = (0..<3).map { waiter(waiters, $0, results) }
         tasks[1].cancel()
         #expect(await results.next() == "1 cancelled")
         waiters.wakeAll()
@@ -36,7 +37,7 @@ import Testing
 
     @Test func `Who was cancelled before does not wait`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
-        let task = wait(waiters, 0, results)
+        let task = Task { await wait(waiters, 0, results) }
         task.cancel()
         #expect(await results.next() == "0 cancelled")
         #expect(waiters.isEmpty)
@@ -44,24 +45,22 @@ import Testing
 
     @Test func `A cancellation that comes too late does nothing`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
-        let task = wait(waiters, 0, results)
-        await turns(1)
+        let task = waiter(waiters, 0, results)
         waiters.wakeAll()
         task.cancel()
         await task.value
-        await turns(1)
         #expect(results.waiting == ["0 woken"])
     }
 
     @Test func `Who waits again waits for the next time`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
         let task = Task {
-            for number in 0..<2 { await wait(waiters, number, results).value }
+            for number in 0..<2 { await wait(waiters, number, results) }
         }
-        while waiters.isEmpty { await turns(1) }
+        await until { !waiters.isEmpty }
         waiters.wakeAll()
         #expect(await results.next() == "0 woken")
-        while waiters.isEmpty { await turns(1) }
+        await until { !waiters.isEmpty }
         #expect(results.waiting.isEmpty)
         waiters.wakeAll()
         await task.value
