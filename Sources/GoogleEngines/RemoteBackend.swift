@@ -25,6 +25,8 @@ public final class RemoteBackend: Backend {
     let clock: any Clock<Duration>
     /// Who signs URLs, loaded for each one; nil where nobody can.
     let signer: URLSignerSource?
+    /// Writes a line at the log level debug; nil where that level is off.
+    private let debug: (@Sendable (String) -> Void)?
     private let version: String
     /// Of one request, unless all of its tries together have less time.
     private let limits: HTTPLimits
@@ -32,30 +34,34 @@ public final class RemoteBackend: Backend {
     /// Firebase Storage, or its emulator.
     public static func firebase(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        clock: any Clock<Duration> = ContinuousClock(), allowed: AllowedPlaces = .everywhere
+        clock: any Clock<Duration> = ContinuousClock(), allowed: AllowedPlaces = .everywhere,
+        debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
         RemoteBackend(
             .firebase, FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil,
-            allowed)
+            allowed, debug)
     }
 
     /// Google Cloud Storage, or what speaks its JSON API.
     public static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
         clock: any Clock<Duration> = ContinuousClock(), signer: URLSignerSource? = nil,
-        allowed: AllowedPlaces = .everywhere
+        allowed: AllowedPlaces = .everywhere,
+        debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
-        RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, clock, signer, allowed)
+        RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, clock, signer, allowed, debug)
     }
 
     private init(
         _ kind: EngineKind, _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
         _ limits: HTTPLimits,
-        _ clock: any Clock<Duration>, _ signer: URLSignerSource?, _ allowed: AllowedPlaces
+        _ clock: any Clock<Duration>, _ signer: URLSignerSource?, _ allowed: AllowedPlaces,
+        _ debug: (@Sendable (String) -> Void)?
     ) {
         self.kind = kind
         self.signer = signer
         self.allowed = allowed
+        self.debug = debug
         self.limits = limits
         self.dialect = dialect
         self.endpoint = endpoint
@@ -123,6 +129,7 @@ public final class RemoteBackend: Backend {
                 guard let rest = retryTime.nextRest(atLeast: error.retryAfter) else {
                     throw error.retriedTooOften(retryTime.attempts)
                 }
+                debug?("an operation is tried again in \(rest), after \(error.code)")
                 do { try await clock.sleep(for: rest) } catch {}
                 retryTime.rested(rest)
             }

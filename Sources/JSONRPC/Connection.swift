@@ -85,7 +85,7 @@ struct ScheduledWork: OptionSet {
 ///
 /// The connection ends when the peer is gone, or when its input has ended and nothing is left to answer.
 @Loop
-public final class Connection<Context: MethodContext>: Peer {
+public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     /// Runs between the end of the input and the end of the connection.
     public typealias Linger = @Loop (Connection<Context>) async -> Void
 
@@ -111,8 +111,10 @@ public final class Connection<Context: MethodContext>: Peer {
     var stream: ByteStream?
     var pending: [Int: PendingRequest] = [:]
     var lastNumber = 0
-    /// Why the connection is closed at the end of the iteration: the peer has left too much unread.
+    /// What the peer has left unread where that is too much: the connection closes at the end of the iteration.
     public internal(set) var overrun: String?
+    /// Why the connection ends, for the log.
+    public private(set) var endReason: String?
     /// Bytes of answers in batches that are not complete.
     var batchedBytes = 0
     /// Those who wait for the end of a request, and for the peer to read.
@@ -121,16 +123,21 @@ public final class Connection<Context: MethodContext>: Peer {
     /// The error of a request that is cancelled.
     private(set) var cancellation = RPCError.cancelled
     let trace: TraceHook?
+    let clock: any Clock<Duration>
+    /// Writes a line at the log level debug. Nil where that level is off: no line is built and no clock is read.
+    let debug: (@Sendable (String) -> Void)?
     private let closed = Waiters()
     private let linger: Linger?
     let reportInternalError: @Loop (String) -> Void
     private let ended: @Loop (Connection<Context>) -> Void
 
     /// `reportInternalError` gets each error that is a mistake of the service: the method, and what it has thrown.
+    /// `debug` gets a line about each request that has ended.
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), trace: TraceHook? = nil,
-        threads: DecodingThreads = .shared, memory: ConnectionMemory = ConnectionMemory(),
+        debug: (@Sendable (String) -> Void)? = nil, threads: DecodingThreads = .shared,
+        memory: ConnectionMemory = ConnectionMemory(),
         reportInternalError: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
@@ -145,6 +152,8 @@ public final class Connection<Context: MethodContext>: Peer {
         self.reportInternalError = reportInternalError
         outgoingRequests = OutgoingRequests(clock: clock)
         self.trace = trace
+        self.clock = clock
+        self.debug = debug
         outbox = Outbox(trace: trace)
         self.ended = ended
         stream = ByteStream(input: input, output: output) { [weak self] in self?.handle($0) }
@@ -174,11 +183,13 @@ public final class Connection<Context: MethodContext>: Peer {
     }
 
     public func end() {
+        willEnd("the client asked for its end")
         Task { await finish("The connection ends before this has happened.") }
     }
 
     /// Stops reading, fails pending requests with `requestCancelled`, and returns when the outbox is flushed.
     public func finish(_ why: String = "The service ends before this has happened.") async {
+        willEnd("the service ends")
         phase.advance(to: .draining)
         leaveOutRest()
         outgoingRequests.failAll()
@@ -190,8 +201,9 @@ public final class Connection<Context: MethodContext>: Peer {
     }
 
     /// Ends the connection now, without answers to pending requests.
-    public func close() {
+    public func close(_ reason: String = "the service closes it") {
         guard let stream else { return }
+        willEnd(reason)
         stream.close()
         self.stream = nil
         phase = .closed
@@ -206,6 +218,9 @@ public final class Connection<Context: MethodContext>: Peer {
         closed.wakeAll()
     }
 
+    /// Only the first reason counts.
+    func willEnd(_ reason: String) { endReason = endReason ?? reason }
+
     private func handle(_ event: ByteStream.Event) {
         switch event {
         case .readable: read()
@@ -216,9 +231,11 @@ public final class Connection<Context: MethodContext>: Peer {
         }
     }
 
+    static var hungUp: String { "the client hung up" }
+
     /// What the peer sent before it hung up still begins.
     private func hangUp() {
-        guard inputState.isDecoding, stream?.isOneDescriptor == true else { return close() }
+        guard inputState.isDecoding, stream?.isOneDescriptor == true else { return close(Self.hungUp) }
         peerIsGone = true
         stream?.stopWatching()
     }
@@ -226,6 +243,7 @@ public final class Connection<Context: MethodContext>: Peer {
     /// All that the peer has sent is begun: runs the linger, answers what is left, flushes, and closes.
     func endInput() {
         guard phase < .draining else { return }
+        willEnd("the client ended its input")
         phase = .draining
         outgoingRequests.failAll()
         Task {

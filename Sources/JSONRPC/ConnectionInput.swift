@@ -16,7 +16,7 @@ extension Connection {
             phase.advance(to: .inputEnded)
             receive()
         case .broken:
-            close()
+            close("it cannot be read from")
         }
     }
 
@@ -57,6 +57,7 @@ extension Connection {
             reply(.null, .failure(.tooLong(bytes, limit)))
         case .unreadable(let reason):
             reply(.null, .failure(.invalidRequest("The headers cannot be read: \(reason).")))
+            willEnd("its headers cannot be read")
             phase.advance(to: .inputEnded)
         case nil:
             if phase >= .inputEnded { endInput() } else { makeRoomForRest() }
@@ -133,7 +134,7 @@ extension Connection {
         if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
         if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
         // Nothing of what the peer sent can be begun now.
-        if peerIsGone, !wantsInput, !inputState.isDecoding, !scheduled.contains(.receive) { return close() }
+        if peerIsGone, !wantsInput, !inputState.isDecoding, !scheduled.contains(.receive) { return close(Self.hungUp) }
         stream?.want(input: wantsInput, room: outbox.isBlocked)
     }
 

@@ -145,7 +145,7 @@ extension Connection {
         Loop.atEndOfIteration { [self] in
             scheduled.remove(.flush)
             guard stream != nil else { return }
-            if overrun != nil { return close() }
+            if let overrun { return close("the client \(overrun)") }
             receive()
             flushUnlessMoreComes()
         }
@@ -166,7 +166,7 @@ extension Connection {
         do {
             try outbox.flush(atMost: Self.bytesAtOnce) { bytes throws(ByteStream.Broken) in try stream.write(bytes) }
         } catch {
-            return close()
+            return close("it cannot be written to")
         }
         if outbox.unsent > 0, !outbox.isBlocked { resumeInNextIteration() }
         if phase == .flushing, outbox.unsent == 0 { return close() }
@@ -209,7 +209,7 @@ extension Connection {
     func disconnectIdleReader() {
         guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return }
         overrun = "read nothing of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
-        close()
+        close("the client \(overrun ?? "")")
     }
 }
 

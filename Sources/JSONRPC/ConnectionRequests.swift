@@ -26,22 +26,26 @@ extension Connection {
         in batch: Batch?
     ) {
         guard let context else { return }
+        let reading = debug == nil ? nil : clock.reading
+        let outcome: Outcome
         do {
             if let batch { try checkRoom(in: batch) }
             try context.admit(method)
             switch try call.get() {
-            case .prompt(let run): settle(id, .success(try run()), {}, in: batch)
-            case .waiting(let run): start(id, method, run, bytes: bytes, in: batch)
+            case .prompt(let run): outcome = .success(try run())
+            case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, reading)
             }
         } catch {
-            settle(id, .failure(failure(error, of: method)), {}, in: batch)
+            outcome = .failure(failure(error, of: method))
         }
+        settle(id, outcome, {}, in: batch)
+        logEnd(of: method, id, outcome, reading)
     }
 
     private func start(
         _ id: RequestID?, _ method: String,
         _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Completion,
-        bytes: Int, in batch: Batch?
+        bytes: Int, in batch: Batch?, _ reading: Reading?
     ) {
         budget.spend(requests: 1, bytes: 0)
         lastNumber += 1
@@ -50,23 +54,30 @@ extension Connection {
         admission.begin(request)
         inputMemory.use(admission.bytes)
         pending[number] = request
-        let controls = RequestControls(
-            takeWaitingPlace: { [weak self] in self?.takeWaitingPlace(number) ?? true },
-            beginWaiting: { [weak self] in self?.beginWaiting(number) },
-            waitForPeer: { [weak self] isWaiting in self?.change(number) { $0.peerWaits += isWaiting ? 1 : -1 } },
-            awaitRoom: { [weak self] in try await self?.awaitRoom(for: number, expecting: $0, in: batch) })
+        let controls = RequestControls(connection: self, number: number, batch: batch)
         let task = Task.immediate {
             do {
                 let (result, afterwards) = try await run(controls)
                 finish(number, .success(result), afterwards, in: batch)
+                logEnd(of: method, id, .success(result), reading)
             } catch {
                 // A wait for a task throws what its cancellation means; other work fails somehow.
                 let onlyWaits = pending[number]?.isWaiting == true
                 let cause: any Error = Task.isCancelled && !onlyWaits ? CancellationError() : error
-                finish(number, .failure(failure(cause, of: method)), {}, in: batch)
+                let outcome = Outcome.failure(failure(cause, of: method))
+                finish(number, outcome, {}, in: batch)
+                logEnd(of: method, id, outcome, reading)
             }
         }
         pending[number]?.task = task
+    }
+
+    /// Params are secrets, so the line has none.
+    private func logEnd(of method: String, _ id: RequestID?, _ outcome: Outcome, _ reading: Reading?) {
+        guard let debug, let reading else { return }
+        let request = id.map { "request \(String(decoding: $0.bytes, as: UTF8.self).shortened)" } ?? "notification"
+        let end = if case .failure(let error) = outcome { "failed with \(error.code)" } else { "succeeded" }
+        debug("\(request) \(method.shortened) \(end) after \(Int64(reading.passed() / .microseconds(1))) µs")
     }
 
     /// The error for the peer; one that is a mistake of the service is reported, too.
@@ -82,21 +93,20 @@ extension Connection {
         for request in pending.values where request.id == id { request.task?.cancel() }
     }
 
-    private func beginWaiting(_ number: Int) {
+    func beginWaiting(_ number: Int) {
         change(number) { $0.isWaiting = true }
         inputMemory.use(admission.bytes)
         answered.wakeAll()
     }
 
-    /// False where as many wait as may.
-    private func takeWaitingPlace(_ number: Int) -> Bool {
+    func takeWaitingPlace(_ number: Int) -> Bool {
         guard pending[number]?.hasWaitingPlace == false else { return true }
         guard admission.takeWaitingPlace() else { return false }
         pending[number]?.hasWaitingPlace = true
         return true
     }
 
-    private func change(_ number: Int, _ change: (inout PendingRequest) -> Void) {
+    func change(_ number: Int, _ change: (inout PendingRequest) -> Void) {
         guard let old = pending[number] else { return }
         var request = old
         change(&request)

@@ -78,7 +78,7 @@ public protocol RPCErrorConvertible: Error {
 
 extension String {
     /// As much of it as somebody may want to read.
-    fileprivate var shortened: String {
+    var shortened: String {
         utf8.count <= 1024 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…"
     }
 }

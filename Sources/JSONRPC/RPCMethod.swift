@@ -72,29 +72,45 @@ public final class Request<Context: MethodContext> {
     /// Returns when the peer has read most of what was sent; a method with a large answer waits for that. `expecting`
     /// is how many bytes may come, where the answers of several requests could be too much together. Throws in a batch
     /// whose answers are too large already.
-    public func roomToAnswer(expecting bytes: Int = 0) async throws { try await controls?.awaitRoom(bytes) }
+    public func roomToAnswer(expecting bytes: Int = 0) async throws {
+        guard let controls else { return }
+        try await controls.connection.awaitRoom(for: controls.number, expecting: bytes, in: controls.batch)
+    }
 
     /// To be asked before `beginWaiting`: false where too many requests of this connection wait for tasks.
-    public func mayWait() -> Bool { controls?.takeWaitingPlace() ?? true }
+    public func mayWait() -> Bool { controls.map { $0.connection.takeWaitingPlace($0.number) } ?? true }
 
     /// From here on the request only waits for a task, and keeps no other request from beginning.
-    public func beginWaiting() { controls?.beginWaiting() }
+    public func beginWaiting() { controls.map { $0.connection.beginWaiting($0.number) } }
 
     /// Waits for an answer of the peer. Meanwhile the request keeps no other one from beginning: the answer may stand
     /// behind others.
     public func whileWaitingForPeer<Answer>(_ wait: @Loop () async throws -> Answer) async rethrows -> Answer {
-        controls?.waitForPeer(true)
-        defer { controls?.waitForPeer(false) }
+        changePeerWaits(by: 1)
+        defer { changePeerWaits(by: -1) }
         return try await wait()
+    }
+
+    private func changePeerWaits(by change: Int) {
+        controls.map { $0.connection.change($0.number) { $0.peerWaits += change } }
     }
 }
 
-/// How a request changes its own state at its connection.
+/// The place of a request at its connection.
 struct RequestControls: Sendable {
-    let takeWaitingPlace: @Loop @Sendable () -> Bool
-    let beginWaiting: @Loop @Sendable () -> Void
-    let waitForPeer: @Loop @Sendable (_ isWaiting: Bool) -> Void
-    let awaitRoom: @Loop @Sendable (_ bytes: Int) async throws -> Void
+    let connection: any RequestOwner
+    let number: Int
+    let batch: Batch?
+}
+
+/// A connection, as its pending requests use it.
+@Loop
+protocol RequestOwner: AnyObject, Sendable {
+    /// False where as many requests wait for tasks as may.
+    func takeWaitingPlace(_ number: Int) -> Bool
+    func beginWaiting(_ number: Int)
+    func change(_ number: Int, _ change: (inout PendingRequest) -> Void)
+    func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws
 }
 
 /// What the methods of one connection run in.

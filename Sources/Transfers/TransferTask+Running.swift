@@ -55,6 +55,11 @@ extension TransferTask {
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
+        if let debug = time.debug, let retry = machine.retry {
+            debug(
+                "task \(id) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
+            )
+        }
         timer?.cancel()
         timer = Task { [time] in
             do { try await time.clock.sleep(for: pause) } catch { return }

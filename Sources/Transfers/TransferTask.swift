@@ -230,6 +230,8 @@ extension TransferTask: Observed, LimiterWaiter {
 struct TimeKeeping: Sendable {
     let clock: any Clock<Duration>
     let now: @Sendable () -> Timestamp
+    /// Writes a line at the log level debug; nil where that level is off.
+    var debug: (@Sendable (String) -> Void)?
 }
 
 extension Clock where Duration == Swift.Duration {

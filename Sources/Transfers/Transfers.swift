@@ -32,13 +32,14 @@ public final class Transfers {
     /// Without `persistence`, tasks end with the process.
     public init(
         backend: any Backend, persistence: TaskPersistence? = nil, limits: TransferLimits = .init(),
-        clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Timestamp = { .now }
+        clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Timestamp = { .now },
+        debug: (@Sendable (String) -> Void)? = nil
     ) {
         self.backend = backend
         ends = persistence.map { OutcomeRecorder($0, clock: clock) }
         self.limits = limits
         registry = ObserverRegistry(limits)
-        time = TimeKeeping(clock: clock, now: now)
+        time = TimeKeeping(clock: clock, now: now, debug: debug)
         isReady = persistence == nil
     }
 

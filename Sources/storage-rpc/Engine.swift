@@ -45,7 +45,8 @@ struct Engine: Sendable {
             let http = HTTPClient()
             try self.init(
                 backend: RemoteBackend.firebase(
-                    at: endpoint, version: ServiceContext.version, http: http, allowed: allowed),
+                    at: endpoint, version: ServiceContext.version, http: http, allowed: allowed,
+                    debug: log.debug()),
                 tokens: makeTokenSource(Self.credentials(options, endpoint), http: http, pace: Pace(now: { .now })),
                 options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
@@ -55,7 +56,7 @@ struct Engine: Sendable {
             try self.init(
                 backend: RemoteBackend.gcs(
                     at: endpoint, version: ServiceContext.version, http: http,
-                    signer: makeSignerSource(credentials, http: http, pace: pace), allowed: allowed),
+                    signer: makeSignerSource(credentials, http: http, pace: pace), allowed: allowed, debug: log.debug()),
                 tokens: makeTokenSource(credentials, http: http, pace: pace), options, endpoint, log,
                 keepsTasks: keepsTasks)
         }

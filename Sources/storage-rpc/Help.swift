@@ -62,7 +62,8 @@ enum Help {
 
         anywhere
           --allow-read DIR, --allow-write DIR   clients may have only files below these read, or written; repeatable
-          --log-level LEVEL      debug, info, warning (the default), error or off; logs go to stderr
+          --log-level LEVEL      debug, info, warning (the default), error or off; logs go to stderr;
+                                 debug has a line for each connection, request and retry
           --help, --version
 
         A first session:

@@ -24,6 +24,12 @@ final class Log: Sendable {
         output = Descriptor.takingOver(STDERR_FILENO, O_WRONLY)
     }
 
+    /// Writes a line at the level debug. Nil where that is left out, so that nobody builds a text in vain.
+    func debug(about prefix: String = "") -> (@Sendable (String) -> Void)? {
+        guard level == .debug else { return nil }
+        return { [self] text in write(.debug, prefix + text) }
+    }
+
     func write(_ level: LogLevel, _ message: String) {
         guard level >= self.level, let output else { return }
         let lost = self.lost.exchange(0, ordering: .relaxed)

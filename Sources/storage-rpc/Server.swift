@@ -53,7 +53,8 @@ final class Server {
         self.log = log
         self.recorder = recorder
         transfers = Transfers(
-            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers)
+            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
+            debug: log.debug())
         transfers.settings = options.settings
     }
 
@@ -136,12 +137,14 @@ final class Server {
         lastConnection += 1
         let number = lastConnection
         recorder?.began(number, kind)
+        log.debug(about: "connection \(number) ")?("opened: \(kind)")
         let connection = Connection<ConnectionContext>(
             input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
-            trace: recorder?.trace(number), memory: memory,
+            trace: recorder?.trace(number), debug: log.debug(about: "connection \(number): "), memory: memory,
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
+            log.debug(about: "connection \(number) ")?("closed: \(connection.endReason ?? "it ended")")
             if let overrun = connection.overrun { log.write(.warning, "a client \(overrun) and was disconnected") }
             context?.leave()
             context = nil

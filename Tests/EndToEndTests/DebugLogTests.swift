@@ -1,0 +1,54 @@
+import JSONText
+import TestSupport
+import Testing
+
+/// The lines of the program at the log level debug.
+@Suite(.timeLimit(.minutes(5))) struct DebugLogTests {
+    private let place = Place()
+
+    @Test func `Connections and requests are logged with their outcome and without their params`() async throws {
+        try await onThread { [place] in
+            let (service, caller) = try place.service(["--stdio", "--socket", place.socket, "--log-level", "debug"])
+            try service.waitForLog("debug: connection 1 opened: stdio\n")
+            try service.waitForLog("listens on")
+            do {
+                let other = try place.connect()
+                try other.call("service/ping")
+                try service.waitForLog("debug: connection 2 opened: socket\n")
+                try service.waitForLog("debug: connection 2: request 1 service/ping succeeded after ")
+                _ = try other.refusal("reference/getMetadata", #"{"reference":"gs://b/private-name"}"#)
+                try service.waitForLog("debug: connection 2: request 2 reference/getMetadata failed with -13010 after ")
+            }
+            try service.waitForLog("debug: connection 2 closed: the client ended its input\n")
+            try caller.call("auth/setToken", #"{"token":"very-private"}"#)
+            caller.say("service/stop")
+            try caller.waitForEnd()
+            try service.waitForLog("debug: connection 1 closed: the service ends\n")
+            #expect(!service.logged.contains("private"))
+        }
+    }
+
+    @Test func `A retry is logged with its task, its delay and the error`() async throws {
+        try await onThread { [place] in
+            let (service, caller) = try place.service(["--log-level", "debug"] + Place.unreachable)
+            let task = try caller.call("reference/putData", #"{"reference":"gs://b/a","text":"private"}"#)["task"]?
+                .string
+            try service.waitForLog("debug: task \(try #require(task)) tries upload again in ")
+            caller.say("reference/getMetadata", #"{"reference":"gs://b/private"}"#)
+            try service.waitForLog("debug: an operation is tried again in ")
+            #expect(service.logged.contains("attempt 1, after unknown") && !service.logged.contains("private"))
+            caller.say("exit")
+            try caller.waitForEnd()
+        }
+    }
+
+    @Test func `No request is logged above the level debug`() async throws {
+        try await onThread { [place] in
+            let (service, caller) = try place.service()
+            try caller.call("service/ping")
+            caller.say("service/stop")
+            try caller.waitForEnd()
+            #expect(!service.logged.contains("connection 1 ") && !service.logged.contains("debug"))
+        }
+    }
+}
