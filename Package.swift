@@ -68,8 +68,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Methods", "EmbeddedEngine", "GoogleEngines", "Roots", "Transfers", "Storage", "JSONRPC", "JSONText",
-                "HTTPClient", "HTTPText", "Platform", "CChecksums", "Resources", "CSystem",
+                "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "Transfers", "Storage", "Database",
+                "JSONRPC", "JSONText", "HTTPClient", "HTTPText", "Platform", "CChecksums", "Resources", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
@@ -80,10 +80,33 @@ let package = Package(
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
         .testTarget(
-            name: "BackendsTests",
+            name: "LocalFilesTests",
             dependencies: [
-                "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers", "Storage",
-                "Database", "HTTPClient", "HTTPServer", "HTTPText", "JSONText", "Checksums", "Platform", "TestSupport",
+                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
+                "TestSupport",
+            ]),
+        .testTarget(
+            name: "TaskStoreTests",
+            dependencies: [
+                "EmbeddedEngine", "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "Platform", "TestSupport",
+            ]),
+        .testTarget(
+            name: "EmbeddedEngineTests",
+            dependencies: [
+                "EmbeddedEngine", "TaskStore", "Roots", "Storage", "Database", "HTTPClient", "HTTPText", "Checksums",
+                "Platform", "TestSupport",
+            ]),
+        .testTarget(
+            name: "GoogleEnginesTests",
+            dependencies: [
+                "EmbeddedEngine", "GoogleEngines", "LocalFiles", "Transfers", "Storage", "HTTPClient", "HTTPText",
+                "JSONText", "Checksums", "Platform", "TestSupport",
+            ]),
+        .testTarget(
+            name: "EngineTests",
+            dependencies: [
+                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Transfers", "Storage", "Database",
+                "HTTPClient", "HTTPText", "Checksums", "Platform", "TestSupport",
             ]),
         .testTarget(
             name: "MethodsTests",

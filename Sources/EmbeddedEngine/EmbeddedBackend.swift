@@ -17,10 +17,10 @@ public final class EmbeddedBackend: Backend {
 
     let allowed: AllowedPlaces
     let objectFiles: ObjectFiles
-    let store: RootDatabase
+    package let store: RootDatabase
     let tasks: TaskTable
     /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
-    let files = WorkerThreads("files", limit: 16)
+    package let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
     let background = BackgroundWork()
     let clock: any Clock<Duration>

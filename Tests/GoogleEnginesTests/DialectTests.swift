@@ -4,6 +4,7 @@ import HTTPClient
 import HTTPText
 import JSONText
 import Storage
+import TestSupport
 import Testing
 
 @testable import GoogleEngines

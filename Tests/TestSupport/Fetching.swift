@@ -2,45 +2,46 @@ import Dispatch
 import Glibc
 import Storage
 import Synchronization
-import TestSupport
 import Testing
 
 private let caller = Caller(retryTime: .seconds(600))
 
 extension Backend {
-    func list(
-        _ path: String, _ maxResults: Int = Listing.mostResults, after token: String? = nil, in bucket: String = "b"
-    ) async throws -> Listing {
+    package func list(
+        _ path: String, _ maxResults: Int = Storage.Listing.mostResults, after token: String? = nil,
+        in bucket: String = "b"
+    ) async throws -> Storage.Listing {
         try await list(ListQuery(ref(path, in: bucket), maxResults: maxResults, pageToken: token), for: caller)
     }
 
-    func delete(_ path: String, in bucket: String = "b") async throws {
+    package func delete(_ path: String, in bucket: String = "b") async throws {
         try await delete(ref(path, in: bucket), if: .init(), for: caller)
     }
 
-    func data(_ path: String, maxSize: Int64 = .max, in bucket: String = "b") async throws -> [UInt8] {
+    package func data(_ path: String, maxSize: Int64 = .max, in bucket: String = "b") async throws -> [UInt8] {
         try await data(of: ref(path, in: bucket), maxSize: maxSize, for: caller)
     }
 
-    func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8] {
+    package func data(of reference: Reference, maxSize: Int64, for caller: Caller) async throws(StorageError) -> [UInt8]
+    {
         try await data(of: reference, known: nil, maxSize: maxSize, for: caller)
     }
 
-    func downloadURL(_ path: String, expiresIn seconds: Int64? = nil) async throws -> String {
+    package func downloadURL(_ path: String, expiresIn seconds: Int64? = nil) async throws -> String {
         try await downloadURL(of: ref(path), expiresIn: seconds, for: caller)
     }
 
-    func revokeDownloadURL(_ path: String) async throws -> String {
+    package func revokeDownloadURL(_ path: String) async throws -> String {
         try await revokeDownloadURL(of: ref(path), for: caller)
     }
 
-    func download(_ path: String, to file: String, in bucket: String = "b") throws -> any DownloadSession {
+    package func download(_ path: String, to file: String, in bucket: String = "b") throws -> any DownloadSession {
         beginDownload(Download(reference: try ref(path, in: bucket), file: file, task: "task", caller: caller))
     }
 
     /// Fetches in one try.
     @discardableResult
-    func fetch(_ path: String, to file: String, in bucket: String = "b") async throws -> ObjectMetadata {
+    package func fetch(_ path: String, to file: String, in bucket: String = "b") async throws -> ObjectMetadata {
         let session = try download(path, to: file, in: bucket)
         switch await session.fetch({ _ in }) {
         case .completed(let metadata): return metadata
@@ -52,11 +53,13 @@ extension Backend {
     }
 }
 
-struct Aborted: Error {}
+package struct Aborted: Error {
+    package init() {}
+}
 
 extension StorageError {
     /// Remote engines add what their server said.
-    func isObjectNotFound(_ reference: Reference) -> Bool {
+    package func isObjectNotFound(_ reference: Reference) -> Bool {
         let plain = StorageError.objectNotFound(reference)
         return code == plain.code && message == plain.message && bucket == plain.bucket && object == plain.object
             && !retryable
@@ -64,32 +67,36 @@ extension StorageError {
 }
 
 /// Keeps what a download reports.
-final class Reports: Sendable {
+package final class Reports: Sendable {
     private let all = Mutex<[Progress]>([])
 
-    func take(_ progress: Progress) { all.withLock { $0.append(progress) } }
-    var counts: [Int64] { all.withLock { $0.map(\.completedUnitCount) } }
-    var totals: Set<Int64> { Set(all.withLock { $0.map(\.totalUnitCount) }) }
+    package init() {}
+
+    package func take(_ progress: Progress) { all.withLock { $0.append(progress) } }
+    package var counts: [Int64] { all.withLock { $0.map(\.completedUnitCount) } }
+    package var totals: Set<Int64> { Set(all.withLock { $0.map(\.totalUnitCount) }) }
 }
 
 /// Stops a thread that may block until the test lets it go on.
-final class Stop: Sendable {
+package final class Stop: Sendable {
     private let arrived = Mail<Void>()
     private let gate = DispatchSemaphore(value: 0)
 
+    package init() {}
+
     /// Does nothing in a task: those run on the few threads of Swift's pool, which all tests share.
-    func wait() {
+    package func wait() {
         guard withUnsafeCurrentTask(body: { $0 == nil }) else { return }
         arrived.deliver(())
         gate.wait()
     }
 
-    func reached() async { await arrived.next() }
-    func open() { gate.signal() }
+    package func reached() async { await arrived.next() }
+    package func open() { gate.signal() }
 }
 
 /// All names in a directory, hidden ones too.
-func names(in directory: String) throws -> [String] {
+package func names(in directory: String) throws -> [String] {
     let open = try #require(opendir(directory))
     defer { closedir(open) }
     var names: [String] = []

@@ -1,6 +1,7 @@
 import Database
 import Platform
 import Storage
+import TestSupport
 import Testing
 
 @testable import EmbeddedEngine

@@ -2,6 +2,7 @@ import Checksums
 import Glibc
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LocalFiles

@@ -1,14 +1,13 @@
 import Storage
-import TestSupport
 import Testing
 
 /// The unit of the uploads that one process begins and another one ends.
-let granule = 256 << 10
+package let granule = 256 << 10
 
 extension Backend {
     /// The upload of a file, so far as a process came that was killed: as the next one finds it. What was sent after
     /// its bookmark was kept, that one does not know.
-    func interrupted(
+    package func interrupted(
         file path: String, to name: String, at offset: Int, thenSending extra: Int = 0, md5Hash: String? = nil
     ) async throws -> Upload {
         var upload = try await upload(file: path, to: name)
@@ -42,11 +41,30 @@ extension Backend {
 }
 
 /// Where an upload went on, and how much it sent.
-final class Steps {
-    private(set) var all: [UploadMachine.Step] = []
-    func take(_ step: UploadMachine.Step) { all.append(step) }
+package final class Steps {
+    package private(set) var all: [UploadMachine.Step] = []
 
-    var sent: [Range<Int64>] {
+    package init() {}
+
+    package func take(_ step: UploadMachine.Step) { all.append(step) }
+
+    package var sent: [Range<Int64>] {
         all.compactMap { if case .send(let range) = $0 { range } else { nil } }
+    }
+}
+
+extension TaskRecord {
+    /// An upload that has not ended, with a value in every field and characters that are hard to store.
+    package static func sample(_ id: String = "task", _ stage: Stage? = nil) throws -> TaskRecord {
+        var request = TaskRequest(
+            file: "/a \"b\"\n\u{E9}", identity: .ofSize(77), retryTime: 600.5, chunkSize: 5, hasOwnTokens: true)
+        request.isSpooled = true
+        var metadata = SettableMetadata()
+        metadata.content = [.contentType: "x/y"]
+        metadata.custom = ["": "", "k": "v", "\u{E9}": "e\u{301}", "e\u{301}": "\u{E9}/"]
+        return TaskRecord(
+            id: id, kind: .upload, number: 3, began: Timestamp(microseconds: 9), reference: try ref("dir/a\0b"),
+            progress: Progress(completedUnitCount: 5, totalUnitCount: 77), metadata: metadata, md5Hash: "abc",
+            stage: stage ?? .unfinished(request, Bookmark("secret")))
     }
 }

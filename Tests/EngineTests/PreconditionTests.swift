@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `An upload that must not replace anything is its own, though the answer is lost`() async throws {
-        for type in RemoteStopTests.places {
+        for type in remoteEngines {
             let place = try type.init(StorageFixture(), limits: .init(), clock: HurriedClock())
             place.fixture.faults = [.init(.first(.multipart), .answerAfterHandling(503))]
             let stored = try await place.backend.run(
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `Where nobody may look, the server that cannot compare is sent nothing`() async throws {
-        for type in RemoteStopTests.places {
+        for type in remoteEngines {
             let place = try await type.init()
             try place.fixture.put([1], "b", "a", by: type.dialect)
             for write in Write.allCases {

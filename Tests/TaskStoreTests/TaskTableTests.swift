@@ -12,18 +12,6 @@ import Testing
 @testable import TaskStore
 
 @Suite(.timeLimit(.minutes(10))) struct TaskTableTests {
-    static func record(_ id: String = "task", _ stage: TaskRecord.Stage? = nil) throws -> TaskRecord {
-        var request = TaskRequest(
-            file: "/a \"b\"\n\u{E9}", identity: .ofSize(77), retryTime: 600.5, chunkSize: 5, hasOwnTokens: true)
-        request.isSpooled = true
-        return TaskRecord(
-            id: id, kind: .upload, number: 3, began: Timestamp(microseconds: 9), reference: try ref("dir/a\0b"),
-            progress: Progress(completedUnitCount: 5, totalUnitCount: 77),
-            metadata: .of([.contentType: "x/y"], ["": "", "k": "v", "\u{E9}": "e\u{301}", "e\u{301}": "\u{E9}/"]),
-            md5Hash: "abc",
-            stage: stage ?? .unfinished(request, Bookmark("secret")))
-    }
-
     static func longFailure() -> StorageError {
         var error = StorageError(.retryLimitExceeded, "A sentence.")
         (error.bucket, error.object, error.file, error.param) = ("b", "o", "f", "p")
@@ -39,17 +27,20 @@ import Testing
     @Test func `What is kept is what is found, in the next process too`() async throws {
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
-        var download = try Self.record("download")
+        var download = try TaskRecord.sample("download")
         (download.kind, download.progress, download.md5Hash) = (.download, .unknown, nil)
         download.stage = .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), nil)
         let time = Timestamp(microseconds: 1_700_000_000_123_456)
+        var settable = SettableMetadata()
+        settable.content = [.cacheControl: ""]
         let stored = ObjectMetadata(
             reference: try ref("dir/a\0b"), generation: 5, metageneration: 6, size: 77, timeCreated: time,
-            updated: time, md5: nil, crc32c: .max, settable: .of([.cacheControl: ""]))
+            updated: time, md5: nil, crc32c: .max, settable: settable)
         let records = [
-            try Self.record("unfinished"), download, try Self.record("won").ended(.succeeded(stored), at: time),
-            try Self.record("lost").ended(.failed(Self.longFailure()), at: time),
-            try Self.record("given up").ended(.cancelled, at: time),
+            try TaskRecord.sample("unfinished"), download,
+            try TaskRecord.sample("won").ended(.succeeded(stored), at: time),
+            try TaskRecord.sample("lost").ended(.failed(Self.longFailure()), at: time),
+            try TaskRecord.sample("given up").ended(.cancelled, at: time),
         ]
         do {
             let taskStore = TaskTable(root, place: "p")
@@ -64,7 +55,7 @@ import Testing
 
     @Test func `The newest state counts, and an end is one`() async throws {
         let taskStore = TaskTable(try Root(try Scratch().path + "/root"), place: "p")
-        var record = try Self.record()
+        var record = try TaskRecord.sample()
         try await taskStore.keep(record, isUrgent: true)
         record.progress.completedUnitCount = 50
         record.stage = .unfinished(TaskRequest(file: "/g", retryTime: 1, hasOwnTokens: false), nil)
@@ -82,7 +73,7 @@ import Testing
         let root = try Root(try Scratch().path + "/root")
         let one = TaskTable(root, place: "http://me:secret@one:80?key=secret")
         let other = TaskTable(root, place: "http://other")
-        var record = try Self.record()
+        var record = try TaskRecord.sample()
         try await one.keep(record, isUrgent: true)
         record.endpoint = "http://(…)@one:80…"
         #expect(try await kept(other) == [record])
@@ -96,11 +87,11 @@ import Testing
     @Test func `Tasks of another endpoint are not taken over`() async throws {
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/old")
-        try await TaskTable(root, place: "one").keep(Self.record(), isUrgent: true)
+        try await TaskTable(root, place: "one").keep(TaskRecord.sample(), isUrgent: true)
         let new = TaskTable(try Root(scratch.path + "/new"), place: "other")
         try await new.adopt(TaskTable(root, place: "other")) { _ in }
         #expect(try await kept(new).isEmpty)
-        #expect(try await kept(TaskTable(root, place: "one")) == [Self.record()])
+        #expect(try await kept(TaskTable(root, place: "one")) == [TaskRecord.sample()])
     }
 
     @Test(arguments: [
@@ -113,8 +104,8 @@ import Testing
         let scratch = try Scratch()
         let root = try Root(scratch.path + "/root")
         let taskStore = TaskTable(root, place: "p")
-        try await taskStore.keep(Self.record("damaged"), isUrgent: true)
-        try await taskStore.keep(Self.record("sound"), isUrgent: true)
+        try await taskStore.keep(TaskRecord.sample("damaged"), isUrgent: true)
+        try await taskStore.keep(TaskRecord.sample("sound"), isUrgent: true)
         try await taskStore.database.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
         var found: [String] = [], errors: [String] = []
         for record in try await taskStore.records() {
@@ -129,7 +120,7 @@ import Testing
         let root = try Root(scratch.path + "/old")
         let old = TaskTable(root, place: "p")
         for id in ["damaged", "sound"] {
-            try await old.keep(Self.record(id).ended(.cancelled, at: .now), isUrgent: true)
+            try await old.keep(TaskRecord.sample(id).ended(.cancelled, at: .now), isUrgent: true)
         }
         try await old.database.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
         let new = TaskTable(try Root(scratch.path + "/new"), place: "p")
@@ -145,7 +136,7 @@ import Testing
     @Test func `Numbers that cannot be are no harm`() async throws {
         let root = try Root(try Scratch().path + "/root")
         let taskStore = TaskTable(root, place: "p")
-        try await taskStore.keep(Self.record(), isUrgent: true)
+        try await taskStore.keep(TaskRecord.sample(), isUrgent: true)
         for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {
             try await taskStore.database.write {
                 _ = try $0.run("UPDATE tasks SET completed = ?, total = ?", .integer(completed), .integer(total))
@@ -181,19 +172,9 @@ import Testing
         let taskStore = TaskTable(root, place: "p")
         #expect(try await taskStore.records().isEmpty)
         for id in ["unfinished", "ended", "unknown"] { _ = try await taskStore.spool([1], for: id) }
-        try await taskStore.keep(Self.record("unfinished"), isUrgent: true)
-        try await taskStore.keep(Self.record("ended").ended(.cancelled, at: .now), isUrgent: true)
+        try await taskStore.keep(TaskRecord.sample("unfinished"), isUrgent: true)
+        try await taskStore.keep(TaskRecord.sample("ended").ended(.cancelled, at: .now), isUrgent: true)
         _ = try await TaskTable(root, place: "another").records()
         #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
-    }
-}
-
-extension SettableMetadata {
-    fileprivate static func of(
-        _ content: [ContentProperty: String], _ custom: ByteKeyedDictionary<String> = [:]
-    ) -> SettableMetadata {
-        var metadata = SettableMetadata()
-        (metadata.content, metadata.custom) = (content, custom)
-        return metadata
     }
 }

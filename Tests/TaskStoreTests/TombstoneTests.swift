@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: 0..<3)
     func `The next process knows them from the slots, and its database afterwards`(index: Int) async throws {
-        let record = try TaskTableTests.record()
+        let record = try TaskRecord.sample()
         let ended = record.ended(Self.outcomes(record)[index], at: Self.time)
         let first = table()
         try await first.keep(record, isUrgent: true)
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `Where the database takes nothing more, an end still has room`() async throws {
         let full = table()
-        let record = try TaskTableTests.record()
+        let record = try TaskRecord.sample()
         try await full.keep(record, isUrgent: true)
         try await full.database.write { try $0.execute("PRAGMA max_page_count = 1") }
         let message = String(repeating: "long ", count: 10_000)
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `Each task has a slot, however many there are`() async throws {
         let first = table()
-        let records = try (100..<300).map { try TaskTableTests.record("task \($0)") }
+        let records = try (100..<300).map { try TaskRecord.sample("task \($0)") }
         for record in records { try await first.keep(record, isUrgent: false) }
         for record in records { try await first.keepEnd(of: record.ended(.cancelled, at: Self.time)) }
         #expect(try await kept(table()) == records.map { $0.ended(.cancelled, at: Self.time) })
@@ -76,7 +76,7 @@ import Testing
     @Test func `A slot is used again once the task has a record of its end, or none`() async throws {
         let first = table()
         for index in 0..<200 {
-            let record = try TaskTableTests.record("task \(index)")
+            let record = try TaskRecord.sample("task \(index)")
             try await first.keep(record, isUrgent: false)
             if index % 2 == 0 { try await first.keepEnd(of: record.ended(.cancelled, at: Self.time)) }
             try await first.keep(record.ended(.cancelled, at: Self.time), isUrgent: false)
@@ -84,14 +84,14 @@ import Testing
         }
         let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
         #expect(size == 64 * Tombstones.slotSize)
-        let unfinished = try TaskTableTests.record("unfinished")
+        let unfinished = try TaskRecord.sample("unfinished")
         try await first.keep(unfinished, isUrgent: true)
         #expect(try await kept(table()).last == unfinished)
     }
 
     @Test(arguments: ["{", "", "{}\n\n", "\u{0}"])
     func `One that is damaged still says that the task has ended`(rest: String) async throws {
-        let record = try TaskTableTests.record()
+        let record = try TaskRecord.sample()
         let first = table()
         try await first.keep(record, isUrgent: true)
         var bytes = try contentsOf(file)

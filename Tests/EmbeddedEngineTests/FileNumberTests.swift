@@ -181,21 +181,4 @@ extension EmbeddedBackend {
         let database = try Database(path: objectFiles.root.database, applicationID: Root.applicationID)
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
-
-    /// Returns when the threads for files have done all that was submitted before: only then are as many free as
-    /// there are.
-    func filesAreIdle() async {
-        let meeting = DispatchGroup()
-        for _ in 0..<16 { meeting.enter() }
-        await withTaskGroup { group in
-            for _ in 0..<16 {
-                group.addTask { [files] in
-                    await files.run {
-                        meeting.leave()
-                        meeting.wait()
-                    }
-                }
-            }
-        }
-    }
 }

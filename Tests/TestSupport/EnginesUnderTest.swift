@@ -1,19 +1,18 @@
 import Database
-import Platform
+import Dispatch
+import EmbeddedEngine
 import Foundation
+import Platform
+import Roots
 import Storage
-import TestSupport
+import TaskStore
 import Testing
 
-@testable import EmbeddedEngine
-@testable import Roots
-@testable import TaskStore
-
 /// A directory of a test's own, gone with the test.
-final class Scratch: Sendable {
-    let path: String
+package final class Scratch: Sendable {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         var template = Array("/tmp/backends-tests-XXXXXX".utf8CString)
         path = try #require(mkdtemp(&template).map { String(cString: $0) })
     }
@@ -33,7 +32,7 @@ final class Scratch: Sendable {
     }
 
     /// Writes a file, and returns its path.
-    func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+    package func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         let path = "\(path)/\(name)"
         let file = try #require(fopen(path, "w"))
         fwrite(bytes, 1, bytes.count, file)
@@ -43,7 +42,7 @@ final class Scratch: Sendable {
 }
 
 /// A place that is put through the conformance suite, and can be looked into from behind.
-protocol BackendUnderTest: Sendable {
+package protocol BackendUnderTest: Sendable {
     associatedtype Tested: Backend
     var backend: Tested { get }
     /// Fresh, and empty.
@@ -56,24 +55,28 @@ protocol BackendUnderTest: Sendable {
     func contents() async throws -> Contents
 }
 
-struct Contents: Equatable {
-    var objects: Int64
-    var rows: Int64
-    var files: Int64
-    var filesOnDisk: Int64
+package struct Contents: Equatable {
+    package var objects: Int64
+    package var rows: Int64
+    package var files: Int64
+    package var filesOnDisk: Int64
 
-    static let none = Contents(objects: 0, rows: 0, files: 0, filesOnDisk: 0)
+    package init(objects: Int64, rows: Int64, files: Int64, filesOnDisk: Int64) {
+        (self.objects, self.rows, self.files, self.filesOnDisk) = (objects, rows, files, filesOnDisk)
+    }
+
+    package static let none = Contents(objects: 0, rows: 0, files: 0, filesOnDisk: 0)
 }
 
-struct EmbeddedUnderTest: BackendUnderTest {
-    let scratch: Scratch
-    let root: Root
-    let backend: EmbeddedBackend
+package struct EmbeddedUnderTest: BackendUnderTest {
+    package let scratch: Scratch
+    package let root: Root
+    package let backend: EmbeddedBackend
 
-    init() async throws { try await self.init(clock: ContinuousClock()) }
+    package init() async throws { try await self.init(clock: ContinuousClock()) }
 
     /// With a clock that nobody moves, downloads tell what has arrived on the thread that writes it, and nowhere else.
-    init(
+    package init(
         clock: any Clock<Duration> = ContinuousClock(), complain: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         let scratch = try Scratch()
@@ -89,9 +92,9 @@ struct EmbeddedUnderTest: BackendUnderTest {
         try await backend.open()
     }
 
-    func reopened() async throws -> EmbeddedUnderTest { try await EmbeddedUnderTest(scratch, root) }
+    package func reopened() async throws -> EmbeddedUnderTest { try await EmbeddedUnderTest(scratch, root) }
 
-    func bytes(of reference: Reference) async throws -> [UInt8] {
+    package func bytes(of reference: Reference) async throws -> [UInt8] {
         let file: Int64? = try await backend.store.read { database in
             try database.first(
                 "SELECT file FROM objects WHERE name = ? AND bucket = (SELECT id FROM buckets WHERE name = ?)",
@@ -105,10 +108,10 @@ struct EmbeddedUnderTest: BackendUnderTest {
                 ) { try $0.blob("bytes") }
             } ?? []
         }
-        return try contentsOf(backend.objectFiles.path(of: file))
+        return try contentsOf("\(objectsPath)/\(file)")
     }
 
-    func contents() async throws -> Contents {
+    package func contents() async throws -> Contents {
         // What is given back is given back on other threads: behind it in their queues is after it.
         await backend.files.run {}
         let counts = try await backend.store.read { database in
@@ -120,7 +123,7 @@ struct EmbeddedUnderTest: BackendUnderTest {
     }
 
     /// Waits for what is given back behind everybody's back.
-    func settledContents(_ expected: Contents) async throws -> Contents {
+    package func settledContents(_ expected: Contents) async throws -> Contents {
         for _ in 0..<10_000 {
             if try await contents() == expected { break }
             await Task.yield()
@@ -128,8 +131,10 @@ struct EmbeddedUnderTest: BackendUnderTest {
         return try await contents()
     }
 
-    func names() throws -> [String] {
-        let directory = try #require(opendir(backend.objectFiles.path))
+    private var objectsPath: String { scratch.path + "/root/objects" }
+
+    package func names() throws -> [String] {
+        let directory = try #require(opendir(objectsPath))
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {
@@ -142,7 +147,26 @@ struct EmbeddedUnderTest: BackendUnderTest {
     }
 }
 
-func contentsOf(_ path: String) throws -> [UInt8] {
+extension EmbeddedBackend {
+    /// Returns when the threads for files have done all that was submitted before: only then are as many free as
+    /// there are.
+    package func filesAreIdle() async {
+        let meeting = DispatchGroup()
+        for _ in 0..<16 { meeting.enter() }
+        await withTaskGroup { group in
+            for _ in 0..<16 {
+                group.addTask { [files] in
+                    await files.run {
+                        meeting.leave()
+                        meeting.wait()
+                    }
+                }
+            }
+        }
+    }
+}
+
+package func contentsOf(_ path: String) throws -> [UInt8] {
     let file = try #require(fopen(path, "r"))
     defer { fclose(file) }
     var bytes: [UInt8] = []
@@ -151,10 +175,12 @@ func contentsOf(_ path: String) throws -> [UInt8] {
     return bytes
 }
 
-func ref(_ path: String, in bucket: String = "b") throws -> Reference { try Reference(bucket: bucket, path: path) }
+package func ref(_ path: String, in bucket: String = "b") throws -> Reference {
+    try Reference(bucket: bucket, path: path)
+}
 
 /// Bytes that look random, and differ from seed to seed.
-func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededGenerator(state: seed)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         for index in stride(from: 0, to: count, by: 8) {
@@ -167,31 +193,33 @@ func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 }
 
 extension Upload {
-    static func data(_ bytes: [UInt8], to reference: Reference, _ metadata: SettableMetadata = .init()) -> Upload {
+    package static func data(_ bytes: [UInt8], to reference: Reference, _ metadata: SettableMetadata = .init())
+        -> Upload
+    {
         Upload(reference: reference, source: .data(bytes), metadata: metadata)
     }
 }
 
 extension Backend {
-    func metadata(of reference: Reference) async throws -> ObjectMetadata {
+    package func metadata(of reference: Reference) async throws -> ObjectMetadata {
         try await metadata(of: reference, for: Caller(retryTime: .seconds(600)))
     }
 
-    func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws -> ObjectMetadata {
+    package func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws -> ObjectMetadata {
         try await updateMetadata(of: reference, change, if: .init(), for: Caller(retryTime: .seconds(600)))
     }
 
     @discardableResult
-    func put(_ bytes: [UInt8], at path: String, in bucket: String = "b") async throws -> ObjectMetadata {
+    package func put(_ bytes: [UInt8], at path: String, in bucket: String = "b") async throws -> ObjectMetadata {
         try await run(.data(bytes, to: ref(path, in: bucket)))
     }
 
-    func upload(file path: String, to name: String) async throws -> Upload {
+    package func upload(file path: String, to name: String) async throws -> Upload {
         Upload(reference: try ref(name), source: .file(path: path, try await inspect(file: path)), metadata: .init())
     }
 }
 
-func failure(
+package func failure(
     _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async throws -> StorageError {
     var found: StorageError?

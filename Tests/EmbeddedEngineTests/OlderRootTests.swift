@@ -35,7 +35,7 @@ import Testing
         #expect(try names(in: scratch.path + "/root/objects") == ["1"], "an abandoned upload is swept")
         let taskStore = try #require(backend.taskStore)
         #expect(try await taskStore.records().isEmpty)
-        try await taskStore.keep(TaskTableTests.record(), isUrgent: true)
+        try await taskStore.keep(TaskRecord.sample(), isUrgent: true)
         #expect(try await taskStore.records().count == 1)
         #expect(try await backend.put(noise(100_000), at: "new").generation > 8)
     }
@@ -61,7 +61,7 @@ import Testing
         try make(version: 4, Self.lastSchema + Self.lastObjects + Self.task(place: "embedded"))
         let backend = try EmbeddedBackend(Root(scratch.path + "/root"))
         // A clock that was set back says nothing.
-        var record = try TaskTableTests.record("new")
+        var record = try TaskRecord.sample("new")
         record.began = .now.advanced(by: .seconds(3600))
         try await backend.tasks.keep(record, isUrgent: true)
         try await backend.put([1], at: "a")
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `A root of tasks has no tables of objects, and room for them`() async throws {
         let table = TaskTable(try Root(scratch.path + "/root"), place: "http://server")
-        try await table.keep(TaskTableTests.record(), isUrgent: true)
+        try await table.keep(TaskRecord.sample(), isUrgent: true)
         let tables = try await table.database.read { database in
             var names: Set<String> = []
             try database.rows("SELECT name FROM sqlite_master WHERE type = 'table'") {

@@ -1,6 +1,7 @@
 import HTTPClient
 import HTTPText
 import Storage
+import TestSupport
 import Testing
 
 @testable import EmbeddedEngine

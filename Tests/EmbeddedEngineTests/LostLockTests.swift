@@ -55,7 +55,7 @@ import Testing
         place.backend.remove(1)
         await place.backend.filesAreIdle()
         #expect(try place.names() == ["1"] && contentsOf(path) == [1, 2])
-        let record = try TaskTableTests.record().ended(.cancelled, at: .now)
+        let record = try TaskRecord.sample().ended(.cancelled, at: .now)
         #expect(Self.isLost(try await failure { try await taskStore.keepEnd(of: record) }))
     }
 }
