@@ -5,7 +5,7 @@ import Storage
 /// The credentials that programs for Google Cloud look for by themselves: a file, or the machine that they run on.
 struct ApplicationDefault: Sendable {
     let environment: @Sendable (String) -> String?
-    let context: ExchangeContext
+    let context: CredentialContext
 
     private static let path = "GOOGLE_APPLICATION_CREDENTIALS"
 

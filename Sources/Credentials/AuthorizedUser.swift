@@ -17,12 +17,12 @@ struct AuthorizedUser: GoogleCredential {
         self.file = file
     }
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
         let endpoint = TokenEndpoint(url: tokenURI, context: context, origin: file.origin)
         return try await endpoint.token(
             for: "refresh_token", [("client_secret", clientSecret), ("refresh_token", refreshToken)],
             also: [("client_id", clientID)])
     }
 
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? { nil }
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? { nil }
 }

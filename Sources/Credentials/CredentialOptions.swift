@@ -33,19 +33,18 @@ public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflec
 
 /// Asks what was named for a kind in this order: file, command, environment variable, service account, application
 /// default credentials. What is named first is used alone: where it fails, nobody asks in another's name.
-public func makeTokenSource(_ options: CredentialOptions, http: HTTPClient, pace: Pace) -> any TokenSource {
+public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
-        if let path = options.files[kind] { sources.append(FileTokens(kind: kind, path: path, now: pace.now)) }
+        if let path = options.files[kind] { sources.append(FileTokens(kind: kind, path: path, now: context.time.now)) }
         if let line = options.commands[kind] {
             sources.append(
-                FetchedTokens(kind, ShellCommand(line: Secret(line), running: options.running), now: pace.now))
+                FetchedTokens(kind, ShellCommand(line: Secret(line), running: options.running), now: context.time.now))
         }
         if let value = options.environment(kind.variable), !value.isEmpty {
-            sources.append(VariableTokens(kind: kind, value: Secret(value), now: pace.now))
+            sources.append(VariableTokens(kind: kind, value: Secret(value), now: context.time.now))
         }
     }
-    let context = ExchangeContext(http: http, pace: pace)
     if let path = options.serviceAccount { sources.append(FetchedTokens(serviceAccount: path, context)) }
     if options.useApplicationDefault {
         sources.append(FetchedTokens(ApplicationDefault(environment: options.environment, context: context)))
@@ -55,12 +54,12 @@ public func makeTokenSource(_ options: CredentialOptions, http: HTTPClient, pace
 
 /// Signs with the key file that was named, or in the name of the application default credentials, if these are what
 /// asks for objects too.
-public func makeSignerSource(_ options: CredentialOptions, http: HTTPClient, pace: Pace) -> URLSignerSource {
+public func makeSignerSource(_ options: CredentialOptions, _ context: CredentialContext) -> URLSignerSource {
     if let path = options.serviceAccount {
         return { () async throws(StorageError) in try await ServiceAccount.read(path) }
     }
     let credentials = ApplicationDefault(
-        environment: options.environment, context: ExchangeContext(http: http, pace: pace))
+        environment: options.environment, context: context)
     guard options.useApplicationDefault, !options.namesAccessToken || credentials.areNamed else { return { nil } }
     let kept = KeptSigner(credentials)
     return { () async throws(StorageError) in try await kept.signer() }

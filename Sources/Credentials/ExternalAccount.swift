@@ -33,17 +33,17 @@ struct ExternalAccount: GoogleCredential {
         self.file = file
     }
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
         let federated = try await federatedToken(context)
         return try await impersonation?.token(for: federated, context) ?? federated
     }
 
     /// The service account signs in its own name.
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? {
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         impersonation.map { $0.signer(asking: self, context) }
     }
 
-    private func federatedToken(_ context: ExchangeContext) async throws(StorageError) -> Token {
+    private func federatedToken(_ context: CredentialContext) async throws(StorageError) -> Token {
         let subject = try await source.token(context)
         let endpoint = TokenEndpoint(url: tokenURL, member: "token_url", context: context, origin: file.origin)
         var fields = [

@@ -39,9 +39,9 @@ extension FetchedTokens {
     }
 
     /// What the token server gives for the key in a file, which is read anew each time.
-    init(serviceAccount path: String, _ context: ExchangeContext) {
+    init(serviceAccount path: String, _ context: CredentialContext) {
         let file = CredentialFile(path: path, name: "--service-account")
-        let cache = TokenCache(of: file.origin, now: context.pace.now) { () async throws(StorageError) in
+        let cache = TokenCache(of: file.origin, now: context.time.now) { () async throws(StorageError) in
             let json = try await file.read()
             guard json["type"]?.string == "service_account" else {
                 throw file.unsupported(json, expected: "service_account")
@@ -53,7 +53,7 @@ extension FetchedTokens {
 
     init(_ credentials: ApplicationDefault) {
         let (origin, context) = ("The source of the application default credentials", credentials.context)
-        let cache = TokenCache(of: origin, now: context.pace.now) { () async throws(StorageError) in
+        let cache = TokenCache(of: origin, now: context.time.now) { () async throws(StorageError) in
             try await credentials.find().token(context)
         }
         self.init(kind: .accessToken, cache: cache)

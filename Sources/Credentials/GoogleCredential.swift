@@ -4,9 +4,9 @@ import Storage
 /// A credential of Google Cloud, whatever its type: access tokens are to be had for it.
 protocol GoogleCredential: Sendable {
     /// A new one each time.
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token
     /// Who signs in the name of its service account; nil where it has none.
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)?
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)?
 }
 
 enum GoogleScope {
@@ -41,13 +41,13 @@ struct BilledCredential: GoogleCredential {
     let credential: any GoogleCredential
     let project: String
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
         var token = try await credential.token(context)
         token.userProject = project
         return token
     }
 
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? {
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         try await credential.signer(context)
     }
 }

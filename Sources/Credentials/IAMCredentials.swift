@@ -9,7 +9,7 @@ import Storage
 struct IAMCredentials: Sendable {
     static let server = "https://iamcredentials.googleapis.com"
 
-    let context: ExchangeContext
+    let context: CredentialContext
     /// Where the credentials come from, for people: begins a sentence.
     let origin: String
     /// What names the URL.
@@ -22,11 +22,8 @@ struct IAMCredentials: Sendable {
             "Authorization": "Bearer \(token.secret)", "Content-Type": "application/json", "Accept": "application/json",
         ]
         if let project = token.userProject { headers.add("x-goog-user-project", project) }
-        let exchange = Exchange(
-            http: context.http, pace: context.pace, origin: origin, limit: context.pace.serverLimit,
-            connectLimit: context.pace.serverLimit / 2)
         let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(body.text.utf8)))
-        let response = try await exchange.answer(to: request)
+        let response = try await context.response(to: request, of: origin, by: context.http, within: context.server)
         guard response.status == 200 else { throw refusal(response, Secret(token.secret)) }
         return JSON(text: response.body) ?? .null
     }
@@ -55,7 +52,7 @@ struct IAMSigner: URLSigner {
     {
         (self.account, self.url, self.delegates, self.api) = (account, url, delegates, api)
         let context = api.context
-        tokens = TokenCache(of: api.origin, now: context.pace.now) { () async throws(StorageError) in
+        tokens = TokenCache(of: api.origin, now: context.time.now) { () async throws(StorageError) in
             try await credential.token(context)
         }
     }

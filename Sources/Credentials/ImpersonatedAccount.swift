@@ -16,14 +16,14 @@ struct ImpersonatedAccount: GoogleCredential {
             file.text("service_account_impersonation_url", in: json), delegates: json["delegates"], of: file)
     }
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
         var token = try await impersonation.token(for: source.token(context), context)
         token.userProject = nil
         return token
     }
 
     /// Who may act for the account may sign in its name.
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? {
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         impersonation.signer(asking: source, context)
     }
 }

@@ -26,7 +26,7 @@ struct Impersonation: Sendable {
     }
 
     /// A token of the account, for one of who may act for it.
-    func token(for source: Token, _ context: ExchangeContext) async throws(StorageError) -> Token {
+    func token(for source: Token, _ context: CredentialContext) async throws(StorageError) -> Token {
         let request: JSON = [
             "delegates": .array(delegates.map(JSON.string)), "scope": .array(GoogleScope.all.map(JSON.string)),
             "lifetime": .string("\(lifetime)s"),
@@ -39,7 +39,7 @@ struct Impersonation: Sendable {
     }
 
     /// - Parameter credential: of who may have the account sign.
-    func signer(asking credential: any GoogleCredential, _ context: ExchangeContext) -> any URLSigner {
+    func signer(asking credential: any GoogleCredential, _ context: CredentialContext) -> any URLSigner {
         IAMSigner(
             account: account, url: url.dropLast(Self.method.count) + IAMSigner.method, delegates: delegates,
             credential: credential,

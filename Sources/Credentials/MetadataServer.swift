@@ -16,13 +16,13 @@ struct MetadataServer: GoogleCredential {
         self.iam = iam
     }
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
-        let started = context.pace.now()
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
+        let started = context.time.now()
         let body = try await answer(to: "token", context)
         return try AccessTokenAnswer.token(in: body, since: started, from: Self.origin)
     }
 
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? {
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         let account = String(decoding: try await answer(to: "email", context).prefix { $0 > 0x20 }, as: UTF8.self)
         guard account.contains("@"), account.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x2F }) else {
             return nil
@@ -32,16 +32,13 @@ struct MetadataServer: GoogleCredential {
             credential: self, api: IAMCredentials(context: context, origin: Self.origin))
     }
 
-    private func answer(to question: String, _ context: ExchangeContext) async throws(StorageError) -> [UInt8] {
+    private func answer(to question: String, _ context: CredentialContext) async throws(StorageError) -> [UInt8] {
         let path = "/computeMetadata/v1/instance/service-accounts/default/\(question)"
         let request = HTTPRequest("GET", "http://\(host)\(path)", headers: ["Metadata-Flavor": "Google"])
-        let limit = context.pace.machineLimit
-        let exchange = Exchange(
-            http: context.direct, pace: context.pace, origin: Self.origin, limit: limit, connectLimit: limit / 3,
-            retriesConnections: false)
         let response: HTTPResponse
         do throws(StorageError) {
-            response = try await exchange.answer(to: request)
+            response = try await context.response(
+                to: request, of: Self.origin, by: context.direct, within: context.metadataServer)
         } catch {
             throw error.httpStatus == nil ? notThere(error) : error
         }

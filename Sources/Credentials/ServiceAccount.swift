@@ -65,11 +65,11 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
         return hash
     }
 
-    func signer(_ context: ExchangeContext) async throws(StorageError) -> (any URLSigner)? { self }
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? { self }
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Token {
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
         let endpoint = TokenEndpoint(url: tokenURI, context: context, origin: file.origin)
-        let assertion = try await assertion(at: context.pace.now().wholeSeconds)
+        let assertion = try await assertion(at: context.time.now().microseconds / 1_000_000)
         return try await endpoint.token(
             for: "urn:ietf:params:oauth:grant-type:jwt-bearer", [("assertion", Secret(assertion))])
     }

@@ -43,7 +43,7 @@ struct SubjectTokenSource: Sendable {
         return headers
     }
 
-    func token(_ context: ExchangeContext) async throws(StorageError) -> Secret {
+    func token(_ context: CredentialContext) async throws(StorageError) -> Secret {
         switch place {
         case .file(let path): try secret(in: await read(path), "The file \(path) of its credential_source")
         case .url(let url, let headers):
@@ -65,13 +65,11 @@ struct SubjectTokenSource: Sendable {
 
     /// A server in plain text is on this machine or beside it, not behind a proxy.
     private func answer(
-        of url: String, _ headers: HTTPHeaders, _ context: ExchangeContext
+        of url: String, _ headers: HTTPHeaders, _ context: CredentialContext
     ) async throws(StorageError) -> [UInt8] {
-        let exchange = Exchange(
-            http: url.lowercased().hasPrefix("https:") ? context.http : context.direct, pace: context.pace,
-            origin: "The credential_source of \(file.name), \(file.path),", limit: context.pace.serverLimit,
-            connectLimit: context.pace.serverLimit / 2)
-        let response = try await exchange.answer(to: HTTPRequest("GET", url, headers: headers))
+        let response = try await context.response(
+            to: HTTPRequest("GET", url, headers: headers), of: "The credential_source of \(file.name), \(file.path),",
+            by: url.lowercased().hasPrefix("https:") ? context.http : context.direct, within: context.server)
         guard response.status == 200 else {
             var error = noToken("the server of its credential_source answered with status \(response.status)")
             error.httpStatus = response.status

@@ -11,7 +11,7 @@ struct TokenEndpoint: Sendable {
     let url: String
     /// What names the URL.
     var member = "token_uri"
-    let context: ExchangeContext
+    let context: CredentialContext
     /// Where the credentials come from, for people: begins a sentence.
     let origin: String
 
@@ -35,11 +35,8 @@ struct TokenEndpoint: Sendable {
             headers.add("Authorization", "Basic \(pair.base64EncodedString())")
         }
         let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(text.utf8)))
-        let pace = context.pace
-        let exchange = Exchange(
-            http: context.http, pace: pace, origin: origin, limit: pace.serverLimit, connectLimit: pace.serverLimit / 2)
-        let started = pace.now()
-        let response = try await exchange.answer(to: request)
+        let started = context.time.now()
+        let response = try await context.response(to: request, of: origin, by: context.http, within: context.server)
         let secrets = proof.map(\.value) + (client.map { [$0.secret] } ?? [])
         guard response.status == 200 else { throw refusal(response, secrets: secrets) }
         return try AccessTokenAnswer.token(in: response.body, since: started, from: origin)

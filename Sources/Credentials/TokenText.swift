@@ -86,3 +86,17 @@ extension JSON {
         return number?.int64 ?? number?.double.flatMap { Int64(exactly: $0.rounded(.towardZero)) }
     }
 }
+
+extension Timestamp {
+    /// Nil where it is out of range.
+    init?(secondsSince1970 seconds: Int64) {
+        let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        if overflow { return nil }
+        self.init(microseconds: microseconds)
+    }
+
+    /// Later by these seconds, at least by none and at most by ten years.
+    func later(bySeconds seconds: Int64) -> Timestamp {
+        advanced(by: .seconds(min(max(seconds, 0), 315_360_000)))
+    }
+}

@@ -1,11 +1,10 @@
-import Platform
 import Storage
 
 /// How much of a request's body has left.
 struct BodyProgress {
     let count: Int64
     var sent: Int64 = 0
-    let reading: Reading
+    let elapsed: @Sendable () -> Duration
 
     var isThrough: Bool { sent >= count }
 
@@ -13,6 +12,6 @@ struct BodyProgress {
     func isThrough(within limit: Duration) -> Bool {
         if isThrough { return true }
         guard sent > 0 else { return false }
-        return reading.passed() * Double(count - sent) / Double(sent) <= limit
+        return elapsed() * Double(count - sent) / Double(sent) <= limit
     }
 }

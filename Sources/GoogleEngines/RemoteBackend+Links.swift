@@ -92,7 +92,7 @@ extension RemoteBackend {
             ).about(reference)
         }
         let url = SignedURL(
-            endpoint: endpoint, reference: reference, account: signer.account, time: .now, lifetime: lifetime,
+            endpoint: endpoint, reference: reference, account: signer.account, time: time.now(), lifetime: lifetime,
             userProject: caller.userProject)
         return try await url.signed(by: signer)
     }

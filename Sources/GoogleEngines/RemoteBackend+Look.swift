@@ -22,7 +22,7 @@ extension RemoteBackend {
             guard let object = ObjectMetadata(wire: response.body, reference) else {
                 throw .garbled("no metadata", response, reference)
             }
-            return .object(object, clockLead: response.clockLead)
+            return .object(object, clockLead: response.clockLead(at: time.now()))
         }
         let refusal = StorageError.refusal(response, of: request, to: reference)
         switch refusal.code {
@@ -46,9 +46,9 @@ extension RemoteBackend {
 
 extension HTTPResponse {
     /// By how much the server's clock is ahead of this machine's, rounded down to a second; zero where it does not say.
-    fileprivate var clockLead: Duration {
+    fileprivate func clockLead(at now: Timestamp) -> Duration {
         guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
-        return .seconds(date.secondsSince1970) - .microseconds(Timestamp.now.microseconds)
+        return .seconds(date.secondsSince1970) - .microseconds(now.microseconds)
     }
 }
 

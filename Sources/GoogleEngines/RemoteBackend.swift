@@ -22,7 +22,7 @@ public final class RemoteBackend: Backend {
     /// Write and sync files that are downloaded.
     let downloading = WorkerThreads("downloads", limit: 8)
     let background = BackgroundWork()
-    let clock: any Clock<Duration>
+    let time: TimeSource
     /// Who signs URLs, loaded for each one; nil where nobody can.
     let signer: URLSignerSource?
     /// Writes a line at the log level debug; nil where that level is off.
@@ -34,28 +34,28 @@ public final class RemoteBackend: Backend {
     /// Firebase Storage, or its emulator.
     public static func firebase(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        clock: any Clock<Duration> = ContinuousClock(), allowed: AllowedPlaces = .everywhere,
+        time: TimeSource = TimeSource(), allowed: AllowedPlaces = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
         RemoteBackend(
-            .firebase, FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, clock, nil,
+            .firebase, FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, time, nil,
             allowed, debug)
     }
 
     /// Google Cloud Storage, or what speaks its JSON API.
     public static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        clock: any Clock<Duration> = ContinuousClock(), signer: URLSignerSource? = nil,
+        time: TimeSource = TimeSource(), signer: URLSignerSource? = nil,
         allowed: AllowedPlaces = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
-        RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, clock, signer, allowed, debug)
+        RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, time, signer, allowed, debug)
     }
 
     private init(
         _ kind: EngineKind, _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
         _ limits: HTTPLimits,
-        _ clock: any Clock<Duration>, _ signer: URLSignerSource?, _ allowed: AllowedPlaces,
+        _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: AllowedPlaces,
         _ debug: (@Sendable (String) -> Void)?
     ) {
         self.kind = kind
@@ -67,7 +67,7 @@ public final class RemoteBackend: Backend {
         self.endpoint = endpoint
         self.version = version
         self.http = http
-        self.clock = clock
+        self.time = time
     }
 
     /// The one that the service prefers.
@@ -120,17 +120,17 @@ public final class RemoteBackend: Backend {
     ) async throws(StorageError) -> Value {
         var retryTime = RetryBudget(limit: caller.retryTime, seed: .random(in: 0 ... .max))
         while true {
-            let reading = clock.reading
+            let elapsed = time.clock.stopwatch()
             do throws(StorageError) {
                 return try await LastAnswer.told(by: body)
             } catch {
                 guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
-                retryTime.note(error, took: reading.passed(), at: .now)
+                retryTime.note(error, took: elapsed(), at: time.now())
                 guard let rest = retryTime.nextRest(atLeast: error.retryAfter) else {
                     throw error.retriedTooOften(retryTime.attempts)
                 }
                 debug?("an operation is tried again in \(rest), after \(error.code)")
-                do { try await clock.sleep(for: rest) } catch {}
+                do { try await time.clock.sleep(for: rest) } catch {}
                 retryTime.rested(rest)
             }
         }
@@ -192,9 +192,9 @@ extension RemoteBackend {
         guard let source = caller.tokens, endpoint.covers(url(of: request)) else { return [] }
         var tokens: [Token] = []
         for kind in dialect.authorization where tokens.isEmpty {
-            if let token = try await source.token(kind, for: caller, by: clock) { tokens.append(token) }
+            if let token = try await source.token(kind, for: caller, by: time.clock) { tokens.append(token) }
         }
-        if dialect.takesAppCheck, let token = try await source.token(.appCheckToken, for: caller, by: clock) {
+        if dialect.takesAppCheck, let token = try await source.token(.appCheckToken, for: caller, by: time.clock) {
             tokens.append(token)
         }
         return tokens
@@ -208,7 +208,7 @@ extension RemoteBackend {
         guard let source = caller.tokens,
             let index = tokens.firstIndex(where: { ($0.kind == .appCheckToken) == isAboutApp }),
             let fresh = try await source.token(
-                tokens[index].kind, insteadOf: tokens[index], for: caller, by: clock),
+                tokens[index].kind, insteadOf: tokens[index], for: caller, by: time.clock),
             fresh != tokens[index]
         else { return nil }
         var tokens = tokens

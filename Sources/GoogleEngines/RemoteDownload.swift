@@ -35,7 +35,7 @@ final class RemoteDownload: DownloadSession {
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
             let attempt = Attempt(waiter, aborted: .aborted)
-            let reports = ArrivalReports(backend.clock, report)
+            let reports = ArrivalReports(backend.time.clock, report)
             latest.withLock { latest in
                 let before = latest?.task
                 let task = Task { @Loop in

@@ -90,7 +90,7 @@ final class RemoteUpload: UploadSession {
         guard let (step, task) = underWay.withLock({ $0 }) else { return }
         let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
         guard isNearlyThrough else { return task.cancel() }
-        Task { [clock = backend.clock] in
+        Task { [clock = backend.time.clock] in
             do { try await clock.sleep(for: Self.grace) } catch { return }
             task.cancel()
         }
@@ -132,7 +132,7 @@ final class RemoteUpload: UploadSession {
     private var isThrough: Bool { sending.withLock { $0?.isThrough ?? false } }
 
     private func counter(of body: Int64) -> @Sendable (Int64) -> Void {
-        sending.withLock { $0 = BodyProgress(count: body, reading: backend.clock.reading) }
+        sending.withLock { $0 = BodyProgress(count: body, elapsed: backend.time.clock.stopwatch()) }
         return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
     }
 
@@ -153,7 +153,7 @@ final class RemoteUpload: UploadSession {
         let task = Task { @Loop in
             do throws(StorageError) { return try await question() } catch { return Answer.aborted }
         }
-        let limit = Task { [clock = backend.clock] in
+        let limit = Task { [clock = backend.time.clock] in
             do { try await clock.sleep(for: Self.outcomeTimeout) } catch { return }
             task.cancel()
         }

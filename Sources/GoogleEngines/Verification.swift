@@ -90,7 +90,7 @@ extension RemoteBackend {
         let tries = Task { @Loop in
             for attempt in 0..<3 {
                 do {
-                    if attempt > 0 { try await clock.sleep(for: .milliseconds(500)) }
+                    if attempt > 0 { try await time.clock.sleep(for: .milliseconds(500)) }
                     let response = try await LastAnswer.told { () async throws(StorageError) in
                         try await self.ask(request, for: caller, about: upload.reference)
                     }

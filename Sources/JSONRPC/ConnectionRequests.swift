@@ -26,26 +26,26 @@ extension Connection {
         in batch: Batch?
     ) {
         guard let context else { return }
-        let reading = debug == nil ? nil : clock.reading
+        let elapsed = debug == nil ? nil : clock.stopwatch()
         let outcome: Outcome
         do {
             if let batch { try checkRoom(in: batch) }
             try context.admit(method)
             switch try call.get() {
             case .prompt(let run): outcome = .success(try run())
-            case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, reading)
+            case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
             }
         } catch {
             outcome = .failure(failure(error, of: method))
         }
         settle(id, outcome, {}, in: batch)
-        logEnd(of: method, id, outcome, reading)
+        logEnd(of: method, id, outcome, elapsed)
     }
 
     private func start(
         _ id: RequestID?, _ method: String,
         _ run: @escaping @Loop @Sendable (RequestControls) async throws -> PreparedCall.Completion,
-        bytes: Int, in batch: Batch?, _ reading: Reading?
+        bytes: Int, in batch: Batch?, _ elapsed: (@Sendable () -> Duration)?
     ) {
         budget.spend(requests: 1, bytes: 0)
         lastNumber += 1
@@ -59,25 +59,26 @@ extension Connection {
             do {
                 let (result, afterwards) = try await run(controls)
                 finish(number, .success(result), afterwards, in: batch)
-                logEnd(of: method, id, .success(result), reading)
+                logEnd(of: method, id, .success(result), elapsed)
             } catch {
                 // A wait for a task throws what its cancellation means; other work fails somehow.
                 let onlyWaits = pending[number]?.isWaiting == true
                 let cause: any Error = Task.isCancelled && !onlyWaits ? CancellationError() : error
                 let outcome = Outcome.failure(failure(cause, of: method))
                 finish(number, outcome, {}, in: batch)
-                logEnd(of: method, id, outcome, reading)
+                logEnd(of: method, id, outcome, elapsed)
             }
         }
         pending[number]?.task = task
     }
 
     /// Params are secrets, so the line has none.
-    private func logEnd(of method: String, _ id: RequestID?, _ outcome: Outcome, _ reading: Reading?) {
-        guard let debug, let reading else { return }
+    private func logEnd(of method: String, _ id: RequestID?, _ outcome: Outcome, _ elapsed: (@Sendable () -> Duration)?)
+    {
+        guard let debug, let elapsed else { return }
         let request = id.map { "request \(String(decoding: $0.bytes, as: UTF8.self).shortened)" } ?? "notification"
         let end = if case .failure(let error) = outcome { "failed with \(error.code)" } else { "succeeded" }
-        debug("\(request) \(method.shortened) \(end) after \(Int64(reading.passed() / .microseconds(1))) µs")
+        debug("\(request) \(method.shortened) \(end) after \(Int64(elapsed() / .microseconds(1))) µs")
     }
 
     /// The error for the peer; one that is a mistake of the service is reported, too.

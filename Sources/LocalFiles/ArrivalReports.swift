@@ -12,7 +12,7 @@ package final class ArrivalReports: Sendable {
         var told: Progress?
         /// Of what was told, or else of what was there before.
         var lastCount: Int64?
-        var reading: Reading
+        var elapsed: @Sendable () -> Duration
         /// Tells the newest when it is time, if nothing else does before.
         var alarm: Task<Void, Never>?
         var isOver = false
@@ -29,7 +29,7 @@ package final class ArrivalReports: Sendable {
         self.report = report
         self.clock = clock
         self.step = step
-        state = Mutex(State(reading: clock.reading))
+        state = Mutex(State(elapsed: clock.stopwatch()))
     }
 
     /// So many bytes of so many are on the disk.
@@ -39,7 +39,7 @@ package final class ArrivalReports: Sendable {
             state.newest = now
             let last = state.lastCount ?? count
             state.lastCount = last
-            return count - last >= step || count == size || state.reading.passed() >= Self.pause
+            return count - last >= step || count == size || state.elapsed() >= Self.pause
         }
         if isDue { tell() } else { tellSoon() }
     }
@@ -53,7 +53,7 @@ package final class ArrivalReports: Sendable {
             guard !(isAlarm && Task.isCancelled) else { return nil }
             defer { if isLast { state.isOver = true } }
             state.alarm?.cancel()
-            (state.alarm, state.reading) = (nil, clock.reading)
+            (state.alarm, state.elapsed) = (nil, clock.stopwatch())
             guard state.newest != state.told, !state.isOver else { return nil }
             (state.told, state.lastCount) = (state.newest, state.newest?.completedUnitCount)
             return state.newest

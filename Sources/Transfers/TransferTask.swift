@@ -233,11 +233,3 @@ struct TimeKeeping: Sendable {
     /// Writes a line at the log level debug; nil where that level is off.
     var debug: (@Sendable (String) -> Void)?
 }
-
-extension Clock where Duration == Swift.Duration {
-    /// Returns a function that tells the time since this call.
-    func stopwatch() -> @Sendable () -> Duration {
-        let start = now
-        return { start.duration(to: now) }
-    }
-}

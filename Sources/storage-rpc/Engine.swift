@@ -47,17 +47,17 @@ struct Engine: Sendable {
                 backend: RemoteBackend.firebase(
                     at: endpoint, version: ServiceContext.version, http: http, allowed: allowed,
                     debug: log.debug()),
-                tokens: makeTokenSource(Self.credentials(options, endpoint), http: http, pace: Pace(now: { .now })),
+                tokens: makeTokenSource(Self.credentials(options, endpoint), CredentialContext(http: http)),
                 options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
             let endpoint = try Self.endpoint(options) ?? .gcs
             let http = HTTPClient()
-            let (credentials, pace) = (Self.credentials(options, endpoint), Pace(now: { .now }))
+            let (credentials, context) = (Self.credentials(options, endpoint), CredentialContext(http: http))
             try self.init(
                 backend: RemoteBackend.gcs(
                     at: endpoint, version: ServiceContext.version, http: http,
-                    signer: makeSignerSource(credentials, http: http, pace: pace), allowed: allowed, debug: log.debug()),
-                tokens: makeTokenSource(credentials, http: http, pace: pace), options, endpoint, log,
+                    signer: makeSignerSource(credentials, context), allowed: allowed, debug: log.debug()),
+                tokens: makeTokenSource(credentials, context), options, endpoint, log,
                 keepsTasks: keepsTasks)
         }
     }

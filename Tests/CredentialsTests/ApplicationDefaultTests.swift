@@ -19,7 +19,7 @@ import Testing
     private func source(_ variables: [String: String]) -> FetchedTokens {
         FetchedTokens(
             ApplicationDefault(
-                environment: { variables[$0] }, context: ExchangeContext(http: .direct, pace: day.pace)))
+                environment: { variables[$0] }, context: CredentialContext(day: day)))
     }
 
     private func userFile(_ server: TokenServer, _ changes: [String: JSON] = [:]) -> String {
@@ -134,7 +134,7 @@ import Testing
         var options = CredentialOptions(["GCE_METADATA_HOST": host(server)])
         options.useApplicationDefault = true
         let http = HTTPClient(environment: HTTPEnvironment { $0 == "http_proxy" ? proxy.url : nil })
-        let source = makeTokenSource(options, http: http, pace: day.pace)
+        let source = makeTokenSource(options, CredentialContext(http: http, day: day))
         #expect(try await source.token(.accessToken, insteadOf: nil)?.secret == "t" && proxy.requests.isEmpty)
     }
 }

@@ -13,7 +13,7 @@ import Testing
     private let clock = ManualClock()
 
     private func ask(_ url: String) async throws(StorageError) -> Token {
-        let context = ExchangeContext(http: .direct, pace: day.pace(on: clock))
+        let context = CredentialContext(day: day, clock: clock)
         let endpoint = TokenEndpoint(url: url, context: context, origin: "The test")
         return try await endpoint.token(
             for: "refresh_token", [("refresh_token", Secret(Self.secret))], also: [("client_id", "me")])
@@ -80,8 +80,8 @@ import Testing
     }
 
     @Test func `Time runs out after ten seconds, on this machine after three`() {
-        let pace = Pace(now: { [day] in day.now })
-        #expect(pace.serverLimit == .seconds(10) && pace.machineLimit == .seconds(3))
+        let context = CredentialContext(http: .direct)
+        #expect(context.server.total == .seconds(10) && context.metadataServer.total == .seconds(3))
     }
 
     @Test func `A long reason is cut`() async throws {
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `Secrets are escaped on their way`() async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
-        let context = ExchangeContext(http: .direct, pace: day.pace)
+        let context = CredentialContext(day: day)
         let endpoint = TokenEndpoint(url: server.url, context: context, origin: "The test")
         let secret = "a+b&c=d%e ü/~"
         _ = try await endpoint.token(for: "x", [("refresh_token", Secret(secret))])

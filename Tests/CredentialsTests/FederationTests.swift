@@ -62,7 +62,7 @@ final class CredentialServers: Sendable {
         variables["GOOGLE_APPLICATION_CREDENTIALS"] = try scratch.write(text)
         return FetchedTokens(
             ApplicationDefault(
-                environment: { [variables] in variables[$0] }, context: ExchangeContext(http: http, pace: day.pace)))
+                environment: { [variables] in variables[$0] }, context: CredentialContext(http: http, day: day)))
     }
 
     @Test func `A token of another provider is exchanged, as RFC 8693 has it`() async throws {

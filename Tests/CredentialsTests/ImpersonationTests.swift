@@ -38,7 +38,7 @@ import Testing
         let path = try scratch.write(text)
         return ApplicationDefault(
             environment: { $0 == "GOOGLE_APPLICATION_CREDENTIALS" ? path : nil },
-            context: ExchangeContext(http: .direct, pace: day.pace))
+            context: CredentialContext(day: day))
     }
 
     private func token(_ text: String) async throws -> Token? {
@@ -101,7 +101,7 @@ import Testing
     // MARK: - Signatures
 
     private func signature(_ options: CredentialOptions) async throws -> [UInt8]? {
-        let source = makeSignerSource(options, http: .direct, pace: day.pace)
+        let source = makeSignerSource(options, CredentialContext(day: day))
         return try await source()?.sign([])
     }
 
@@ -138,7 +138,7 @@ import Testing
         ])
         let server = MetadataServer(
             host: "127.0.0.1:\(machine.server.port)", iam: "http://127.0.0.1:\(machine.server.port)")
-        let signer = try #require(try await server.signer(ExchangeContext(http: .direct, pace: day.pace)))
+        let signer = try #require(try await server.signer(CredentialContext(day: day)))
         #expect(signer.account == "robot@project.example")
         #expect(try await signer.sign([1]) == [1, 2, 3])
         #expect(
@@ -187,7 +187,7 @@ import Testing
         let kept = KeptSigner(
             ApplicationDefault(
                 environment: { $0 == "GOOGLE_APPLICATION_CREDENTIALS" ? path : nil },
-                context: ExchangeContext(http: .direct, pace: day.pace)))
+                context: CredentialContext(day: day)))
         for _ in 0..<3 { _ = try await kept.signer()?.sign([]) }
         #expect(servers.requests.count { $0.line.hasPrefix("POST /token") } == 1)
         try scratch.write(impersonated(try json(CredentialServers.file(user, ["refresh_token": "new"]))))

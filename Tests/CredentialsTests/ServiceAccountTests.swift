@@ -15,7 +15,7 @@ struct ServiceAccountTests {
     init() throws { scratch = try Scratch() }
 
     private func source(_ path: String) -> FetchedTokens {
-        FetchedTokens(serviceAccount: path, ExchangeContext(http: .direct, pace: day.pace))
+        FetchedTokens(serviceAccount: path, CredentialContext(day: day))
     }
 
     private func issuing() throws -> TokenServer {

@@ -12,7 +12,7 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func source(_ options: CredentialOptions) -> any TokenSource {
-        makeTokenSource(options, http: .direct, pace: day.pace)
+        makeTokenSource(options, CredentialContext(day: day))
     }
 
     @Test func `Each kind is looked for in the order of trouble somebody took to name it`() async throws {

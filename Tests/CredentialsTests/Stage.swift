@@ -63,16 +63,16 @@ final class Day: Sendable {
     private let time = Mutex(Timestamp(microseconds: 1_700_000_000_000_000))
 
     var now: Timestamp { time.withLock { $0 } }
-    var pace: Pace { pace(on: ContinuousClock()) }
-
-    /// With limits that no loaded machine comes near.
-    func pace(on clock: any Clock<Duration>) -> Pace {
-        var pace = Pace(now: { self.now }, clock: clock)
-        (pace.serverLimit, pace.machineLimit) = (.seconds(100), .seconds(100))
-        return pace
-    }
 
     func pass(seconds: Int64) { time.withLock { $0.microseconds += seconds * 1_000_000 } }
+}
+
+extension CredentialContext {
+    /// With limits that no loaded machine comes near.
+    init(http: HTTPClient = .direct, day: Day, clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(http: http, time: TimeSource(clock: clock, now: { day.now }))
+        (server.total, metadataServer.total) = (.seconds(100), .seconds(100))
+    }
 }
 
 extension HTTPClient {

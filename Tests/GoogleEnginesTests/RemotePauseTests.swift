@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `What is through soon is told from the speed so far`() {
-        var body = BodyProgress(count: 100, reading: clock.reading)
+        var body = BodyProgress(count: 100, elapsed: clock.stopwatch())
         #expect(!body.isThrough(within: .seconds(1)))
         clock.advance(by: .seconds(2))
         for (sent, isSoon) in [(0, false), (50, false), (66, false), (67, true), (100, true)] as [(Int64, Bool)] {

@@ -44,7 +44,8 @@ package struct FirebaseUnderTest: RemoteUnderTest {
     package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
         self.fixture = fixture
         let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
-        backend = .firebase(at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, clock: clock)
+        backend = .firebase(
+            at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
     }
 }
 
@@ -56,7 +57,8 @@ package struct GCSUnderTest: RemoteUnderTest {
     package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
         self.fixture = fixture
         let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
-        backend = .gcs(at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, clock: clock)
+        backend = .gcs(
+            at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
     }
 }
 

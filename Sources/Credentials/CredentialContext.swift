@@ -1,0 +1,73 @@
+import HTTPClient
+import Platform
+import Storage
+
+/// The HTTP clients, the time source and the limits of requests for tokens.
+public struct CredentialContext: Sendable {
+    struct Limits: Sendable {
+        /// For all attempts and the delays between them.
+        var total: Duration
+        var connect: Duration { total / (retriesConnections ? 2 : 3) }
+        var retriesConnections = true
+    }
+
+    let http: HTTPClient
+    /// Uses no proxy: for servers on this machine or next to it.
+    let direct: HTTPClient
+    let time: TimeSource
+    var server = Limits(total: .seconds(10))
+    /// Shorter: the metadata server is close, or there is none.
+    var metadataServer = Limits(total: .seconds(3), retriesConnections: false)
+
+    public init(http: HTTPClient, time: TimeSource = TimeSource()) {
+        self.http = http
+        direct = HTTPClient(connectionsPerHost: 2, environment: HTTPEnvironment { _ in nil })
+        self.time = time
+    }
+
+    /// Sends a request, and retries it after temporary failures within the limits. Throws `unauthenticated`, retryable,
+    /// when time has run out.
+    ///
+    /// - Parameter origin: where the credentials come from; begins a sentence.
+    func response(
+        to request: HTTPRequest, of origin: String, by http: HTTPClient, within limits: Limits
+    ) async throws(StorageError) -> HTTPResponse {
+        let elapsed = time.clock.stopwatch()
+        var delay = Duration.milliseconds(500)
+        while true {
+            var request = request
+            request.limits.total = limits.total - elapsed()
+            request.limits.connect = limits.connect
+            request.limits.answerBytes = TokenText.largest
+            let failure: StorageError
+            do throws(HTTPError) {
+                let response = try await http.perform(request)
+                guard response.status >= 500 || [408, 429].contains(response.status) else { return response }
+                failure = .busy(origin, response.status)
+            } catch {
+                failure = .noAnswer(origin, error)
+            }
+            guard failure.retryable, elapsed() + delay < limits.total,
+                failure.httpStatus != nil || limits.retriesConnections
+            else { throw failure }
+            do { try await time.clock.sleep(for: delay) } catch { throw failure }
+            guard elapsed() < limits.total else { throw failure }
+            delay *= 2
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate static func busy(_ origin: String, _ status: Int) -> StorageError {
+        var error = unauthenticated("\(origin) gives no token now: the server answered with status \(status).")
+        error.httpStatus = status
+        error.retryable = true
+        return error
+    }
+
+    fileprivate static func noAnswer(_ origin: String, _ cause: HTTPError) -> StorageError {
+        var error = unauthenticated("\(origin) gives no token: \(cause).")
+        error.retryable = cause.isRetryable || cause.kind == .deadlineExceeded
+        return error
+    }
+}
