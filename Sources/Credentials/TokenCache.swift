@@ -1,20 +1,20 @@
 import Platform
 import Storage
 
-/// Keeps the token that was fetched last. Whoever needs another one while it is being fetched waits for the same.
+/// Keeps the last fetched token. Concurrent callers share one fetch.
 @Loop
 final class TokenCache {
     typealias Fetch = @Sendable () async throws(StorageError) -> Token
 
-    /// Tokens are fetched anew this long before they expire, in microseconds: a request takes its time too.
+    /// In microseconds. A token is replaced this long before it expires, so that it is still valid when a request arrives.
     private static let margin: Int64 = 60_000_000
 
-    /// Where its tokens come from, for people.
+    /// Names the source of the tokens; begins a sentence in error messages.
     nonisolated let origin: String
     private let now: @Sendable () -> Timestamp
     private let fetch: Fetch
     private var kept: Token?
-    private var underWay: Fetching?
+    private(set) var current: TokenFetch?
 
     nonisolated init(of origin: String, now: @escaping @Sendable () -> Timestamp, fetch: @escaping Fetch) {
         self.origin = origin
@@ -22,11 +22,11 @@ final class TokenCache {
         self.fetch = fetch
     }
 
-    /// Throws `cancelled` as soon as the task is; the others go on waiting. With the last of them the fetch is cancelled.
+    /// Throws `cancelled` as soon as the calling task is cancelled. The fetch is cancelled with its last waiter.
     func token(insteadOf refused: Token?) async throws(StorageError) -> Token {
         if let kept, kept.secret != refused?.secret, isFresh(kept) { return kept }
-        let fetching = underWay ?? begin()
-        defer { if underWay === fetching, fetching.isAbandoned { underWay = nil } }
+        let fetching = current ?? begin()
+        defer { if current === fetching, fetching.isAbandoned { current = nil } }
         let token = try await fetching.outcome()
         if token.secret == refused?.secret {
             throw .unauthenticated("\(origin) gave again the token that the server had refused.")
@@ -38,14 +38,14 @@ final class TokenCache {
         token.expires.map { $0.microseconds.subtractingCapped(Self.margin) > now().microseconds } ?? true
     }
 
-    private func begin() -> Fetching {
+    private func begin() -> TokenFetch {
         kept = nil
-        let fetching = Fetching()
-        underWay = fetching
+        let fetching = TokenFetch()
+        current = fetching
         fetching.work = Task {
             let outcome = await Result.of(fetch).flatMap(checkAge)
-            if underWay === fetching {
-                underWay = nil
+            if current === fetching {
+                current = nil
                 if case .success(let token) = outcome { kept = token }
             }
             fetching.end(outcome)
@@ -59,15 +59,15 @@ final class TokenCache {
     }
 }
 
-/// One fetch, and those who wait for it.
+/// One fetch and its waiters.
 @Loop
-private final class Fetching {
+final class TokenFetch {
     private var result: Result<Token, StorageError>?
     private let waiters = Waiters()
-    private var waiting = 0
+    private(set) var waiting = 0
     var work: Task<Void, Never>?
 
-    /// Nobody waits for it any more.
+    /// All waiters were cancelled before the fetch ended.
     var isAbandoned: Bool { waiting == 0 && result == nil }
 
     func end(_ result: Result<Token, StorageError>) {
@@ -105,7 +105,7 @@ extension Int64 {
 }
 
 extension StorageError {
-    /// About credentials that cannot be used; `file` holds them.
+    /// An error about unusable credentials; `file` is the path that holds them.
     static func unauthenticated(_ message: String, file: String? = nil) -> StorageError {
         var error = StorageError(.unauthenticated, message)
         error.file = file

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-/// Every fetch is put into the test's hands, which says how it ends.
+/// The test decides how each fetch ends.
 @Loop @Suite(.timeLimit(.minutes(10))) struct CacheTests {
     private typealias Outcome = Result<Token, StorageError>
 
@@ -35,17 +35,17 @@ import Testing
         #expect(try await asking.value == token)
     }
 
-    @Test func `Everybody who asks during a fetch gets what it brings`() async throws {
+    @Test func `Concurrent callers share one fetch`() async throws {
         let all = (0..<100).map { _ in ask() }
         let fetch = await fetches.next()
         let late = ask()
-        await turns(3)
+        await until { cache.current?.waiting == 101 }
         fetch.resume(returning: .success(token("a")))
         for asking in all + [late] { #expect(try await asking.value.secret == "a") }
         #expect(fetches.waiting.isEmpty)
     }
 
-    @Test func `Many who report the same refused token share one fetch`() async throws {
+    @Test func `Callers that report the same refused token share one fetch`() async throws {
         let old = token("old")
         try await fill(old)
         let all = (0..<100).map { _ in ask(insteadOf: old) }
@@ -55,7 +55,7 @@ import Testing
         #expect(fetches.waiting.isEmpty)
     }
 
-    @Test func `A fetch that brings the refused token again brings none to who refused it`() async throws {
+    @Test func `A fetch that returns the refused token again fails for the caller that reported it`() async throws {
         let old = token("old")
         let (refusing, neutral) = (ask(insteadOf: old), ask())
         await fetches.next().resume(returning: .success(old))
@@ -67,17 +67,17 @@ import Testing
         #expect(try await neutral.value == old)
     }
 
-    @Test func `A failure is for all who waited, and not for the next`() async throws {
+    @Test func `A failure reaches all waiters, and the next call fetches again`() async throws {
         let all = (0..<5).map { _ in ask() }
         await fetches.next().resume(returning: .failure(.busy))
         for asking in all { await #expect(throws: StorageError.busy) { try await asking.value } }
         try await fill(token("a"))
     }
 
-    @Test func `Who is cancelled stops waiting at once, the others go on`() async throws {
+    @Test func `A cancelled caller stops waiting at once, and the others go on`() async throws {
         let (one, other) = (ask(), ask())
         let fetch = await fetches.next()
-        await turns(3)
+        await until { cache.current?.waiting == 2 }
         one.cancel()
         let error = await #expect(throws: StorageError.self) { try await one.value }
         #expect(error?.code == .cancelled)
@@ -85,10 +85,11 @@ import Testing
         #expect(try await other.value.secret == "a")
     }
 
-    @Test func `A fetch that nobody waits for any more is given up, and the next one begins anew`() async throws {
+    @Test func `A fetch without waiters is cancelled, and the next call starts another`() async throws {
         let (one, other) = (ask(), ask())
         let first = await fetches.next()
-        await turns(3)
+        await until { cache.current?.waiting == 2 }
+        let abandoned = cache.current?.work
         for asking in [one, other] {
             asking.cancel()
             await #expect(throws: StorageError.self) { try await asking.value }
@@ -96,7 +97,7 @@ import Testing
         let next = ask()
         let second = await fetches.next()
         first.resume(returning: .success(token("a")))
-        await turns(3)
+        await abandoned?.value
         second.resume(returning: .success(token("b")))
         #expect(try await next.value.secret == "b")
         #expect(try await ask().value.secret == "b")
@@ -114,7 +115,7 @@ import Testing
         #expect(try await ask().value.secret == "c")
     }
 
-    @Test func `A fetched token that has expired already is none`() async throws {
+    @Test func `A fetched token that has already expired is an error`() async throws {
         let asking = ask()
         await fetches.next().resume(returning: .success(token("a", lasts: 0)))
         let error = await #expect(throws: StorageError.self) { try await asking.value }
