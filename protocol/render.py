@@ -22,7 +22,8 @@ def pages():
         readme: markdown.with_errors(readme.read_text(encoding="utf-8"), document),
     }
     for language, folder in ((python, "clients/python/storage_rpc"), (node, "clients/node")):
-        texts.update((HERE.parent / folder / name, text) for name, text in language.render(document).items())
+        folder = HERE.parent / folder
+        texts.update((folder / name, text) for name, text in language.render(document, folder).items())
     return texts
 
 

@@ -178,6 +178,6 @@ def argument(param):
     return "MetadataChange" if target(param["schema"]) == "MetadataWrite" else kind(param["schema"])
 
 
-def render(document):
+def render(document, _):
     check_tasks(document)
     return {"src/methods.js": table(document), "src/methods.d.ts": declarations(document)}

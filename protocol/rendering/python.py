@@ -1,54 +1,89 @@
 """The Python client's methods, those for asyncio too, beside its types and errors."""
 
-import re
-
 from .names import check_tasks, choices, methods, snake, target, upper
-from .python_types import FIRST, HOLDERS, LITERALS, VALUES, WIDTH, annotation, docstring, errors, types
+from .python_types import FIRST, WIDTH, annotation, docstring, types, with_errors
 
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference"),
     "Reference": (),
     "Task": ("snapshot", "wait", "list", "observe", "removeObserver", "removeAllObservers"),
 }
-ASKING = {"Storage": ("Asking", "Method"), "Reference": ("Referring", "Method"), "Task": ("Asking", "TaskVerb")}
 LOCAL = ("child", "parent", "root")  # With asyncio nobody waits for these.
+GENERICS = {"Reference": "ReferenceT", "Listing": "ListingT", "UploadTask": "UploadTaskT", "DownloadTask": "DownloadTaskT"}
+HEAD = '''"""The methods of the contract, by the SDK's names in Python's case."""
 
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from typing import Any, Callable, Generic, Literal, TypeVar
+
+from . import _types
+from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, source
+
+T = TypeVar("T")
+ListingT = TypeVar("ListingT")
+UploadTaskT = TypeVar("UploadTaskT")
+DownloadTaskT = TypeVar("DownloadTaskT")
+SnapshotT = TypeVar("SnapshotT")
+
+'''
+BASES = '''
+
+class Asking:
+    """Sends a request, and waits for its result."""
+
+    def _ask(
+        self, method: Any, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None, /
+    ) -> T:
+        raise NotImplementedError
+
+
+class AsyncAsking:
+    """Sends a request, and awaits its result."""
+
+    async def _ask(self, method: Any, params: Mapping[str, Any], then: Callable[[Any], T], /) -> T:
+        raise NotImplementedError
+
+
+class Referring(Generic[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+    """Starts tasks, and makes references of results."""
+
+    def _start_upload_task(self, *start: Any) -> UploadTaskT:
+        raise NotImplementedError
+
+    def _start_download_task(self, *start: Any) -> DownloadTaskT:
+        raise NotImplementedError
+
+    def _to_reference(self, message: Any) -> ReferenceT:
+        raise NotImplementedError
+
+    def _to_reference_or_none(self, message: Any) -> ReferenceT | None:
+        return self._to_reference(message) if message else None
+
+    def _to_listing(self, message: Any) -> ListingT:
+        raise NotImplementedError
+'''
 
 
 def calls(document):
     check_tasks(document)
     body = literal("Method", [method["name"] for method in document["methods"]])
-    body += literal("TaskVerb", [verb for verb, _ in methods(document, "Task")])
+    body += literal("TaskVerb", [verb for verb, _ in methods(document, "Task")]) + BASES
     for prefix in ("", "Async"):
         for receiver in ("Storage", "Reference", "Task"):
-            base, names = ASKING[receiver]
-            body += f"\n\nclass {prefix}{receiver}Methods({prefix}{base}[{names}]):\n"
+            bases = f"{prefix}Asking"
+            if receiver == "Reference":
+                bases += f", Referring[{', '.join(GENERICS.values())}, SnapshotT]"
+            body += f"\n\nclass {prefix}{receiver}Methods({bases}):\n"
             body += "\n".join(
                 call(verb, method, receiver, prefix)
                 for verb, method in methods(document, receiver)
                 if verb not in BY_HAND[receiver] and not (prefix and verb in LOCAL)
             )
-    text = FIRST + '"""The methods of the contract, by the SDK\'s names in Python\'s case."""\n\n'
-    text += "from __future__ import annotations\n\nimport base64\nimport os\nfrom collections.abc import Mapping\n"
-    text += "from typing import TYPE_CHECKING, Any, Literal\n\nfrom . import _types\n"
-    text += "from ._asking import Asking, AsyncAsking, AsyncReferring, Referring\n"
-    text += "from .wire import decode, given, metadata_from_wire, metadata_to_wire, source\n\nif TYPE_CHECKING:\n"
-    return text + imports(body) + "\n" + body
-
-
-def imports(body):
-    """Of the names of types, those that are used."""
-    both = [prefix + name for name in HOLDERS for prefix in ("", "Async")]
-    modules = {
-        "_types": [*LITERALS, *VALUES, *both],
-        "aio": ["AsyncDownloadTask", "AsyncReference", "AsyncUploadTask"],
-        "reference": ["Reference"],
-        "task": ["DownloadTask", "UploadTask"],
-        "values": ["AsyncCallback", "Callback", "MetadataChange"],
-    }
-    annotations = " ".join(re.findall(r"(?:\w: |-> )(.*)", body))
-    used = {module: sorted(set(names) & set(re.findall(r"\w+", annotations))) for module, names in modules.items()}
-    return "".join(f"    from .{module} import {', '.join(names)}\n" for module, names in used.items() if names)
+    return FIRST + HEAD + body
 
 
 def literal(name, values):
@@ -69,14 +104,14 @@ def call(verb, method, receiver, prefix):
     params = packed(sent, also)
     doc = docstring("\n\n".join(about(method)), 8)
     if "x-starts" in method:
-        task = prefix + upper(method["x-starts"])
-        callback = f"{prefix}Callback"
+        task = GENERICS[upper(method["x-starts"])]
+        callback = "Callable[[SnapshotT], object]"
         own = ["*", *optional, f"on_progress: {callback} | None = None"]
         own += [f"observe: Mapping[Status, {callback}] | None = None"] + ["timeout: float | None = None"] * (not prefix)
         passed = ["on_progress", "observe"] + ["timeout"] * (not prefix)
         start = statement(f"return self._start_{snake(method['x-starts'])}", [f'"{method["name"]}"', params, *passed])
         return signature("", name, required + own, task) + doc + start
-    kind, convert = outcome(method, prefix)
+    kind, convert = outcome(method)
     own = required + optional + ([] if prefix else ["*", "timeout: float | None = None"])
     asked = verb if receiver == "Task" else method["name"]
     passed = [f'"{asked}"', params, convert] + ([] if prefix else ["timeout"])
@@ -106,15 +141,15 @@ def argument(param):
     return name, annotation(schema), name
 
 
-def outcome(method, prefix):
+def outcome(method):
     """The type of what is returned, and what makes it of the result. What has one member is that member."""
     schema = method["result"]["schema"]
     wanted, nullable = choices(schema)
     name = target(wanted[0]) if wanted else None
     if name == "Reference":
-        return f"{prefix}Reference" + " | None" * nullable, "self._to_reference" + "_or_none" * nullable
+        return "ReferenceT" + " | None" * nullable, "self._to_reference" + "_or_none" * nullable
     if name == "Listing":
-        return f"{prefix}Listing", "self._to_listing"
+        return "ListingT", "self._to_listing"
     if name == "TaskControl":
         return "bool", 'lambda result: bool(result["accepted"])'
     if name == "Metadata":
@@ -172,5 +207,6 @@ def signature(lead, name, arguments, kind):
     return f"    {lead}def {name}(\n{inner}    ) -> {kind}:\n"
 
 
-def render(document):
-    return {"_types.py": types(document), "_errors.py": errors(document), "_methods.py": calls(document)}
+def render(document, folder):
+    page = (folder / "errors.py").read_text(encoding="utf-8")
+    return {"_types.py": types(document), "errors.py": with_errors(page, document), "_methods.py": calls(document)}

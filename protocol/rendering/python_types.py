@@ -5,6 +5,8 @@ import textwrap
 from .names import choices, shapes, snake, target, upper
 
 FIRST = "# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not this.\n"
+MARK = "# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not what follows.\n"
+BASES = ("RPCError", "ServiceGone", "StorageError", "error_from_wire")
 WIDTH = 120
 LITERALS = ("TokenKind", "Status", "State")
 VALUES = ("Progress", "Metadata", "Settings", "Retry", "ServiceStatus")
@@ -69,10 +71,8 @@ def types(document):
     named = shapes(document)
     text = FIRST + '"""The values of the contract, with Python\'s names."""\n\nfrom __future__ import annotations\n\n'
     text += "import datetime\nfrom collections.abc import Mapping\nfrom dataclasses import dataclass, field\n"
-    text += "from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar\n\n"
-    text += "from ._texts import ProgressText, SnapshotText\n\n"
-    text += "if TYPE_CHECKING:\n    from .aio import AsyncReference, AsyncTask\n    from .errors import StorageError\n"
-    text += "    from .reference import Reference\n    from .task import Task\n\n"
+    text += "from typing import Generic, Literal, TypedDict, TypeVar\n\n"
+    text += "from ._texts import ProgressText, SnapshotText\nfrom .errors import StorageError\n\n"
     text += 'TaskT = TypeVar("TaskT")\nReferenceT = TypeVar("ReferenceT")\n'
     for name in LITERALS:
         text += f"\n{name} = {plain(named[name])}\n" + docstring(named[name]["description"], 0)
@@ -114,12 +114,7 @@ def holder(name, schema):
     kinds = " ".join(annotation(member) for member in schema["properties"].values())
     generics = [one for one in ("TaskT", "ReferenceT") if one in kinds]
     bases = [*filter(None, [MIXINS.get(name)]), f"Generic[{', '.join(generics)}]"]
-    shared = {**schema, "description": f"What `{name}` and `Async{name}` have in common."}
-    text = dataclass(f"{name}Of", shared, ", ".join(bases))
-    for prefix in ("", "Async"):
-        filled = ", ".join(f'"{prefix}{one[:-1]}"' for one in generics)
-        text += f"\n\nclass {prefix}{name}({name}Of[{filled}]):\n" + docstring(schema["description"], 4)
-    return text
+    return dataclass(f"{name}Of", schema, ", ".join(bases))
 
 
 def typed_dict(name, schema):
@@ -133,10 +128,16 @@ def typed_dict(name, schema):
 # Errors
 
 
+def with_errors(page, document):
+    """The module `errors`, with the part below its mark rendered anew."""
+    before, mark, _ = page.partition(MARK)
+    assert mark, f"errors.py lacks the line {MARK!r}."
+    return before + mark + "\n" + errors(document)
+
+
 def errors(document):
-    text = FIRST + '"""The errors of the contract, by their codes."""\n\nfrom ._error import StorageError\n\n'
     known = [error for error in document["x-errors"] if error["code"] > -32000]
-    text += "__all__ = [\n" + "".join(f'    "{upper(error["name"])}",\n' for error in known) + "]\n\n"
+    text = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in [*BASES, *(upper(e["name"]) for e in known)]) + "]\n\n"
     names = {error["code"]: error["name"] for error in document["x-errors"] if error not in known}
     text += "RPC_NAMES = {\n" + "".join(f'    {code}: "{name}",\n' for code, name in names.items()) + "}\n"
     for error in known:

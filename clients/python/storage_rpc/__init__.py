@@ -11,14 +11,12 @@ an `UploadTask`, a download with `write_to_file`, which returns a `DownloadTask`
 ...     await storage.reference("images/space.jpg").put_file("space.jpg", on_progress=print)
 """
 
-from . import _errors
-from ._errors import *
+from . import errors
 from .aio import AsyncDownloadTask, AsyncReference, AsyncStorage, AsyncTask, AsyncUploadTask
-from .errors import RPCError, ServiceGone, StorageError
+from .errors import *
 from .progress import ProgressBar, updating
-from .reference import Reference
+from .reference import DownloadTask, Reference, Task, UploadTask
 from .storage import Storage
-from .task import DownloadTask, Task, UploadTask
 from .values import (
     AsyncListing,
     AsyncSnapshot,
@@ -57,4 +55,4 @@ __all__ = [
     "UploadTask",
     "updating",
 ]
-__all__ += _errors.__all__
+__all__ += [name for name in errors.__all__ if name[0].isupper() and name not in __all__]

@@ -1,13 +1,14 @@
-"""The core of the client, without any IO: frames messages as lines, matches answers to calls, and listens.
+"""The core of the client, without IO: frames messages as lines, matches results to requests, and dispatches events.
 
-    caller ── call ──▶ line ──▶ driver ──▶ service
-    caller ◀─ promise ◀─ receive ◀── driver ◀─ service
-                          ├─▶ hear(method, params), in order
-                          └─▶ serve(id, method, params)
+    open     transport starts or finds the service; initialize ──▶ limits, default bucket
+    request  caller ── call ──▶ line ──▶ driver ──▶ service
+    result   caller ◀─ promise ◀─ then ◀─ receive ◀── driver ◀─ service
+    event    receive ─▶ hear(method, params), in order ─▶ observers of the task ─▶ callbacks, on the dispatcher
+    asked    receive ─▶ serve(id, method, params) ─▶ reply or refuse ─▶ line
+    close    end of input, or shutdown and exit ─▶ end of output ─▶ end: fails the pending requests and tasks
 
-A driver, of threads or of asyncio, reads and writes; it waits for no caller and no callback, nor for room to write,
-before it reads on. What an answer brings is taken in (`then`) before the next line is looked at, so no event comes
-before its observer.
+The driver (`connection`, for threads and for asyncio) reads and writes. It reads on while callers, callbacks and
+writes block. `then` runs before the next line is read: so an observer is registered before its first event.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Protocol, TypeVar
 
 from .errors import RPCError, ServiceGone, error_from_wire
+from .wire import Bytes
 
 log = logging.getLogger("storage_rpc")
 FAREWELL = b'{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
@@ -33,22 +35,15 @@ T = TypeVar("T", contravariant=True)
 
 
 class Promise(Protocol[T]):
-    """Who waits for something: the futures of threads and those of asyncio alike."""
+    """The common interface of the futures of threads and of asyncio."""
 
     def done(self) -> bool: ...
     def set_result(self, result: T, /) -> None: ...
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-class Bytes:
-    """What is written in base64 when its line is."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-
 class Lines:
-    """Cuts what arrives into lines; chunks may end anywhere."""
+    """Splits chunks, which may end anywhere, into lines."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -64,7 +59,7 @@ class Lines:
 
 
 def command_line(words: Sequence[str] | None, root: str | os.PathLike[str] | None, shared: bool) -> list[str]:
-    """What starts a service, or connects to that which all share."""
+    """The command that starts a service, or connects to the shared one."""
     program, *flags = words or [os.environ.get("STORAGE_RPC") or "storage-rpc"]
     if shared:
         flags = ["connect", *flags[flags[:1] == ["serve"] :]]
@@ -72,12 +67,12 @@ def command_line(words: Sequence[str] | None, root: str | os.PathLike[str] | Non
 
 
 def hello() -> dict[str, Any]:
-    """What is asked first: so a service that cannot start is found out at once."""
+    """The params of `initialize`, the first request: a service that cannot start fails here."""
     return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python"}}
 
 
 class Core:
-    """Calls to the service, its notifications, and its requests. All but `receive` may come from any thread."""
+    """The state of one session. All methods but `receive` may be called from any thread."""
 
     def __init__(
         self, hear: Callable[[str, Mapping[str, Any]], None], serve: Callable[[Any, str, Mapping[str, Any]], object]
@@ -105,7 +100,7 @@ class Core:
         return line
 
     def receive(self, chunk: bytes) -> None:
-        """Takes what was read, cut anywhere. Raises `ValueError` where it is no message: nothing more can be read."""
+        """Handles a chunk of input. Raises `ValueError` if a line is not a message: the session cannot continue."""
         for line in self._lines.take(chunk):
             if line.strip():
                 try:
@@ -118,7 +113,7 @@ class Core:
     def call(
         self, method: str, params: Mapping[str, Any], promise: Promise[Any], then: Callable[[Any], Any]
     ) -> tuple[int, bytes]:
-        """The call's number, and its line; what `then` makes of the result is what is promised."""
+        """Registers a request; returns its id and its line. The promise resolves with `then(result)`."""
         number = next(self._numbers)
         line = self.line({"id": number, "method": method, "params": params})
         with self._lock:
@@ -128,13 +123,13 @@ class Core:
         return number, line
 
     def give_up(self, number: int) -> bytes | None:
-        """The line that tells the service that nobody waits any more; None where the answer has come."""
+        """The line that cancels the request; None if it has been answered."""
         if self._waiting.pop(number, None) is None:
             return None
         return self.line({"method": "$/cancelRequest", "params": {"id": number}})
 
     def end(self, trouble: str, obituary: ServiceGone) -> ServiceGone:
-        """After the last of what was received: fails all that wait, and says what became of the service."""
+        """Fails the pending requests after the end of input; returns the reason."""
         with self._lock:
             why = "The session is closed." if self.is_closing else trouble or obituary.message
             self.gone = ServiceGone(why, obituary.status, obituary.stderr)

@@ -1,4 +1,4 @@
-"""What is heard of a task, and who hears it: without any IO, for threads and for asyncio alike."""
+"""The events of a task and their observers, without IO: for threads and for asyncio."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ENDS: tuple[Status, ...] = ("success", "failure")
 
 
 class Observer(Generic[S]):
-    """One callback of one task. While it is busy, progress that waits for it collapses to the newest."""
+    """One callback of one task. While it runs, only the newest pending progress event is kept."""
 
     def __init__(self, status: Status, callback: Callable[[S], object] | None) -> None:
         self.status = status
         self.callback = callback
-        """None where only the task itself observes."""
+        """None if only the task itself observes."""
         self._waiting: list[S] | None = None
         self._lock = threading.Lock()
 
@@ -36,7 +36,7 @@ class Observer(Generic[S]):
         post(lambda: self._tell(box))
 
     def seal(self) -> None:
-        """Another event follows: what comes after it must not take the place of what came before."""
+        """Keeps the pending event from being replaced, because another event follows it."""
         with self._lock:
             self._waiting = None
 
@@ -48,7 +48,7 @@ class Observer(Generic[S]):
 
 
 class Backlog(Generic[S]):
-    """What an iteration has yet to see; while its consumer is busy, progress collapses to the newest."""
+    """The pending events of an iteration; of successive progress events only the newest is kept."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self.wake = wake
@@ -65,7 +65,7 @@ class Backlog(Generic[S]):
         self.wake()
 
     def pop(self) -> S | None:
-        """The next one, or None where there is none yet. Raises what ended it all."""
+        """The next event, or None if there is none yet. Raises the error that ended the session."""
         with self._lock:
             news = self._waiting.popleft() if self._waiting else None
         if isinstance(news, Exception):
@@ -74,10 +74,10 @@ class Backlog(Generic[S]):
 
 
 class Events(Generic[S]):
-    """The observers of one task, by their handles, until its end. `own` are those that it was started with."""
+    """The observers of one task by their handles, until it ends. `own` holds those of the task itself."""
 
     def __init__(self, end: Promise[S], post: Post, ran: Callable[[], object]) -> None:
-        """`end` is kept with the last snapshot; `post` runs jobs in their order, the last of which is `ran`."""
+        """`end` resolves with the last snapshot; `post` queues jobs in order, and queues `ran` last."""
         self.own: dict[str, Observer[S]] = {}
         self.observers: dict[str, Observer[S]] = {}
         self.over: S | Exception | None = None
@@ -86,7 +86,7 @@ class Events(Generic[S]):
         self._lock = threading.Lock()
 
     def add(self, observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
-        """Where the task has ended, only those stay who are about to hear of that."""
+        """Adds observers. After the end of the task, adds only those of its final status."""
         with self._lock:
             if own:
                 self.own.update(observers)
@@ -94,7 +94,7 @@ class Events(Generic[S]):
             self.observers.update((key, one) for key, one in observers.items() if ended in (None, one.status))
 
     def silence(self, handle: str, keep: tuple[Status, ...]) -> bool | None:
-        """The callback is not called from here on. False where there is none, None where the task still listens."""
+        """Stops calls of the callback. False if there is none; None if the task itself still needs the observer."""
         with self._lock:
             observer = self.observers.get(handle)
             if observer is None or observer.callback is None:
@@ -106,7 +106,7 @@ class Events(Generic[S]):
         return True
 
     def follow(self, backlog: Backlog[S]) -> None:
-        """From here on all goes there that the task's own observers hear; after the end, that."""
+        """Passes the events of the task's own observers to the backlog; after the end, the last one."""
         with self._lock:
             if self.over:
                 backlog.push(self.over)
@@ -136,14 +136,14 @@ class Events(Generic[S]):
         self.note()
 
     def lose(self, error: Exception) -> None:
-        """There is nothing more to hear."""
+        """Ends the task with the error that ended the session."""
         self.observers = {}
         if self._pass_on(error, True):
             self._end.set_exception(error)
         self.note()
 
     def _pass_on(self, news: S | Exception, is_end: bool) -> bool:
-        """To those who follow; whether it is their end."""
+        """Passes an event to the backlogs; returns whether it is the first final one."""
         with self._lock:
             if self.over:
                 return False
@@ -154,6 +154,6 @@ class Events(Generic[S]):
         return is_end
 
     def note(self) -> None:
-        """Nobody else is about to hear: `ran` comes behind the last callback."""
+        """Queues `ran` behind the last callback, once no observer expects another event."""
         if self.over and not self.observers:
             self._post(self._ran)

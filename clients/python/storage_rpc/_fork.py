@@ -1,7 +1,8 @@
 """Keeps a forked process away from the sessions of its parent.
 
-A fork has a copy of each descriptor. Read, it would take what the service says from the parent; written, mix lines;
-and kept open, hide from the service that the parent is gone. So each of them leads to /dev/null in the fork.
+A fork inherits a copy of each descriptor. If it reads, it takes messages from the parent; if it writes, it mixes
+lines; while it keeps them open, the service does not notice that the parent has ended. So the fork redirects them to
+/dev/null.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class HasFileno(Protocol):
 
 
 class ForkGuard:
-    """The process that a session belongs to, and the files by which it reaches the service."""
+    """The process that owns a session, and the files that connect it to the service."""
 
     def __init__(self, *files: HasFileno) -> None:
         self._process, self._files = os.getpid(), files
@@ -30,7 +31,7 @@ class ForkGuard:
         return os.getpid() != self._process
 
     def check(self) -> None:
-        """Raises in any other process."""
+        """Raises `ServiceGone` in any other process."""
         if self.is_fork:
             raise ServiceGone(
                 f"The session belongs to process {self._process}, which this one was forked from: "

@@ -6,18 +6,17 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Callable, Generic, Literal, TypeVar
 
 from . import _types
-from ._asking import Asking, AsyncAsking, AsyncReferring, Referring
-from .wire import decode, given, metadata_from_wire, metadata_to_wire, source
+from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, source
 
-if TYPE_CHECKING:
-    from ._types import AsyncListing, Listing, Metadata, ServiceStatus, Settings, Status, TokenKind
-    from .aio import AsyncDownloadTask, AsyncUploadTask
-    from .reference import Reference
-    from .task import DownloadTask, UploadTask
-    from .values import AsyncCallback, Callback, MetadataChange
+T = TypeVar("T")
+ListingT = TypeVar("ListingT")
+UploadTaskT = TypeVar("UploadTaskT")
+DownloadTaskT = TypeVar("DownloadTaskT")
+SnapshotT = TypeVar("SnapshotT")
 
 Method = Literal[
     "initialize",
@@ -80,7 +79,42 @@ TaskVerb = Literal[
 ]
 
 
-class StorageMethods(Asking[Method]):
+class Asking:
+    """Sends a request, and waits for its result."""
+
+    def _ask(
+        self, method: Any, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None, /
+    ) -> T:
+        raise NotImplementedError
+
+
+class AsyncAsking:
+    """Sends a request, and awaits its result."""
+
+    async def _ask(self, method: Any, params: Mapping[str, Any], then: Callable[[Any], T], /) -> T:
+        raise NotImplementedError
+
+
+class Referring(Generic[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+    """Starts tasks, and makes references of results."""
+
+    def _start_upload_task(self, *start: Any) -> UploadTaskT:
+        raise NotImplementedError
+
+    def _start_download_task(self, *start: Any) -> DownloadTaskT:
+        raise NotImplementedError
+
+    def _to_reference(self, message: Any) -> ReferenceT:
+        raise NotImplementedError
+
+    def _to_reference_or_none(self, message: Any) -> ReferenceT | None:
+        return self._to_reference(message) if message else None
+
+    def _to_listing(self, message: Any) -> ListingT:
+        raise NotImplementedError
+
+
+class StorageMethods(Asking):
     def discover(self, *, timeout: float | None = None) -> Mapping[str, Any]:
         """The contract itself: this OpenRPC document.
 
@@ -194,8 +228,8 @@ class StorageMethods(Asking[Method]):
         )
 
 
-class ReferenceMethods(Referring[Method]):
-    def child(self, path: str, *, timeout: float | None = None) -> Reference:
+class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
+    def child(self, path: str, *, timeout: float | None = None) -> ReferenceT:
         """The reference below this one by a path.
 
         The path may have several segments. `..` is a name like any other.
@@ -206,7 +240,7 @@ class ReferenceMethods(Referring[Method]):
         """
         return self._ask("reference/child", {"path": path}, self._to_reference, timeout)
 
-    def parent(self, *, timeout: float | None = None) -> Reference | None:
+    def parent(self, *, timeout: float | None = None) -> ReferenceT | None:
         """One level up; null at the root.
 
         The parent of a child of the root is the root.
@@ -215,7 +249,7 @@ class ReferenceMethods(Referring[Method]):
         """
         return self._ask("reference/parent", {}, self._to_reference_or_none, timeout)
 
-    def root(self, *, timeout: float | None = None) -> Reference:
+    def root(self, *, timeout: float | None = None) -> ReferenceT:
         """The top of the bucket.
 
         The reference whose fullPath is empty.
@@ -231,10 +265,10 @@ class ReferenceMethods(Referring[Method]):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: Callback | None = None,
-        observe: Mapping[Status, Callback] | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadTask:
+    ) -> UploadTaskT:
         """Uploads bytes from memory.
 
         The answer creates the task; its events come after the answer. Exactly one of `data` and `text` is given. With
@@ -272,10 +306,10 @@ class ReferenceMethods(Referring[Method]):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: Callback | None = None,
-        observe: Mapping[Status, Callback] | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
         timeout: float | None = None,
-    ) -> UploadTask:
+    ) -> UploadTaskT:
         """Uploads a local file.
 
         Streams: a file of any size in constant memory. The file must stay as it is until the end: one that changes
@@ -406,7 +440,7 @@ class ReferenceMethods(Referring[Method]):
         exact: bool | None = None,
         *,
         timeout: float | None = None,
-    ) -> Listing:
+    ) -> ListingT:
         """One page of what is directly below a reference.
 
         In the order of the bytes of the names. The root is allowed; a reference with nothing below it has an empty
@@ -429,7 +463,7 @@ class ReferenceMethods(Referring[Method]):
             timeout,
         )
 
-    def list_all(self, exact: bool | None = None, *, timeout: float | None = None) -> Listing:
+    def list_all(self, exact: bool | None = None, *, timeout: float | None = None) -> ListingT:
         """All that is directly below a reference.
 
         All pages of `reference/list` in one answer, however long it gets: where there may be very many, list them
@@ -464,10 +498,10 @@ class ReferenceMethods(Referring[Method]):
         self,
         file: str | os.PathLike[str],
         *,
-        on_progress: Callback | None = None,
-        observe: Mapping[Status, Callback] | None = None,
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
         timeout: float | None = None,
-    ) -> DownloadTask:
+    ) -> DownloadTaskT:
         """Downloads to a local file.
 
         Streams: an object of any size in constant memory. The file appears, or is replaced, in one moment, when all
@@ -487,7 +521,7 @@ class ReferenceMethods(Referring[Method]):
         )
 
 
-class TaskMethods(Asking[TaskVerb]):
+class TaskMethods(Asking):
     def pause(self, *, timeout: float | None = None) -> bool:
         """Stops an upload until it is resumed.
 
@@ -528,7 +562,7 @@ class TaskMethods(Asking[TaskVerb]):
         return self._ask("forget", {}, lambda result: bool(result["accepted"]), timeout)
 
 
-class AsyncStorageMethods(AsyncAsking[Method]):
+class AsyncStorageMethods(AsyncAsking):
     async def discover(self) -> Mapping[str, Any]:
         """The contract itself: this OpenRPC document.
 
@@ -636,7 +670,7 @@ class AsyncStorageMethods(AsyncAsking[Method]):
         )
 
 
-class AsyncReferenceMethods(AsyncReferring[Method]):
+class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
     def put_data(
         self,
         data: bytes | bytearray | memoryview | str,
@@ -644,9 +678,9 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: AsyncCallback | None = None,
-        observe: Mapping[Status, AsyncCallback] | None = None,
-    ) -> AsyncUploadTask:
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> UploadTaskT:
         """Uploads bytes from memory.
 
         The answer creates the task; its events come after the answer. Exactly one of `data` and `text` is given. With
@@ -683,9 +717,9 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         metadata: MetadataChange | None = None,
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
-        on_progress: AsyncCallback | None = None,
-        observe: Mapping[Status, AsyncCallback] | None = None,
-    ) -> AsyncUploadTask:
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> UploadTaskT:
         """Uploads a local file.
 
         Streams: a file of any size in constant memory. The file must stay as it is until the end: one that changes
@@ -802,7 +836,7 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         max_results: int | None = None,
         page_token: str | None = None,
         exact: bool | None = None,
-    ) -> AsyncListing:
+    ) -> ListingT:
         """One page of what is directly below a reference.
 
         In the order of the bytes of the names. The root is allowed; a reference with nothing below it has an empty
@@ -824,7 +858,7 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
             self._to_listing,
         )
 
-    async def list_all(self, exact: bool | None = None) -> AsyncListing:
+    async def list_all(self, exact: bool | None = None) -> ListingT:
         """All that is directly below a reference.
 
         All pages of `reference/list` in one answer, however long it gets: where there may be very many, list them
@@ -858,9 +892,9 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         self,
         file: str | os.PathLike[str],
         *,
-        on_progress: AsyncCallback | None = None,
-        observe: Mapping[Status, AsyncCallback] | None = None,
-    ) -> AsyncDownloadTask:
+        on_progress: Callable[[SnapshotT], object] | None = None,
+        observe: Mapping[Status, Callable[[SnapshotT], object]] | None = None,
+    ) -> DownloadTaskT:
         """Downloads to a local file.
 
         Streams: an object of any size in constant memory. The file appears, or is replaced, in one moment, when all
@@ -874,7 +908,7 @@ class AsyncReferenceMethods(AsyncReferring[Method]):
         return self._start_download_task("reference/writeToFile", {"file": os.path.abspath(file)}, on_progress, observe)
 
 
-class AsyncTaskMethods(AsyncAsking[TaskVerb]):
+class AsyncTaskMethods(AsyncAsking):
     async def pause(self) -> bool:
         """Stops an upload until it is resumed.
 

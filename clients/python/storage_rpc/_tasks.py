@@ -1,16 +1,23 @@
-"""The tasks that a session knows, and what the service says of them: for threads and for asyncio alike."""
+"""The tasks of a session, and their events: for threads and for asyncio."""
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping
-from typing import Any, Callable, ClassVar, Generic, TypeVar, cast
+from collections.abc import Awaitable, Mapping
+from typing import Any, Callable, ClassVar, Generic, TypeVar, Union, cast
 
 from ._events import Events, Observer
-from ._types import SnapshotOf, Status
+from ._methods import Method, TaskVerb
+from ._types import SnapshotOf, Status, TokenKind
 from .errors import RPCError, ServiceGone
 from .wire import decode
+
+FreshToken = Union[str, "tuple[str, float | None]", None]
+"""A token, or a token and the seconds for which it is good; None for "no more"."""
+
+RefreshToken = Callable[[TokenKind, str], FreshToken]
+AsyncRefreshToken = Callable[[TokenKind, str], Union[Awaitable[FreshToken], FreshToken]]
 
 S = TypeVar("S", bound=SnapshotOf[Any, Any])
 
@@ -19,20 +26,34 @@ class TaskBase(Generic[S]):
     """An upload or a download."""
 
     kind: ClassVar[str]
-    """As in the names of the service's methods: `upload` or `download`."""
+    """`upload` or `download`, as in the names of the service's methods."""
+    id: Any
+    observers: Mapping[Status, str]
+    """The handles of the observers that the task was started with."""
     _events: Events[S]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+    def _method(self, verb: TaskVerb) -> Method:
+        return cast("Method", f"{self.kind}Task/{verb}")
 
 
 K = TypeVar("K", bound=TaskBase[Any])
 
 
 class Tasks(Generic[S]):
-    """Each task is one object for as long as somebody has it, or it has observers."""
+    """Maps ids to tasks. A task is one object while it is referenced or observed."""
 
     def __init__(
-        self, snapshot: type[S], make: Callable[[type[Any], str], Any], to_reference: Callable[[Any], object]
+        self,
+        snapshot: type[S],
+        kinds: tuple[type[TaskBase[S]], ...],
+        make: Callable[[type[Any], str], Any],
+        to_reference: Callable[[Any], object],
     ) -> None:
         self._snapshot, self._make, self._to_reference = snapshot, make, to_reference
+        self._kinds = {f"{kind.kind}Task/event": kind for kind in kinds}
         self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
         self._observed: set[TaskBase[S]] = set()
         self._lock = threading.Lock()
@@ -53,13 +74,14 @@ class Tasks(Generic[S]):
         return decode(self._snapshot, converters)(message)
 
     def page(self, kind: type[TaskBase[S]]) -> Callable[[Any], tuple[list[S], str | None]]:
-        """What makes of a page of a list of tasks their snapshots, and the token of the next page."""
+        """Converts a page of a list of tasks into their snapshots and the token of the next page."""
         return lambda result: ([self.snapshot(kind, task) for task in result["tasks"]], result.get("pageToken"))
 
     def begin(
         self, task: TaskBase[S], handles: Mapping[Status, str], callbacks: Mapping[Status, Callable[[S], object]]
     ) -> None:
-        """Takes in what the service answers to who starts a task: from here on its events are heard."""
+        """Registers the observers that the service has added to a new task."""
+        task.observers = {status: handle for status, handle in handles.items() if status in callbacks}
         own = {handle: Observer(status, callbacks.get(status)) for status, handle in handles.items()}
         self.register(task, own, own=True)
 
@@ -67,8 +89,8 @@ class Tasks(Generic[S]):
         task._events.add(observers, own=own)
         self._observed.add(task)
 
-    def hear(self, event: str, params: Mapping[str, Any], kinds: tuple[type[TaskBase[S]], ...]) -> None:
-        kind = next((one for one in kinds if event == f"{one.kind}Task/event"), None)
+    def hear(self, event: str, params: Mapping[str, Any]) -> None:
+        kind = self._kinds.get(event)
         if kind is None:
             return
         snapshot = self.snapshot(kind, params["snapshot"])

@@ -1,10 +1,10 @@
-"""How values read."""
+"""Texts of values, for `str`."""
 
 from __future__ import annotations
 
 
 class ProgressText:
-    """A share of bytes in words."""
+    """Shows progress as bytes and percent."""
 
     completed_unit_count: int
     total_unit_count: int
@@ -16,7 +16,7 @@ class ProgressText:
 
 
 class SnapshotText:
-    """A task's moment in words."""
+    """Shows a snapshot as path, state, progress and error."""
 
     def __str__(self) -> str:
         values = vars(self)

@@ -6,15 +6,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar
+from typing import Generic, Literal, TypedDict, TypeVar
 
 from ._texts import ProgressText, SnapshotText
-
-if TYPE_CHECKING:
-    from .aio import AsyncReference, AsyncTask
-    from .errors import StorageError
-    from .reference import Reference
-    from .task import Task
+from .errors import StorageError
 
 TaskT = TypeVar("TaskT")
 ReferenceT = TypeVar("ReferenceT")
@@ -138,7 +133,9 @@ class ServiceStatus:
 
 @dataclass(frozen=True)
 class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
-    """What `Snapshot` and `AsyncSnapshot` have in common."""
+    """A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
+    itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
+    """
 
     task: TaskT
     status: Status
@@ -157,21 +154,9 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """
 
 
-class Snapshot(SnapshotOf["Task", "Reference"]):
-    """A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
-    itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
-    """
-
-
-class AsyncSnapshot(SnapshotOf["AsyncTask", "AsyncReference"]):
-    """A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
-    itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
-    """
-
-
 @dataclass(frozen=True)
 class ListingOf(Generic[ReferenceT]):
-    """What `Listing` and `AsyncListing` have in common."""
+    """One page of what is directly below a reference."""
 
     prefixes: tuple[ReferenceT, ...]
     """The folders: what has names below it."""
@@ -179,14 +164,6 @@ class ListingOf(Generic[ReferenceT]):
     """The objects."""
     page_token: str | None = None
     """What the next page is asked for with; absent on the last one."""
-
-
-class Listing(ListingOf["Reference"]):
-    """One page of what is directly below a reference."""
-
-
-class AsyncListing(ListingOf["AsyncReference"]):
-    """One page of what is directly below a reference."""
 
 
 class MetadataWrite(TypedDict, total=False):

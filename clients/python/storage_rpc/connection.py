@@ -1,4 +1,4 @@
-"""The driver of threads: one reads, any may call."""
+"""The driver for threads: one thread reads, any thread may call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Connection:
-    """Calls to the service, from any number of threads, and its notifications and requests."""
+    """Sends calls from any thread, and handles the notifications and requests of the service."""
 
     def __init__(
         self,
@@ -24,9 +24,9 @@ class Connection:
         reply: Callable[[str, Mapping[str, Any]], Any],
         gone: Callable[[ServiceGone], None],
     ) -> None:
-        """`hear` is called on the reader's thread for each notification, and `gone` once, after the last.
+        """Calls `hear` on the reader's thread for each notification, and `gone` once, after the last.
 
-        `reply` is called for each request, and may take its time; it returns the result, or raises an `RPCError`.
+        Calls `reply` for each request, on a thread of its own; it returns the result, or raises an `RPCError`.
         """
         self.core = Core(hear, self._serve)
         self.guard = transport.guard
@@ -36,7 +36,7 @@ class Connection:
         self._reader.start()
 
     def call(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None) -> T:
-        """What `then` makes of the result, on the reader's thread. Raises the error of the answer."""
+        """Returns `then(result)`, computed on the reader's thread. Raises the error of the answer."""
         self.guard.check()
         future: concurrent.futures.Future[T] = concurrent.futures.Future()
         number, line = self.core.call(method, params, future, then)
@@ -51,7 +51,7 @@ class Connection:
             raise TimeoutError(f"{method} was not answered within {timeout} seconds.") from None
 
     def close(self, *, drain: bool) -> None:
-        """Ends the session, and the child: when its tasks have ended, or at once."""
+        """Ends the session and the child process: after its tasks, or, without `drain`, at once."""
         self.core.is_closing = True
         if self._writing.acquire(timeout=-1 if drain else PATIENCE):
             try:
@@ -66,8 +66,8 @@ class Connection:
             try:
                 self._transport.write(line)
             except (OSError, ValueError):
-                pass  # The other end is gone: the reader is about to find out, and ends the call.
-            except BaseException:  # Ctrl-C within a line: nothing that follows would be understood.
+                pass  # The service has gone: the reader notices, and fails the call.
+            except BaseException:  # Ctrl-C within a line: the service could not parse further lines.
                 self._transport.hang_up(drain=True)
                 raise
 
@@ -89,6 +89,6 @@ class Connection:
     def _answer(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
         try:
             line = self.core.reply(id, self._reply(method, params))
-        except BaseException as error:  # A callback's sys.exit() too: the service must not wait in vain.
+        except BaseException as error:  # sys.exit() in a callback too: the service waits for an answer.
             line = self.core.refuse(id, method, error)
         self._write(line)

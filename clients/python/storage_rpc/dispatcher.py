@@ -11,9 +11,9 @@ log = logging.getLogger("storage_rpc")
 
 
 class Dispatcher:
-    """Runs callbacks one after the other, apart from the reader: so they may call the service themselves.
+    """Runs callbacks one at a time, apart from the reader: so they may call the service.
 
-    What a callback raises is logged, and ends nothing.
+    An exception of a callback is logged; the session continues.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Dispatcher:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller is itself a callback."""
+        """Whether the caller is a callback."""
         return threading.current_thread() is self._thread
 
     def post(self, job: Callable[[], object]) -> None:
@@ -39,5 +39,5 @@ class Dispatcher:
         for job in iter(self._jobs.get, None):
             try:
                 job()
-            except BaseException:  # A callback's sys.exit() too: this thread is not its own to end.
+            except BaseException:  # sys.exit() in a callback too: it must not end this thread.
                 log.exception("A callback failed")

@@ -1,23 +1,43 @@
-"""What can go wrong, as exceptions that carry the names and codes of the contract."""
+"""The exceptions of this package, with the names and codes of the contract."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _errors
-from ._error import StorageError
-from ._errors import *
-from ._errors import RPC_NAMES
 
-__all__ = ["RPCError", "ServiceGone", "StorageError", "error_from_wire"]
-__all__ += _errors.__all__
+class StorageError(Exception):
+    """Any error of this package; `message` is a sentence for a person.
 
-_KINDS = {kind.code: kind for kind in StorageError.__subclasses__()}
+    >>> try:
+    ...     storage.reference("images/none.jpg").get_metadata()
+    ... except ObjectNotFound as error:
+    ...     print(error.code, error.name, error.data["object"])
+    -13010 objectNotFound images/none.jpg
+    """
+
+    code: int = 0
+
+    def __init__(self, message: str, code: int | None = None, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = type(self).code if code is None else code
+        self.data: Mapping[str, Any] = dict(data or {})
+
+    @property
+    def name(self) -> str:
+        """The name of the code, as in the contract: `objectNotFound`."""
+        kind = type(self).__name__
+        return str(self.data.get("name", kind[:1].lower() + kind[1:]))
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call may succeed later without a change."""
+        return bool(self.data.get("retryable", False))
 
 
 class RPCError(StorageError):
-    """The message itself was refused, with one of JSON-RPC's own codes, such as -32602."""
+    """The service refused the message with a code of JSON-RPC, such as -32602."""
 
     @property
     def name(self) -> str:
@@ -25,21 +45,22 @@ class RPCError(StorageError):
 
 
 class ServiceGone(StorageError):
-    """There is no service to talk to: it could not be reached, it ended, or the session was closed."""
+    """The service could not be started or reached, it ended, or the session was closed."""
 
     def __init__(self, message: str, status: int | None = None, stderr: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.status = status
-        """The exit status of the process, negative for a signal; None where it is not known."""
+        """The exit status of the process, negative for a signal; None if it is unknown."""
         self.stderr = tuple(stderr)
-        """The last lines that it wrote to stderr."""
+        """The last lines of its stderr."""
 
 
 def error_from_wire(wire: Mapping[str, Any]) -> StorageError:
     """The exception for the `error` of an answer or a snapshot."""
     code = int(wire["code"])
     data = wire.get("data")
-    return _KINDS.get(code, RPCError)(str(wire["message"]), code, data if isinstance(data, dict) else None)
+    kinds = {kind.code: kind for kind in StorageError.__subclasses__() if kind.code}
+    return kinds.get(code, RPCError)(str(wire["message"]), code, data if isinstance(data, dict) else None)
 
 
 def cannot_start(command: Sequence[str], error: OSError) -> ServiceGone:
@@ -52,7 +73,7 @@ def no_service_at(path: str, error: OSError) -> ServiceGone:
 
 
 def obituary(status: int | None, last_words: Sequence[str]) -> ServiceGone:
-    """Why a child process has nothing more to say."""
+    """The error for the end of a child process."""
     if status is None:
         return ServiceGone("The service has closed its output.", None, last_words)
     how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
@@ -62,3 +83,187 @@ def obituary(status: int | None, last_words: Sequence[str]) -> ServiceGone:
 
 def disconnected() -> ServiceGone:
     return ServiceGone("The service has closed the connection.")
+
+
+# Rendered from protocol/openrpc.json by protocol/render.py: edit that, not what follows.
+
+__all__ = [
+    "RPCError",
+    "ServiceGone",
+    "StorageError",
+    "error_from_wire",
+    "Unknown",
+    "ObjectNotFound",
+    "BucketNotFound",
+    "ProjectNotFound",
+    "QuotaExceeded",
+    "Unauthenticated",
+    "Unauthorized",
+    "RetryLimitExceeded",
+    "NonMatchingChecksum",
+    "DownloadSizeExceeded",
+    "Cancelled",
+    "InvalidArgument",
+    "BucketMismatch",
+    "InternalError",
+    "PathError",
+    "PreconditionFailed",
+]
+
+RPC_NAMES = {
+    -32700: "parseError",
+    -32600: "invalidRequest",
+    -32601: "methodNotFound",
+    -32602: "invalidParams",
+    -32603: "internalError",
+    -32800: "requestCancelled",
+}
+
+
+class Unknown(StorageError):
+    """Something else; the message says what: a local file that is missing, unreadable, not regular or changed, a disk
+    that fails.
+
+    Read the message; it names path and reason.
+    """
+
+    code = -13000
+
+
+class ObjectNotFound(StorageError):
+    """There is no object at the reference.
+
+    Upload it first, or correct the path.
+    """
+
+    code = -13010
+
+
+class BucketNotFound(StorageError):
+    """A remote engine has no such bucket. The embedded one has every bucket.
+
+    Correct the bucket.
+    """
+
+    code = -13011
+
+
+class ProjectNotFound(StorageError):
+    """A remote engine has no such project.
+
+    Correct the project's set-up.
+    """
+
+    code = -13012
+
+
+class QuotaExceeded(StorageError):
+    """There is no room left: on the disk, in the project, or within one of the service's bounds, which the message
+    names.
+
+    Make room, then try again; or raise the bound.
+    """
+
+    code = -13013
+
+
+class Unauthenticated(StorageError):
+    """A remote engine wants to know who is asking.
+
+    Sign in, then try again.
+    """
+
+    code = -13020
+
+
+class Unauthorized(StorageError):
+    """Whoever asks may not do that, or a local file is not where it is allowed to be.
+
+    Check rules and permissions, --allow-read and --allow-write.
+    """
+
+    code = -13021
+
+
+class RetryLimitExceeded(StorageError):
+    """There was no progress for as long as the settings allow; the message tells of the last failure, data.attempts
+    of all.
+
+    Try again later, or raise the retry time in the settings.
+    """
+
+    code = -13030
+
+
+class NonMatchingChecksum(StorageError):
+    """The bytes that arrived are not those that were meant; nothing was stored or written.
+
+    Try again; check metadata.md5Hash where it was given.
+    """
+
+    code = -13031
+
+
+class DownloadSizeExceeded(StorageError):
+    """The object is larger than the caller allowed.
+
+    Raise maxSize, or write to a file.
+    """
+
+    code = -13032
+
+
+class Cancelled(StorageError):
+    """The task was cancelled.
+
+    Nothing: it was asked for.
+    """
+
+    code = -13040
+
+
+class InvalidArgument(StorageError):
+    """A good param with a value that cannot be used; data.param names it. An unknown task too.
+
+    Correct the value.
+    """
+
+    code = -13050
+
+
+class BucketMismatch(StorageError):
+    """The URL is in another bucket than the one given.
+
+    Leave bucket out, or correct it.
+    """
+
+    code = -13051
+
+
+class InternalError(StorageError):
+    """The engine made a mistake.
+
+    Report it, with the message.
+    """
+
+    code = -13052
+
+
+class PathError(StorageError):
+    """The URL is not a storage URL.
+
+    Use gs://BUCKET/PATH or a download URL.
+    """
+
+    code = -13053
+
+
+class PreconditionFailed(StorageError):
+    """What is there is not what ifGenerationMatch or ifMetagenerationMatch asks for, or somebody else has written
+    while a remote engine was asked again: data.generation and data.metageneration tell what is there, "0" where
+    nothing is.
+
+    Look at what is there, then decide anew.
+    """
+
+    code = -13412

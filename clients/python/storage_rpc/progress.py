@@ -1,4 +1,4 @@
-"""Progress for people: a bar without any package, and a hook for those that have one."""
+"""A progress bar without dependencies, and an adapter for the bars of other packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._types import Retry, SnapshotOf
 
 
 class ProgressBar:
-    """A callback: a bar that is drawn over itself on a terminal, a line for each tenth elsewhere.
+    """A callback that redraws a bar on a terminal, and prints a line for each tenth elsewhere.
 
     >>> with ProgressBar() as bar:
     ...     storage.reference("films/long.mp4").put_file("long.mp4", on_progress=bar).wait()
@@ -20,7 +20,7 @@ class ProgressBar:
     WIDTH = 30
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        """On stderr, where no `stream` is given."""
+        """Writes to stderr unless `stream` is given."""
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = self._stream.isatty()
         self._start = time.monotonic()
@@ -44,7 +44,7 @@ class ProgressBar:
             self._write(text + "\n")
 
     def close(self) -> None:
-        """Ends the line, where there is one."""
+        """Ends the line of the bar, if there is one."""
         if self._is_within_line:
             self._is_within_line = False
             self._write("\n")
@@ -61,7 +61,7 @@ class ProgressBar:
 
 
 def updating(update: Callable[[int], object]) -> Callable[[SnapshotOf[Any, Any]], None]:
-    """A callback that says how many bytes are new, as the `update(n)` of other packages' bars wants it.
+    """A callback that passes the number of new bytes to the `update(n)` of another package's bar.
 
     >>> with tqdm(total=os.path.getsize("long.mp4"), unit="B", unit_scale=True) as bar:
     ...     storage.reference("films/long.mp4").put_file("long.mp4", on_progress=updating(bar.update)).wait()
@@ -78,13 +78,13 @@ def updating(update: Callable[[int], object]) -> Callable[[SnapshotOf[Any, Any]]
 
 
 def waiting(retry: Retry) -> str:
-    """Why a task rests, and how long it does."""
+    """Why a task waits before its next attempt, and how long."""
     seconds = (retry.at - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
     return f"{retry.error.message} Attempt {retry.attempt} of {retry.of}, next in {max(0, seconds):.0f} s."
 
 
 def size(count: float) -> str:
-    """With the unit that leaves the fewest digits."""
+    """Formats a byte count with the largest unit that fits."""
     units = ["B", "KiB", "MiB", "GiB", "TiB"]
     while count >= 1024 and len(units) > 1:
         count /= 1024

@@ -1,4 +1,4 @@
-"""Ways to reach the service from threads: as a child process, or on a Unix socket."""
+"""Transports for threads: a child process, or a Unix socket."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ log = logging.getLogger("storage_rpc")
 
 
 class Child:
-    """The service as a child process, on its stdin and stdout; what it says on stderr is logged."""
+    """The service as a child process, on its stdin and stdout; its stderr is logged."""
 
     def __init__(self, command: Sequence[str]) -> None:
         try:
-            # In a session of its own: Ctrl-C at the terminal is for the caller, who decides what it means.
+            # In a session of its own: Ctrl-C at the terminal interrupts the caller only.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
@@ -40,12 +40,12 @@ class Child:
         return os.read(self._output.fileno(), CHUNK)
 
     def write(self, line: bytes) -> None:
-        rest = memoryview(line)  # Not through a buffer: a fork would have a copy of it, and write that too.
+        rest = memoryview(line)  # Unbuffered: a fork would inherit a copy of the buffer, and write it again.
         while rest:
             rest = rest[os.write(self._input.fileno(), rest) :]
 
     def hang_up(self, *, drain: bool) -> None:
-        """Ends the input: the service ends when its uploads have, or at once."""
+        """Closes the input: the service ends after its tasks, or, without `drain`, at once."""
         with contextlib.suppress(OSError, ValueError):
             if not drain:
                 self.write(FAREWELL)
@@ -53,11 +53,11 @@ class Child:
             self._input.close()
 
     def break_off(self) -> None:
-        """Waits for nothing, not even for what is being written."""
+        """Ends the process at once, without waiting for writes."""
         self._process.terminate()
 
     def end(self, *, drain: bool) -> None:
-        """Returns when the process has ended, and is no zombie."""
+        """Waits for the end of the process, and reaps it."""
         try:
             self._process.wait(None if drain else PATIENCE)
         except BaseException as error:
@@ -71,7 +71,7 @@ class Child:
                 raise
 
     def obituary(self) -> ServiceGone:
-        """Why there is nothing more to read."""
+        """The error for the end of the output."""
         try:
             status = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -90,7 +90,7 @@ class Child:
 
 
 class Socket:
-    """A service that listens on a Unix socket; it, and the uploads in it, outlive the session."""
+    """A service on a Unix socket; the service and its tasks outlive the session."""
 
     def __init__(self, path: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

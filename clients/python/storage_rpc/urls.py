@@ -1,4 +1,4 @@
-"""What URLs name: read here just as the service reads them."""
+"""Parses URLs of objects exactly as the service does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Place = Optional["tuple[str, str]"]
 
 
 def is_url(text: str) -> bool:
-    """Whether it begins as a URL does; no path of an object does."""
+    """Whether the text starts with a scheme; a path of an object never does."""
     return re.match("[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
@@ -34,13 +34,13 @@ def parse_url(url: str) -> tuple[str, str]:
 
 
 def not_in(expected: str, bucket: str, path: str) -> BucketMismatch:
-    """What is said of a URL of another bucket than the one that was asked for."""
+    """The error for a URL of another bucket than the given one."""
     data = {"name": "bucketMismatch", "bucket": bucket, "object": path, "retryable": False}
     return BucketMismatch(f"gs://{bucket}/{path} is in bucket {bucket}, not in {expected}.", data=data)
 
 
 def _locate(secure: bool, authority: str, path: str, query: str) -> Place:
-    """Bucket and name as they are written; None for a URL of another shape."""
+    """Bucket and name as written; None for a URL of another form."""
     port = ":443" if secure else ":80"
     host = authority[: -len(port)] if authority.endswith(port) else authority
     bucket = re.fullmatch(r"([^@]+)\.storage\.googleapis\.com", host, re.DOTALL)
@@ -66,7 +66,7 @@ def _name_in_query(bucket: str, query: str) -> Place:
 
 
 def _not_a_storage_url(url: str) -> PathError:
-    """Of the URL no query is told, and nobody's password: they may be secret."""
+    """Leaves the query and the password out of the message: they may be secret."""
     shown = re.sub("(?s)[?#].*", "…", url)
     shown = re.sub("(?s)^(.*?://)?.*@", lambda match: f"{match[1] or ''}(…)@", shown)[:1024]
     shapes = "gs://BUCKET/PATH, http[s]://HOST/v0/b/BUCKET/o/PATH or a URL of Google Cloud Storage"

@@ -1,4 +1,4 @@
-"""How values look in messages: camelCase there, snake_case here."""
+"""Converts values between messages (camelCase) and Python (snake_case)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import dataclasses
 import datetime
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, TypeVar, Union
 
 from . import _types
-from ._core import Bytes
-from ._types import Metadata
+from ._types import Metadata, MetadataWrite
 from .errors import error_from_wire
-from .values import MetadataChange
+
+MetadataChange = Union[Metadata, MetadataWrite, Mapping[str, Any]]
+"""A write of metadata. In a mapping, an absent key keeps its value, and None removes: a property, a key of
+`custom_metadata`, or all of `custom_metadata`. Of a `Metadata`, the properties that are set are written."""
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
 _KNOWN: dict[Any, Mapping[str, tuple[str, str]]] = {}
+
+
+class Bytes:
+    """Bytes that are encoded in base64 when their line is written."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
 
 
 def camel(name: str) -> str:
@@ -36,7 +45,7 @@ def given(**params: Any) -> dict[str, Any]:
 
 
 def source(data: bytes | bytearray | memoryview | str) -> dict[str, Any]:
-    """What is uploaded from memory, as it is now."""
+    """The params of an upload from memory; copies the bytes."""
     return {"text": data} if isinstance(data, str) else {"data": Bytes(bytes(data))}
 
 
@@ -44,13 +53,13 @@ def metadata_to_wire(change: MetadataChange | None) -> dict[str, Any] | None:
     if change is None:
         return None
     if isinstance(change, Metadata):
-        values = {name: getattr(change, name) for name in _types.MetadataWrite.__annotations__}
+        values = {name: getattr(change, name) for name in MetadataWrite.__annotations__}
         change = {name: dict(value) if name == "custom_metadata" else value for name, value in values.items() if value}
     return {camel(name): value for name, value in change.items()}
 
 
 def decode(kind: type[T], more: Mapping[str, Convert] | None = None) -> Callable[[Mapping[str, Any]], T]:
-    """Makes values of a type; what this version does not know of a value is left out."""
+    """A function that makes values of a type; it ignores members that this version does not know."""
     names = _names(kind)
     converters = _CONVERTERS if more is None else {**_CONVERTERS, **more}
 

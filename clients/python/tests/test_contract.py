@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +25,10 @@ ASYNCIO_ONLY = {"open", "started"}
 
 def names(kind: type[Any]) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def module_at(path: Path) -> Path:
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 class ContractTests(StorageTestCase):
@@ -53,6 +59,20 @@ class ContractTests(StorageTestCase):
         run = subprocess.run(command, env=environment, cwd=PACKAGE.parent, stderr=subprocess.PIPE, text=True)
         self.assertEqual(run.returncode, 1)
         self.assertIn("STORAGE_RPC does not name the program", run.stderr)
+
+    def test_no_modules_import_each_other_in_a_circle(self) -> None:
+        imports = {}
+        for path in PACKAGE.rglob("*.py"):
+            here = path.relative_to(PACKAGE.parent).with_suffix("").parts
+            imports[path] = [
+                PACKAGE.parent.joinpath(*here[: len(here) - one.level], *(one.module or alias.name).split("."))
+                for one in ast.walk(ast.parse(path.read_text("utf-8")))
+                if isinstance(one, ast.ImportFrom) and one.level
+                for alias in one.names
+            ]
+        TopologicalSorter(
+            {path: {module_at(one) for one in imported} for path, imported in imports.items()}
+        ).prepare()  # Raises CycleError.
 
     def test_the_core_is_small(self) -> None:
         self.assertLess(len((PACKAGE / "_core.py").read_text("utf-8").splitlines()), 200)

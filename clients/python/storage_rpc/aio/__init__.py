@@ -1,7 +1,6 @@
 """The same client for asyncio."""
 
-from .reference import AsyncReference
+from .reference import AsyncDownloadTask, AsyncReference, AsyncTask, AsyncUploadTask
 from .storage import AsyncStorage
-from .task import AsyncDownloadTask, AsyncTask, AsyncUploadTask
 
 __all__ = ["AsyncDownloadTask", "AsyncReference", "AsyncStorage", "AsyncTask", "AsyncUploadTask"]

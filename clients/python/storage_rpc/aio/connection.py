@@ -1,4 +1,4 @@
-"""The driver of asyncio: one task reads, one writes, any may call."""
+"""The driver for asyncio: one task reads, one writes, any task may call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Request(Generic[T]):
-    """A call on its way. It becomes a line when there is room for it: so what waits is not written down twice."""
+    """A pending call. It is encoded when it can be written: so the queue holds no second copy of its data."""
 
     def __init__(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> None:
         self.method, self.params, self.then = method, params, then
@@ -25,7 +25,7 @@ class Request(Generic[T]):
 
 
 class Connection:
-    """Calls to the service, and its notifications and requests."""
+    """Sends calls, and handles the notifications and requests of the service."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class Connection:
         reply: Callable[[str, Mapping[str, Any]], Any],
         gone: Callable[[ServiceGone], None],
     ) -> None:
-        """`hear` is called for each notification, and `gone` once, after the last.
+        """Calls `hear` for each notification, and `gone` once, after the last.
 
-        `reply` is called for each request; it returns the result or an awaitable of it, or raises an `RPCError`.
+        Calls `reply` for each request; it returns the result or an awaitable of it, or raises an `RPCError`.
         """
         self.core = Core(hear, self._serve)
         self.guard = transport.guard
@@ -58,7 +58,7 @@ class Connection:
         return request
 
     async def call(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
-        """What `then` makes of the result. Raises the error of the answer; cancelling tells the service."""
+        """Returns `then(result)`. Raises the error of the answer; cancelling sends `$/cancelRequest`."""
         request = self.submit(method, params, then)
         try:
             return await request.answer
@@ -69,7 +69,7 @@ class Connection:
             raise
 
     async def close(self, *, drain: bool) -> None:
-        """Ends the session, and the child: when its tasks have ended, or at once."""
+        """Ends the session and the child process: after its tasks, or, without `drain`, at once."""
         self._is_closing = True
         if drain and not self._is_over:
             self._unsent.put_nowait(None)
@@ -99,7 +99,7 @@ class Connection:
     async def _write(self) -> None:
         while (request := await self._unsent.get()) is not None:
             self._send(request)
-            with contextlib.suppress(OSError):  # The other end is gone: the reader is about to find out.
+            with contextlib.suppress(OSError):  # The service has gone: the reader notices.
                 await self._transport.input.drain()
         self._hang_up(drain=True)
 

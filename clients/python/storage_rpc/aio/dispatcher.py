@@ -13,9 +13,9 @@ _current: contextvars.ContextVar[object] = contextvars.ContextVar("storage_rpc d
 
 
 class Dispatcher:
-    """Runs callbacks one after the other, and awaits what they return: so they may call the service themselves.
+    """Runs callbacks one at a time, and awaits their results: so they may call the service.
 
-    What a callback raises is logged, and ends nothing.
+    An exception of a callback is logged; the session continues.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Dispatcher:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller is itself a callback, or was begun by one."""
+        """Whether the caller is a callback, or was started by one."""
         return _current.get() is self
 
     def post(self, job: Callable[[], object]) -> None:
@@ -46,6 +46,6 @@ class Dispatcher:
                 continue
             if inspect.isawaitable(result):
                 callback = asyncio.ensure_future(result)
-                await asyncio.wait({callback})  # One that is cancelled does not take this with it.
+                await asyncio.wait({callback})  # A cancelled callback does not cancel this task.
                 if not callback.cancelled() and callback.exception():
                     log.error("A callback failed", exc_info=callback.exception())

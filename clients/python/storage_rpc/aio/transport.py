@@ -1,4 +1,4 @@
-"""Ways to reach the service from asyncio: as a child process, or on a Unix socket."""
+"""Transports for asyncio: a child process, or a Unix socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("storage_rpc")
 
 
 class Child:
-    """The service as a child process, on its stdin and stdout; what it says on stderr is logged."""
+    """The service as a child process, on its stdin and stdout; its stderr is logged."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin and process.stdout
@@ -25,7 +25,7 @@ class Child:
         self._process = process
         pipes: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]
         ends = [cast(asyncio.BaseTransport, pipes.get_pipe_transport(number)) for number in range(3)]
-        # Loops of other packages need not tell their pipes.
+        # Event loops of other packages may not provide their pipes.
         self.guard = ForkGuard(*filter(None, (end.get_extra_info("pipe") for end in ends)))
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = asyncio.create_task(self._listen_to_stderr())
@@ -34,7 +34,7 @@ class Child:
     async def start(cls, command: Sequence[str]) -> Child:
         pipe = asyncio.subprocess.PIPE
         try:
-            # In a session of its own: Ctrl-C at the terminal is for the caller, who decides what it means.
+            # In a session of its own: Ctrl-C at the terminal interrupts the caller only.
             return cls(
                 await asyncio.create_subprocess_exec(
                     *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
@@ -44,7 +44,7 @@ class Child:
             raise cannot_start(command, error) from None
 
     def hang_up(self, *, drain: bool) -> None:
-        """Ends the input: the service ends when its tasks have, or at once."""
+        """Closes the input: the service ends after its tasks, or, without `drain`, at once."""
         if not drain:
             self.input.write(FAREWELL)
         self.input.close()
@@ -54,7 +54,7 @@ class Child:
             self._process.terminate()
 
     async def end(self, *, drain: bool) -> None:
-        """Returns when the process has ended, and is no zombie."""
+        """Waits for the end of the process, and reaps it."""
         try:
             if drain or await within_patience(self._process.wait()) is not None:
                 await self._process.wait()
@@ -65,7 +65,7 @@ class Child:
         await self._insist()
 
     async def obituary(self) -> ServiceGone:
-        """Why there is nothing more to read."""
+        """The error for the end of the output."""
         status = await within_patience(self._process.wait())
         if status is not None:
             await within_patience(self._stderr)
@@ -88,7 +88,7 @@ class Child:
 
 
 class Socket:
-    """A service that listens on a Unix socket; it, and the tasks in it, outlive the session."""
+    """A service on a Unix socket; the service and its tasks outlive the session."""
 
     def __init__(self, output: asyncio.StreamReader, input: asyncio.StreamWriter) -> None:
         self.input, self.output = input, output
@@ -116,7 +116,7 @@ class Socket:
 
 
 async def within_patience(awaited: Awaitable[Any]) -> Any:
-    """None where it takes too long."""
+    """None after the timeout."""
     try:
         return await asyncio.wait_for(awaited, PATIENCE)
     except asyncio.TimeoutError:
