@@ -9,7 +9,7 @@ import type { Bytes, Listing as References, MetadataChange, RequestOptions } fro
  */
 export type TokenKind = "idToken" | "accessToken" | "appCheckToken";
 
-/** A pointer to a place in a bucket: an object, or a folder on the way to one. A value, not a handle. */
+/** A bucket and a path in it, which may name an object or a folder. A value, not a handle. */
 export interface Reference {
   /** The bucket; it need not exist. */
   bucket: string;
@@ -107,8 +107,8 @@ export interface UploadingMetadata {
 }
 
 /**
- * A write to metadata: absent keeps, null removes, anything else sets. Each of the first five members has at most
- * 8192 bytes of UTF-8.
+ * A change of metadata: absent properties stay, null removes, any other value sets. Each of the first five members
+ * has at most 8192 bytes of UTF-8.
  */
 export interface MetadataWrite {
   /** How long others may cache the bytes, as in HTTP. */
@@ -169,15 +169,15 @@ export interface Progress {
   fractionCompleted: number;
 }
 
-/** The event that a snapshot was taken for; for one that was asked for, the event that fits its state. */
+/** The event of the snapshot; in an answer, the event that matches its state. */
 export type Status = "resume" | "progress" | "pause" | "success" | "failure";
 
 /** The state of a task. */
 export type State = "queued" | "running" | "paused" | "success" | "failed" | "cancelled";
 
 /**
- * A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
- * itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
+ * A task in one moment. `error` is set after a failure, and while the task is paused because it cannot continue by
+ * itself; `retry` while it waits before another attempt; `observers` in the answer to a request that has `observe`.
  */
 export interface Snapshot {
   task: Task;
@@ -201,8 +201,8 @@ export interface Snapshot {
 }
 
 /**
- * What a running task waits for after a failure. A `progress` event tells when that begins, and another one, without
- * it, when it ends. A pause and resume tries at once.
+ * The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without it
+ * ends the wait. Pausing and resuming the task retries at once.
  */
 export interface Retry {
   /** 1 for the first retry since the last progress. */
@@ -261,7 +261,7 @@ export interface Attempt {
   completedUnitCount: number;
 }
 
-/** What holds for tasks and calls that begin afterwards. */
+/** The settings of later tasks and calls. */
 export interface Settings {
   /** Seconds that a failing upload may be retried without progress. */
   maxUploadRetryTime: number;
@@ -278,23 +278,23 @@ export interface Settings {
 /** An observer, opaque. Only the connection that added it can remove it. */
 export type Handle = string;
 
-/** The handles of the observers that were asked for, by status. */
+/** The handles of the requested observers, by status. */
 export type Observers = { [name in Status]?: Handle };
 
 /** A task, opaque; unique across restarts of the service. */
 export type Task = string;
 
-/** How many tasks there are in each state. */
+/** The number of tasks in each state. */
 export type ServiceTasks = { [name in State]?: number };
 
-/** What became of a wish to pause, resume or cancel. */
+/** The result of pausing, resuming or cancelling a task. */
 export interface TaskControl {
   /** False, and no event, where the state does not allow it. */
   accepted: boolean;
   snapshot: Snapshot;
 }
 
-/** How the process is doing. */
+/** Returns the state of the process. */
 export interface ServiceStatus {
   /** The program's version. */
   version: string;
@@ -315,7 +315,7 @@ export interface ServiceStatus {
   tasks: ServiceTasks;
 }
 
-/** One page of what is directly below a reference. */
+/** Lists one page of the direct children of a reference. */
 export interface Listing {
   /** The folders: what has names below it. */
   prefixes: Reference[];
@@ -719,89 +719,93 @@ export const RPC_NAMES: { readonly [code: number]: string };
 export class StorageMethods {
   /** The contract itself: this OpenRPC document. Equal to `protocol/openrpc.json` of the version that is running. */
   discover(options?: RequestOptions): Promise<{ [name: string]: any }>;
-  /** Is anybody there? Answers at once, whatever else is going on. */
+  /** Checks that the service responds. Answers at once, whatever other work is in progress. */
   ping(options?: RequestOptions): Promise<"pong">;
   /**
-   * How the process is doing. Uptime in seconds; the number of connections, this one included; the requests of all
-   * connections that are not answered yet, without this one; the number of tasks in each state. Nothing is going on
-   * where no request is active or waiting, and no task is queued or running.
+   * Returns the state of the process. Uptime in seconds; the number of connections, this one included; the pending
+   * requests of all connections, without this one; the number of tasks in each state. The service is idle if no
+   * request is active or waiting, and no task is queued or running.
    */
   status(options?: RequestOptions): Promise<ServiceStatus>;
   /**
-   * Ends the process for all clients, as SIGTERM does. Answered first. Then running tasks are paused, answers that
-   * are ready go out, and the process ends with 0. The log says which connection asked for it.
+   * Ends the process for all clients, as SIGTERM does. The service answers, pauses the running tasks, sends the
+   * answers that are ready, and exits with status 0. The log names the connection that sent the request.
    */
   stop(options?: RequestOptions): Promise<void>;
   /**
-   * In whose name this connection asks the engine from now on. For what the connection starts from then on, and for
-   * what goes on of it; other connections have tokens of their own. A token of each kind may be set. One that
-   * expires, or that the engine's server refuses, is asked for anew with `auth/refreshToken`; setting one meanwhile
-   * does as well. The embedded engine takes tokens, and never needs one. The token appears in no log and no error.
-   * `token`: Printable ASCII without white space, at most 64 KiB; null takes the connection's token of that kind
-   * away. `kind`: accessToken on the engine gcs, else idToken, where not given. `expiresIn`: Seconds, more than 0,
-   * for which the token is good. Without it, it is good until it is refused.
+   * Sets the token with which this connection authenticates to the engine. Applies to the later requests and to the
+   * unfinished tasks of this connection; other connections have their own tokens. A connection may set one token of
+   * each kind. When a token expires, or the server of the engine refuses it, the service requests another with
+   * `auth/refreshToken`; setting one in the meantime works too. The embedded engine accepts tokens, but never needs
+   * one. The token appears in no log and no error. `token`: Printable ASCII without white space, at most 64 KiB;
+   * null takes the connection's token of that kind away. `kind`: accessToken on the engine gcs, else idToken, where
+   * not given. `expiresIn`: Seconds, more than 0, for which the token is good. Without it, it is good until it is
+   * refused.
    */
   setToken(token: string | null, options?: { kind?: TokenKind; expiresIn?: number; } & RequestOptions): Promise<void>;
   /**
-   * The settings now. Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then
-   * grow with the upload, from 256 KiB to 8 MiB. In the SDK: `Storage.maxUploadRetryTime, .maxDownloadRetryTime,
-   * .maxOperationRetryTime, .uploadChunkSizeBytes`.
+   * Returns the current settings. Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set:
+   * chunks then grow with the upload, from 256 KiB to 8 MiB. In the SDK: `Storage.maxUploadRetryTime,
+   * .maxDownloadRetryTime, .maxOperationRetryTime, .uploadChunkSizeBytes`.
    */
   getSettings(options?: RequestOptions): Promise<Settings>;
 }
 
 export class ReferenceMethods {
-  /** What the engine knows about an object. What is not set is absent. In the SDK: `StorageReference.getMetadata()`. */
+  /**
+   * Returns the metadata of an object. Properties that are not set are absent. In the SDK:
+   * `StorageReference.getMetadata()`.
+   */
   getMetadata(options?: RequestOptions): Promise<Metadata>;
   /**
-   * Keeps what is absent, removes what is null, sets the rest. What the service keeps itself is ignored, so that
-   * what was read can be sent back edited. What is left out stays, also a key of customMetadata; null removes it.
-   * metageneration grows by one. `ifGenerationMatch`: Changes only where the object has this generation: as metadata
-   * has it, or an integer; 0 where there must be no object. Otherwise -13412. `ifMetagenerationMatch`: The same with
-   * the metageneration. In the SDK: `StorageReference.updateMetadata(_:)`.
+   * Changes metadata: absent properties stay, null removes, any other value sets. Read-only properties are ignored,
+   * so a client can edit metadata that it has read and send it back. Absent keys of customMetadata stay too; null
+   * removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only where the object has this
+   * generation: as metadata has it, or an integer; 0 where there must be no object. Otherwise -13412.
+   * `ifMetagenerationMatch`: The same with the metageneration. In the SDK: `StorageReference.updateMetadata(_:)`.
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**
-   * A URL that anybody may fetch the object from. Whoever has it needs no token and no service: it holds a secret,
-   * and is good until it is revoked or the object is gone. What a remote engine serves is addressed there, what the
-   * embedded one keeps on this machine. `expiresIn`: For how many seconds it is good: 1 to 604800. Only signed URLs,
-   * those of Google Cloud Storage, end by themselves, without this after seven days; elsewhere it is -13050. In the
-   * SDK: `StorageReference.downloadURL()`.
+   * Returns a URL from which anybody can download the object. The URL contains a secret, so a download needs no
+   * token and no client. It is valid until it is revoked or the object is deleted. A remote engine serves it on its
+   * own server, the embedded engine on this machine. `expiresIn`: For how many seconds it is good: 1 to 604800. Only
+   * signed URLs, those of Google Cloud Storage, end by themselves, without this after seven days; elsewhere it is
+   * -13050. In the SDK: `StorageReference.downloadURL()`.
    */
   downloadURL(options?: { expiresIn?: number; } & RequestOptions): Promise<string>;
   /**
-   * Makes the URLs that were given before worthless, and gives a new one. Counts as a change of the object's
-   * metadata. The SDK has this in the console alone.
+   * Invalidates the earlier download URLs, and returns a new one. Counts as a change of metadata. The SDK offers
+   * this only in the console.
    */
   revokeDownloadURL(options?: RequestOptions): Promise<string>;
   /**
-   * Removes an object. It is gone for whoever looks from then on; downloads that are under way may end with it. What
-   * lies below it stays. `ifGenerationMatch`: Deletes only where the object has this generation: as metadata has it,
-   * or an integer; 0 where there must be no object. Otherwise -13412. `ifMetagenerationMatch`: The same with the
-   * metageneration. In the SDK: `StorageReference.delete()`.
+   * Deletes an object. Later requests do not find it; running downloads of it may fail. Objects below it stay.
+   * `ifGenerationMatch`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
+   * where there must be no object. Otherwise -13412. `ifMetagenerationMatch`: The same with the metageneration. In
+   * the SDK: `StorageReference.delete()`.
    */
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
-   * One page of what is directly below a reference. In the order of the bytes of the names. The root is allowed; a
-   * reference with nothing below it has an empty page. A page may have fewer results than it could, and still not be
-   * the last. Names that are no references, as others may have given them, are left out. `maxResults`: The most
-   * prefixes and items together: 1 to 1000, else -13050; 1000 where not given. `pageToken`: From the page before,
-   * for the same reference. `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as references
-   * with `object`. Firebase Storage may leave them out by itself. In the SDK: `StorageReference.list(maxResults:),
-   * .list(maxResults:pageToken:)`.
+   * Lists one page of the direct children of a reference. Sorted by the bytes of the names. The root is allowed; a
+   * reference without children has an empty page. A page may have fewer results than requested without being the
+   * last. Names that references cannot express, which other tools may have made, are left out. `maxResults`: The
+   * most prefixes and items together: 1 to 1000, else -13050; 1000 where not given. `pageToken`: From the page
+   * before, for the same reference. `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as
+   * references with `object`. Firebase Storage may leave them out by itself. In the SDK:
+   * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
    */
   list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; } & RequestOptions): Promise<References>;
   /**
-   * All that is directly below a reference. All pages of `reference/list` in one answer, however long it gets: where
-   * there may be very many, list them page by page. What comes and goes meanwhile may be missing. `exact`: Tell
-   * names with empty segments too, as in `reference/list`. In the SDK: `StorageReference.listAll()`.
+   * Lists all direct children of a reference. All pages of `reference/list` in one answer: if there may be very many
+   * children, list them page by page. Children that are created or deleted in the meantime may be missing. `exact`:
+   * Tell names with empty segments too, as in `reference/list`. In the SDK: `StorageReference.listAll()`.
    */
   listAll(options?: { exact?: boolean; } & RequestOptions): Promise<References>;
   /**
-   * All bytes of an object, if they are not too many. Verified against the object's checksum. One that is larger
-   * than maxSize, or than fits an answer of maxMessageBytes (about 48 MiB, as it is set up), is -13032 and nothing
-   * is fetched: `reference/writeToFile` takes any size. Retried for maxDownloadRetryTime. `maxSize`: In bytes, not
-   * negative (else -13050). So much memory is set aside: calls that allow a lot wait for each other. In the SDK:
+   * Downloads an object to memory, up to a maximum size. Verifies the checksum. An object larger than maxSize, or
+   * too large for an answer of maxMessageBytes (about 48 MiB by default), is -13032 and is not downloaded:
+   * `reference/writeToFile` accepts any size. Retries for maxDownloadRetryTime. `maxSize`: In bytes, not negative
+   * (else -13050). So much memory is set aside: calls that allow a lot wait for each other. In the SDK:
    * `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
    */
   getData(maxSize: number, options?: RequestOptions): Promise<Bytes>;
@@ -809,8 +813,8 @@ export class ReferenceMethods {
 
 export class TaskMethods {
   /**
-   * Takes an upload that has ended off the list. From then on nobody knows it any more, after a restart neither.
-   * `accepted` is false for one that has not ended: that is to be cancelled first.
+   * Removes an ended upload from the list. Its id is unknown from then on, after a restart too. `accepted` is false
+   * for an active task: cancel it first.
    */
   forget(options?: RequestOptions): Promise<boolean>;
 }

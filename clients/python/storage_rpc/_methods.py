@@ -123,26 +123,26 @@ class StorageMethods(Asking):
         return self._ask("rpc.discover", {}, lambda result: result, timeout)
 
     def ping(self, *, timeout: float | None = None) -> str:
-        """Is anybody there?
+        """Checks that the service responds.
 
-        Answers at once, whatever else is going on.
+        Answers at once, whatever other work is in progress.
         """
         return self._ask("service/ping", {}, str, timeout)
 
     def status(self, *, timeout: float | None = None) -> ServiceStatus:
-        """How the process is doing.
+        """Returns the state of the process.
 
-        Uptime in seconds; the number of connections, this one included; the requests of all connections that are not
-        answered yet, without this one; the number of tasks in each state. Nothing is going on where no request is
-        active or waiting, and no task is queued or running.
+        Uptime in seconds; the number of connections, this one included; the pending requests of all connections,
+        without this one; the number of tasks in each state. The service is idle if no request is active or waiting,
+        and no task is queued or running.
         """
         return self._ask("service/status", {}, decode(_types.ServiceStatus), timeout)
 
     def stop(self, *, timeout: float | None = None) -> None:
         """Ends the process for all clients, as SIGTERM does.
 
-        Answered first. Then running tasks are paused, answers that are ready go out, and the process ends with 0. The
-        log says which connection asked for it.
+        The service answers, pauses the running tasks, sends the answers that are ready, and exits with status 0. The
+        log names the connection that sent the request.
         """
         self._ask("service/stop", {}, lambda result: None, timeout)
 
@@ -154,12 +154,12 @@ class StorageMethods(Asking):
         *,
         timeout: float | None = None,
     ) -> None:
-        """In whose name this connection asks the engine from now on.
+        """Sets the token with which this connection authenticates to the engine.
 
-        For what the connection starts from then on, and for what goes on of it; other connections have tokens of
-        their own. A token of each kind may be set. One that expires, or that the engine's server refuses, is asked
-        for anew with `auth/refreshToken`; setting one meanwhile does as well. The embedded engine takes tokens, and
-        never needs one. The token appears in no log and no error.
+        Applies to the later requests and to the unfinished tasks of this connection; other connections have their own
+        tokens. A connection may set one token of each kind. When a token expires, or the server of the engine refuses
+        it, the service requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded
+        engine accepts tokens, but never needs one. The token appears in no log and no error.
 
         `token`: Printable ASCII without white space, at most 64 KiB; null takes the connection's token of that kind
         away.
@@ -176,7 +176,7 @@ class StorageMethods(Asking):
         )
 
     def get_settings(self, *, timeout: float | None = None) -> Settings:
-        """The settings now.
+        """Returns the current settings.
 
         Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then grow with the
         upload, from 256 KiB to 8 MiB.
@@ -196,10 +196,9 @@ class StorageMethods(Asking):
         *,
         timeout: float | None = None,
     ) -> Settings:
-        """Changes what is named, for the tasks and calls that the connection begins afterwards.
+        """Changes the given settings, for the later tasks and calls of the connection.
 
-        Other connections have settings of their own. All or nothing: where one value is out of range, none is
-        changed.
+        Other connections have their own settings. If one value is out of range, no setting is changed.
 
         `max_upload_retry_time`: Seconds that a failing upload may be retried without progress.
 
@@ -230,7 +229,7 @@ class StorageMethods(Asking):
 
 class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, SnapshotT]):
     def child(self, path: str, *, timeout: float | None = None) -> ReferenceT:
-        """The reference below this one by a path.
+        """Returns the reference at a path below this one.
 
         The path may have several segments. `..` is a name like any other.
 
@@ -241,7 +240,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         return self._ask("reference/child", {"path": path}, self._to_reference, timeout)
 
     def parent(self, *, timeout: float | None = None) -> ReferenceT | None:
-        """One level up; null at the root.
+        """Returns the reference one level up; null at the root.
 
         The parent of a child of the root is the root.
 
@@ -250,7 +249,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         return self._ask("reference/parent", {}, self._to_reference_or_none, timeout)
 
     def root(self, *, timeout: float | None = None) -> ReferenceT:
-        """The top of the bucket.
+        """Returns the root of the bucket.
 
         The reference whose fullPath is empty.
 
@@ -271,8 +270,8 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
     ) -> UploadTaskT:
         """Uploads bytes from memory.
 
-        The answer creates the task; its events come after the answer. Exactly one of `data` and `text` is given. With
-        `wait: true` the task's error becomes the answer's.
+        The events of the task follow the answer. Exactly one of `data` and `text` must be given. With `wait: true`
+        the request fails with the error of the task.
 
         `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
         file's extension, else from the reference's, else application/octet-stream.
@@ -312,9 +311,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
     ) -> UploadTaskT:
         """Uploads a local file.
 
-        Streams: a file of any size in constant memory. The file must stay as it is until the end: one that changes
-        fails the task with -13000, and nothing is stored; so does one that is missing, unreadable or not regular. An
-        object appears whole or not at all.
+        Streams a file of any size in constant memory. The file must not change until the task ends: if it changes, or
+        is missing, unreadable or not regular, the task fails with -13000 and nothing is stored. The object appears as
+        a whole or not at all.
 
         `file`: An absolute path, or a `file://` URL of this machine.
 
@@ -344,9 +343,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         )
 
     def get_metadata(self, *, timeout: float | None = None) -> Metadata:
-        """What the engine knows about an object.
+        """Returns the metadata of an object.
 
-        What is not set is absent.
+        Properties that are not set are absent.
 
         In the SDK: `StorageReference.getMetadata()`.
         """
@@ -360,10 +359,10 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         *,
         timeout: float | None = None,
     ) -> Metadata:
-        """Keeps what is absent, removes what is null, sets the rest.
+        """Changes metadata: absent properties stay, null removes, any other value sets.
 
-        What the service keeps itself is ignored, so that what was read can be sent back edited. What is left out
-        stays, also a key of customMetadata; null removes it. metageneration grows by one.
+        Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
+        of customMetadata stay too; null removes a key. metageneration increases by one.
 
         `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
         where there must be no object. Otherwise -13412.
@@ -383,10 +382,10 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         )
 
     def download_url(self, expires_in: int | None = None, *, timeout: float | None = None) -> str:
-        """A URL that anybody may fetch the object from.
+        """Returns a URL from which anybody can download the object.
 
-        Whoever has it needs no token and no service: it holds a secret, and is good until it is revoked or the object
-        is gone. What a remote engine serves is addressed there, what the embedded one keeps on this machine.
+        The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
+        object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
         `expires_in`: For how many seconds it is good: 1 to 604800. Only signed URLs, those of Google Cloud Storage,
         end by themselves, without this after seven days; elsewhere it is -13050.
@@ -401,9 +400,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         )
 
     def revoke_download_url(self, *, timeout: float | None = None) -> str:
-        """Makes the URLs that were given before worthless, and gives a new one.
+        """Invalidates the earlier download URLs, and returns a new one.
 
-        Counts as a change of the object's metadata. The SDK has this in the console alone.
+        Counts as a change of metadata. The SDK offers this only in the console.
         """
         return self._ask("reference/revokeDownloadURL", {}, lambda result: str(result["url"]), timeout)
 
@@ -414,10 +413,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         *,
         timeout: float | None = None,
     ) -> None:
-        """Removes an object.
+        """Deletes an object.
 
-        It is gone for whoever looks from then on; downloads that are under way may end with it. What lies below it
-        stays.
+        Later requests do not find it; running downloads of it may fail. Objects below it stay.
 
         `if_generation_match`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
         where there must be no object. Otherwise -13412.
@@ -441,11 +439,11 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         *,
         timeout: float | None = None,
     ) -> ListingT:
-        """One page of what is directly below a reference.
+        """Lists one page of the direct children of a reference.
 
-        In the order of the bytes of the names. The root is allowed; a reference with nothing below it has an empty
-        page. A page may have fewer results than it could, and still not be the last. Names that are no references, as
-        others may have given them, are left out.
+        Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A page
+        may have fewer results than requested without being the last. Names that references cannot express, which
+        other tools may have made, are left out.
 
         `max_results`: The most prefixes and items together: 1 to 1000, else -13050; 1000 where not given.
 
@@ -464,10 +462,10 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         )
 
     def list_all(self, exact: bool | None = None, *, timeout: float | None = None) -> ListingT:
-        """All that is directly below a reference.
+        """Lists all direct children of a reference.
 
-        All pages of `reference/list` in one answer, however long it gets: where there may be very many, list them
-        page by page. What comes and goes meanwhile may be missing.
+        All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
+        Children that are created or deleted in the meantime may be missing.
 
         `exact`: Tell names with empty segments too, as in `reference/list`.
 
@@ -476,11 +474,11 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         return self._ask("reference/listAll", given(exact=exact), self._to_listing, timeout)
 
     def get_data(self, max_size: int, *, timeout: float | None = None) -> bytes:
-        """All bytes of an object, if they are not too many.
+        """Downloads an object to memory, up to a maximum size.
 
-        Verified against the object's checksum. One that is larger than maxSize, or than fits an answer of
-        maxMessageBytes (about 48 MiB, as it is set up), is -13032 and nothing is fetched: `reference/writeToFile`
-        takes any size. Retried for maxDownloadRetryTime.
+        Verifies the checksum. An object larger than maxSize, or too large for an answer of maxMessageBytes (about 48
+        MiB by default), is -13032 and is not downloaded: `reference/writeToFile` accepts any size. Retries for
+        maxDownloadRetryTime.
 
         `max_size`: In bytes, not negative (else -13050). So much memory is set aside: calls that allow a lot wait for
         each other.
@@ -504,9 +502,9 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
     ) -> DownloadTaskT:
         """Downloads to a local file.
 
-        Streams: an object of any size in constant memory. The file appears, or is replaced, in one moment, when all
-        bytes have arrived and have the right checksum; until then they are in a file beside it. Its directory must be
-        there. An object that changes meanwhile is fetched from its first byte.
+        Streams an object of any size in constant memory to a file beside the destination, and moves that file to the
+        destination atomically once all bytes have arrived and the checksum matches. The directory must exist. If the
+        object changes in the meantime, the download restarts from the first byte.
 
         `file`: An absolute path, or a `file://` URL of this machine.
 
@@ -525,8 +523,8 @@ class TaskMethods(Asking):
     def pause(self, *, timeout: float | None = None) -> bool:
         """Stops an upload until it is resumed.
 
-        Answers once the upload has stopped moving, within a second. The `pause` event comes before the answer, no
-        `progress` after it. An upload that was committed in that very moment answers `accepted: false` with state
+        Answers once the upload has stopped, within a second. The `pause` event comes before the answer, and no
+        `progress` after it. If the upload is committed at that moment, the answer is `accepted: false` with state
         success.
 
         In the SDK: `StorageUploadTask.pause()`.
@@ -534,10 +532,10 @@ class TaskMethods(Asking):
         return self._ask("pause", {}, lambda result: bool(result["accepted"]), timeout)
 
     def resume(self, *, timeout: float | None = None) -> bool:
-        """Goes on from the last acknowledged byte.
+        """Continues an upload from the last acknowledged byte.
 
-        Never from zero. Where too many uploads move already, the task is queued and the `resume` event comes when it
-        runs.
+        Never restarts from zero. If too many uploads are running, the task is queued, and the `resume` event follows
+        when it runs.
 
         In the SDK: `StorageUploadTask.resume()`.
         """
@@ -546,18 +544,16 @@ class TaskMethods(Asking):
     def cancel(self, *, timeout: float | None = None) -> bool:
         """Ends an upload; nothing is stored.
 
-        Answers once the upload has stopped for good, within a second. Its observers hear `failure` with -13040 before
-        that.
+        Answers once the upload has ended, within a second, after its observers have received `failure` with -13040.
 
         In the SDK: `StorageUploadTask.cancel()`.
         """
         return self._ask("cancel", {}, lambda result: bool(result["accepted"]), timeout)
 
     def forget(self, *, timeout: float | None = None) -> bool:
-        """Takes an upload that has ended off the list.
+        """Removes an ended upload from the list.
 
-        From then on nobody knows it any more, after a restart neither. `accepted` is false for one that has not
-        ended: that is to be cancelled first.
+        Its id is unknown from then on, after a restart too. `accepted` is false for an active task: cancel it first.
         """
         return self._ask("forget", {}, lambda result: bool(result["accepted"]), timeout)
 
@@ -571,26 +567,26 @@ class AsyncStorageMethods(AsyncAsking):
         return await self._ask("rpc.discover", {}, lambda result: result)
 
     async def ping(self) -> str:
-        """Is anybody there?
+        """Checks that the service responds.
 
-        Answers at once, whatever else is going on.
+        Answers at once, whatever other work is in progress.
         """
         return await self._ask("service/ping", {}, str)
 
     async def status(self) -> ServiceStatus:
-        """How the process is doing.
+        """Returns the state of the process.
 
-        Uptime in seconds; the number of connections, this one included; the requests of all connections that are not
-        answered yet, without this one; the number of tasks in each state. Nothing is going on where no request is
-        active or waiting, and no task is queued or running.
+        Uptime in seconds; the number of connections, this one included; the pending requests of all connections,
+        without this one; the number of tasks in each state. The service is idle if no request is active or waiting,
+        and no task is queued or running.
         """
         return await self._ask("service/status", {}, decode(_types.ServiceStatus))
 
     async def stop(self) -> None:
         """Ends the process for all clients, as SIGTERM does.
 
-        Answered first. Then running tasks are paused, answers that are ready go out, and the process ends with 0. The
-        log says which connection asked for it.
+        The service answers, pauses the running tasks, sends the answers that are ready, and exits with status 0. The
+        log names the connection that sent the request.
         """
         await self._ask("service/stop", {}, lambda result: None)
 
@@ -600,12 +596,12 @@ class AsyncStorageMethods(AsyncAsking):
         kind: TokenKind | None = None,
         expires_in: float | None = None,
     ) -> None:
-        """In whose name this connection asks the engine from now on.
+        """Sets the token with which this connection authenticates to the engine.
 
-        For what the connection starts from then on, and for what goes on of it; other connections have tokens of
-        their own. A token of each kind may be set. One that expires, or that the engine's server refuses, is asked
-        for anew with `auth/refreshToken`; setting one meanwhile does as well. The embedded engine takes tokens, and
-        never needs one. The token appears in no log and no error.
+        Applies to the later requests and to the unfinished tasks of this connection; other connections have their own
+        tokens. A connection may set one token of each kind. When a token expires, or the server of the engine refuses
+        it, the service requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded
+        engine accepts tokens, but never needs one. The token appears in no log and no error.
 
         `token`: Printable ASCII without white space, at most 64 KiB; null takes the connection's token of that kind
         away.
@@ -621,7 +617,7 @@ class AsyncStorageMethods(AsyncAsking):
         )
 
     async def get_settings(self) -> Settings:
-        """The settings now.
+        """Returns the current settings.
 
         Retry times are in seconds. uploadChunkSizeBytes is absent while it is not set: chunks then grow with the
         upload, from 256 KiB to 8 MiB.
@@ -639,10 +635,9 @@ class AsyncStorageMethods(AsyncAsking):
         upload_chunk_size_bytes: int | None = None,
         user_project: str | None = None,
     ) -> Settings:
-        """Changes what is named, for the tasks and calls that the connection begins afterwards.
+        """Changes the given settings, for the later tasks and calls of the connection.
 
-        Other connections have settings of their own. All or nothing: where one value is out of range, none is
-        changed.
+        Other connections have their own settings. If one value is out of range, no setting is changed.
 
         `max_upload_retry_time`: Seconds that a failing upload may be retried without progress.
 
@@ -683,8 +678,8 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
     ) -> UploadTaskT:
         """Uploads bytes from memory.
 
-        The answer creates the task; its events come after the answer. Exactly one of `data` and `text` is given. With
-        `wait: true` the task's error becomes the answer's.
+        The events of the task follow the answer. Exactly one of `data` and `text` must be given. With `wait: true`
+        the request fails with the error of the task.
 
         `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
         file's extension, else from the reference's, else application/octet-stream.
@@ -722,9 +717,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
     ) -> UploadTaskT:
         """Uploads a local file.
 
-        Streams: a file of any size in constant memory. The file must stay as it is until the end: one that changes
-        fails the task with -13000, and nothing is stored; so does one that is missing, unreadable or not regular. An
-        object appears whole or not at all.
+        Streams a file of any size in constant memory. The file must not change until the task ends: if it changes, or
+        is missing, unreadable or not regular, the task fails with -13000 and nothing is stored. The object appears as
+        a whole or not at all.
 
         `file`: An absolute path, or a `file://` URL of this machine.
 
@@ -753,9 +748,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         )
 
     async def get_metadata(self) -> Metadata:
-        """What the engine knows about an object.
+        """Returns the metadata of an object.
 
-        What is not set is absent.
+        Properties that are not set are absent.
 
         In the SDK: `StorageReference.getMetadata()`.
         """
@@ -767,10 +762,10 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
     ) -> Metadata:
-        """Keeps what is absent, removes what is null, sets the rest.
+        """Changes metadata: absent properties stay, null removes, any other value sets.
 
-        What the service keeps itself is ignored, so that what was read can be sent back edited. What is left out
-        stays, also a key of customMetadata; null removes it. metageneration grows by one.
+        Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
+        of customMetadata stay too; null removes a key. metageneration increases by one.
 
         `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
         where there must be no object. Otherwise -13412.
@@ -789,10 +784,10 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         )
 
     async def download_url(self, expires_in: int | None = None) -> str:
-        """A URL that anybody may fetch the object from.
+        """Returns a URL from which anybody can download the object.
 
-        Whoever has it needs no token and no service: it holds a secret, and is good until it is revoked or the object
-        is gone. What a remote engine serves is addressed there, what the embedded one keeps on this machine.
+        The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
+        object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
         `expires_in`: For how many seconds it is good: 1 to 604800. Only signed URLs, those of Google Cloud Storage,
         end by themselves, without this after seven days; elsewhere it is -13050.
@@ -802,9 +797,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         return await self._ask("reference/downloadURL", given(expiresIn=expires_in), lambda result: str(result["url"]))
 
     async def revoke_download_url(self) -> str:
-        """Makes the URLs that were given before worthless, and gives a new one.
+        """Invalidates the earlier download URLs, and returns a new one.
 
-        Counts as a change of the object's metadata. The SDK has this in the console alone.
+        Counts as a change of metadata. The SDK offers this only in the console.
         """
         return await self._ask("reference/revokeDownloadURL", {}, lambda result: str(result["url"]))
 
@@ -813,10 +808,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         if_generation_match: str | int | None = None,
         if_metageneration_match: str | int | None = None,
     ) -> None:
-        """Removes an object.
+        """Deletes an object.
 
-        It is gone for whoever looks from then on; downloads that are under way may end with it. What lies below it
-        stays.
+        Later requests do not find it; running downloads of it may fail. Objects below it stay.
 
         `if_generation_match`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
         where there must be no object. Otherwise -13412.
@@ -837,11 +831,11 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         page_token: str | None = None,
         exact: bool | None = None,
     ) -> ListingT:
-        """One page of what is directly below a reference.
+        """Lists one page of the direct children of a reference.
 
-        In the order of the bytes of the names. The root is allowed; a reference with nothing below it has an empty
-        page. A page may have fewer results than it could, and still not be the last. Names that are no references, as
-        others may have given them, are left out.
+        Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A page
+        may have fewer results than requested without being the last. Names that references cannot express, which
+        other tools may have made, are left out.
 
         `max_results`: The most prefixes and items together: 1 to 1000, else -13050; 1000 where not given.
 
@@ -859,10 +853,10 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         )
 
     async def list_all(self, exact: bool | None = None) -> ListingT:
-        """All that is directly below a reference.
+        """Lists all direct children of a reference.
 
-        All pages of `reference/list` in one answer, however long it gets: where there may be very many, list them
-        page by page. What comes and goes meanwhile may be missing.
+        All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
+        Children that are created or deleted in the meantime may be missing.
 
         `exact`: Tell names with empty segments too, as in `reference/list`.
 
@@ -871,11 +865,11 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         return await self._ask("reference/listAll", given(exact=exact), self._to_listing)
 
     async def get_data(self, max_size: int) -> bytes:
-        """All bytes of an object, if they are not too many.
+        """Downloads an object to memory, up to a maximum size.
 
-        Verified against the object's checksum. One that is larger than maxSize, or than fits an answer of
-        maxMessageBytes (about 48 MiB, as it is set up), is -13032 and nothing is fetched: `reference/writeToFile`
-        takes any size. Retried for maxDownloadRetryTime.
+        Verifies the checksum. An object larger than maxSize, or too large for an answer of maxMessageBytes (about 48
+        MiB by default), is -13032 and is not downloaded: `reference/writeToFile` accepts any size. Retries for
+        maxDownloadRetryTime.
 
         `max_size`: In bytes, not negative (else -13050). So much memory is set aside: calls that allow a lot wait for
         each other.
@@ -897,9 +891,9 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
     ) -> DownloadTaskT:
         """Downloads to a local file.
 
-        Streams: an object of any size in constant memory. The file appears, or is replaced, in one moment, when all
-        bytes have arrived and have the right checksum; until then they are in a file beside it. Its directory must be
-        there. An object that changes meanwhile is fetched from its first byte.
+        Streams an object of any size in constant memory to a file beside the destination, and moves that file to the
+        destination atomically once all bytes have arrived and the checksum matches. The directory must exist. If the
+        object changes in the meantime, the download restarts from the first byte.
 
         `file`: An absolute path, or a `file://` URL of this machine.
 
@@ -912,8 +906,8 @@ class AsyncTaskMethods(AsyncAsking):
     async def pause(self) -> bool:
         """Stops an upload until it is resumed.
 
-        Answers once the upload has stopped moving, within a second. The `pause` event comes before the answer, no
-        `progress` after it. An upload that was committed in that very moment answers `accepted: false` with state
+        Answers once the upload has stopped, within a second. The `pause` event comes before the answer, and no
+        `progress` after it. If the upload is committed at that moment, the answer is `accepted: false` with state
         success.
 
         In the SDK: `StorageUploadTask.pause()`.
@@ -921,10 +915,10 @@ class AsyncTaskMethods(AsyncAsking):
         return await self._ask("pause", {}, lambda result: bool(result["accepted"]))
 
     async def resume(self) -> bool:
-        """Goes on from the last acknowledged byte.
+        """Continues an upload from the last acknowledged byte.
 
-        Never from zero. Where too many uploads move already, the task is queued and the `resume` event comes when it
-        runs.
+        Never restarts from zero. If too many uploads are running, the task is queued, and the `resume` event follows
+        when it runs.
 
         In the SDK: `StorageUploadTask.resume()`.
         """
@@ -933,17 +927,15 @@ class AsyncTaskMethods(AsyncAsking):
     async def cancel(self) -> bool:
         """Ends an upload; nothing is stored.
 
-        Answers once the upload has stopped for good, within a second. Its observers hear `failure` with -13040 before
-        that.
+        Answers once the upload has ended, within a second, after its observers have received `failure` with -13040.
 
         In the SDK: `StorageUploadTask.cancel()`.
         """
         return await self._ask("cancel", {}, lambda result: bool(result["accepted"]))
 
     async def forget(self) -> bool:
-        """Takes an upload that has ended off the list.
+        """Removes an ended upload from the list.
 
-        From then on nobody knows it any more, after a restart neither. `accepted` is false for one that has not
-        ended: that is to be cancelled first.
+        Its id is unknown from then on, after a restart too. `accepted` is false for an active task: cancel it first.
         """
         return await self._ask("forget", {}, lambda result: bool(result["accepted"]))

@@ -20,7 +20,7 @@ from Firebase App Check.
 """
 
 Status = Literal["resume", "progress", "pause", "success", "failure"]
-"""The event that a snapshot was taken for; for one that was asked for, the event that fits its state."""
+"""The event of the snapshot; in an answer, the event that matches its state."""
 
 State = Literal["queued", "running", "paused", "success", "failed", "cancelled"]
 """The state of a task."""
@@ -84,7 +84,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for tasks and calls that begin afterwards."""
+    """The settings of later tasks and calls."""
 
     max_upload_retry_time: float
     """Seconds that a failing upload may be retried without progress."""
@@ -100,8 +100,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Retry:
-    """What a running task waits for after a failure. A `progress` event tells when that begins, and another one,
-    without it, when it ends. A pause and resume tries at once.
+    """The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without
+    it ends the wait. Pausing and resuming the task retries at once.
     """
 
     attempt: int
@@ -115,7 +115,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class ServiceStatus:
-    """How the process is doing."""
+    """Returns the state of the process."""
 
     version: str
     """The program's version."""
@@ -133,8 +133,9 @@ class ServiceStatus:
 
 @dataclass(frozen=True)
 class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
-    """A task as it was in one moment. `error` after a failure, and while it is paused because it may not go on by
-    itself; `retry` while it rests before another try; `observers` in the answer to who started it and asked for some.
+    """A task in one moment. `error` is set after a failure, and while the task is paused because it cannot continue
+    by itself; `retry` while it waits before another attempt; `observers` in the answer to a request that has
+    `observe`.
     """
 
     task: TaskT
@@ -156,7 +157,7 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
 
 @dataclass(frozen=True)
 class ListingOf(Generic[ReferenceT]):
-    """One page of what is directly below a reference."""
+    """Lists one page of the direct children of a reference."""
 
     prefixes: tuple[ReferenceT, ...]
     """The folders: what has names below it."""
@@ -167,8 +168,8 @@ class ListingOf(Generic[ReferenceT]):
 
 
 class MetadataWrite(TypedDict, total=False):
-    """A write to metadata: absent keeps, null removes, anything else sets. Each of the first five members has at most
-    8192 bytes of UTF-8.
+    """A change of metadata: absent properties stay, null removes, any other value sets. Each of the first five
+    members has at most 8192 bytes of UTF-8.
     """
 
     cache_control: str | None

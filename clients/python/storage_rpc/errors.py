@@ -121,10 +121,10 @@ RPC_NAMES = {
 
 
 class Unknown(StorageError):
-    """Something else; the message says what: a local file that is missing, unreadable, not regular or changed, a disk
-    that fails.
+    """Any other failure, which the message names: a local file that is missing, unreadable, not regular or changed, a
+    disk that fails.
 
-    Read the message; it names path and reason.
+    Read the message: it names the path and the reason.
     """
 
     code = -13000
@@ -140,7 +140,7 @@ class ObjectNotFound(StorageError):
 
 
 class BucketNotFound(StorageError):
-    """A remote engine has no such bucket. The embedded one has every bucket.
+    """The remote engine has no such bucket. The embedded engine has every bucket.
 
     Correct the bucket.
     """
@@ -149,7 +149,7 @@ class BucketNotFound(StorageError):
 
 
 class ProjectNotFound(StorageError):
-    """A remote engine has no such project.
+    """The remote engine has no such project.
 
     Correct the project's set-up.
     """
@@ -158,17 +158,16 @@ class ProjectNotFound(StorageError):
 
 
 class QuotaExceeded(StorageError):
-    """There is no room left: on the disk, in the project, or within one of the service's bounds, which the message
-    names.
+    """No room is left on the disk, in the project, or within a bound of the service, which the message names.
 
-    Make room, then try again; or raise the bound.
+    Make room and try again, or raise the bound.
     """
 
     code = -13013
 
 
 class Unauthenticated(StorageError):
-    """A remote engine wants to know who is asking.
+    """The remote engine requires a token.
 
     Sign in, then try again.
     """
@@ -177,17 +176,17 @@ class Unauthenticated(StorageError):
 
 
 class Unauthorized(StorageError):
-    """Whoever asks may not do that, or a local file is not where it is allowed to be.
+    """The caller lacks a permission, or a local file is outside the allowed directories.
 
-    Check rules and permissions, --allow-read and --allow-write.
+    Check the rules and permissions, --allow-read and --allow-write.
     """
 
     code = -13021
 
 
 class RetryLimitExceeded(StorageError):
-    """There was no progress for as long as the settings allow; the message tells of the last failure, data.attempts
-    of all.
+    """The retry time of the settings passed without progress. The message describes the last failure, data.attempts
+    all of them.
 
     Try again later, or raise the retry time in the settings.
     """
@@ -196,16 +195,16 @@ class RetryLimitExceeded(StorageError):
 
 
 class NonMatchingChecksum(StorageError):
-    """The bytes that arrived are not those that were meant; nothing was stored or written.
+    """The received bytes do not match the checksum; nothing was stored or written.
 
-    Try again; check metadata.md5Hash where it was given.
+    Try again; check metadata.md5Hash if it was given.
     """
 
     code = -13031
 
 
 class DownloadSizeExceeded(StorageError):
-    """The object is larger than the caller allowed.
+    """The object is larger than maxSize.
 
     Raise maxSize, or write to a file.
     """
@@ -216,14 +215,14 @@ class DownloadSizeExceeded(StorageError):
 class Cancelled(StorageError):
     """The task was cancelled.
 
-    Nothing: it was asked for.
+    None: a client requested it.
     """
 
     code = -13040
 
 
 class InvalidArgument(StorageError):
-    """A good param with a value that cannot be used; data.param names it. An unknown task too.
+    """A param has an invalid value, such as an unknown task; data.param names it.
 
     Correct the value.
     """
@@ -232,16 +231,16 @@ class InvalidArgument(StorageError):
 
 
 class BucketMismatch(StorageError):
-    """The URL is in another bucket than the one given.
+    """The URL names another bucket than the param `bucket`.
 
-    Leave bucket out, or correct it.
+    Leave `bucket` out, or correct it.
     """
 
     code = -13051
 
 
 class InternalError(StorageError):
-    """The engine made a mistake.
+    """The engine failed in an unexpected way.
 
     Report it, with the message.
     """
@@ -259,11 +258,10 @@ class PathError(StorageError):
 
 
 class PreconditionFailed(StorageError):
-    """What is there is not what ifGenerationMatch or ifMetagenerationMatch asks for, or somebody else has written
-    while a remote engine was asked again: data.generation and data.metageneration tell what is there, "0" where
-    nothing is.
+    """The object does not match ifGenerationMatch or ifMetagenerationMatch, or another client changed it during a
+    retry: data.generation and data.metageneration have the current values, "0" if there is no object.
 
-    Look at what is there, then decide anew.
+    Read the current object, then decide again.
     """
 
     code = -13412
