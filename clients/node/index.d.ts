@@ -5,7 +5,7 @@
  *     await storage.reference("images/space.jpg").putFile("space.jpg").wait();
  *     await storage.close();
  *
- * The names are the SDK's. What the service keeps of an object, of a task and of its settings comes as in
+ * The names are those of the SDK. Metadata, snapshots and settings have the members that are described in
  * protocol/reference.md.
  */
 import type * as said from "./src/methods.js";
@@ -26,77 +26,77 @@ export type {
 } from "./src/methods.js";
 export type Observer = (snapshot: Snapshot) => void;
 
-/** A fresh token, good for so many seconds; null for "no more". */
+/** A token, with an optional lifetime in seconds; null for "no more". */
 export type FreshToken = string | { token: string; expiresIn?: number | null } | null | undefined;
 
-/** Where fresh tokens come from when one has expired or is refused. It has 30 seconds. */
+/** Supplies a token after one has expired or was refused, within 30 seconds. */
 export type RefreshToken = (kind: TokenKind, reason: "expired" | "refused") => FreshToken | Promise<FreshToken>;
 
-/** Ends the wait for an answer: the promise rejects with the signal's reason, the service hears `$/cancelRequest`. */
+/** Ends the wait for an answer: the promise rejects with the signal's reason, and the service gets `$/cancelRequest`. */
 export interface RequestOptions {
   signal?: Signal;
 }
 
 export interface SessionOptions {
-  /** The bucket that paths mean; else the service's own default. */
+  /** The bucket of paths; by default that of the service. */
   bucket?: string;
   onRefreshToken?: RefreshToken;
 }
 
 export interface SpawnOptions extends SessionOptions {
-  /** Else $STORAGE_RPC, else `storage-rpc` on the PATH. */
+  /** By default $STORAGE_RPC, else `storage-rpc` on the PATH. */
   program?: string;
   /** Flags of the service, such as `["--root", "/srv/objects"]`; `storage-rpc --help` lists them. */
   args?: readonly string[];
   /** Added to the environment of this process. */
   env?: { readonly [name: string]: string | undefined };
-  /** Use the service that all clients of the root share, as `storage-rpc connect` does; it is started where needed. */
+  /** Uses the service that all clients of the root share, as `storage-rpc connect` does, and starts it if needed. */
   shared?: boolean;
 }
 
 /**
- * A session with a service. It keeps Node's event loop going while a request is unanswered or a task is queued or
- * running. A paused task does so only while somebody waits for it or iterates over it, and only where other clients
- * could resume it: in a shared service, or on a socket. A child process ends with this one, however that ends.
- * NODE_DEBUG=storage-rpc shows what the service writes to stderr.
+ * A session with a service. It keeps Node's event loop running while a request is pending or a task is queued or
+ * running. A paused task does so only while the program waits for it or iterates over it, and only if other clients
+ * can resume it: in a shared service, or on a socket. A child process ends with this one, however this one ends.
+ * NODE_DEBUG=storage-rpc shows the stderr of the service.
  */
 export class Storage extends StorageMethods {
   private constructor();
 
-  /** A service of its own as a child process, or with `shared` a session with the service of the root. */
+  /** Starts a private service as a child process, or with `shared` opens a session with the service of the root. */
   static spawn(options?: SpawnOptions): Promise<Storage>;
 
-  /** A service that listens on a Unix socket; it, and the tasks in it, outlive the session. */
+  /** Connects to a service on a Unix socket; the service and its tasks outlive the session. */
   static connect(socketPath: string, options?: SessionOptions): Promise<Storage>;
 
   readonly defaultBucket: string;
   onRefreshToken: RefreshToken | undefined;
 
   /**
-   * A path of the default bucket (without one, its root), `gs://BUCKET/PATH`, or a download URL. Asks nobody: what
-   * cannot be is refused when it is used. Throws `pathError` for another URL.
+   * A path of the default bucket (without one, its root), `gs://BUCKET/PATH`, or a download URL. Sends no request: the
+   * service checks the reference when it is used. Throws `pathError` for another URL.
    */
   reference(pathOrURL?: string): Reference;
 
-  /** An object by its exact name, slashes as they are: `folder/` and `a//b` are no paths. */
+  /** An object by its exact name, slashes included: `folder/` and `a//b` are not paths. */
   exactReference(object: string, options?: { bucket?: string }): Reference;
 
-  /** Changes what is named, for all clients of the service. */
+  /** Changes the given settings, for the later tasks and calls of this session. */
   updateSettings(settings: Partial<Settings>, options?: RequestOptions): Promise<Settings>;
 
-  /** The upload of that id; asks nobody whether there is one. */
+  /** The upload with this id; does not check that it exists. */
   uploadTask(id: string): UploadTask;
   downloadTask(id: string): DownloadTask;
 
-  /** All that have not ended, and the newest of those that have. */
+  /** All active uploads, or downloads, of the service, and the newest of the ended ones. */
   uploadTasks(options?: RequestOptions): Promise<Snapshot[]>;
   downloadTasks(options?: RequestOptions): Promise<Snapshot[]>;
 
-  /** The same, at most so many at a time: each task that is there from the first page to the last comes once. */
+  /** The same in pages: each task that exists throughout is listed once. */
   uploadTaskPages(options?: TaskPageOptions): AsyncGenerator<Snapshot[], void>;
   downloadTaskPages(options?: TaskPageOptions): AsyncGenerator<Snapshot[], void>;
 
-  /** Any method of the service, by its own name and with its own params. */
+  /** Calls any method of the service by its name on the wire. */
   request<M extends keyof Methods>(
     method: M,
     params?: Methods[M]["params"],
@@ -109,21 +109,21 @@ export class Storage extends StorageMethods {
   ): Promise<any>;
 
   /**
-   * Ends the session, and a child process too: once the tasks that run have ended, or with `drain: false` at once.
-   * Resolves when it has gone. A service that is shared or on a socket goes on, and so do its tasks; what it has not
-   * answered within three seconds fails.
+   * Ends the session, and a child process too: after its running tasks, or with `drain: false` at once.
+   * Resolves after its end. A service that is shared or on a socket continues, and so do its tasks; requests that it
+   * has not answered within three seconds fail.
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface TaskPageOptions extends RequestOptions {
-  /** 1 to 1000; 1000 where not given. */
+  /** 1 to 1000; default: 1000. */
   maxResults?: number;
 }
 
 export interface TaskOptions {
-  /** Listeners that are there from the start, as with `on`. */
+  /** Listeners that are added before the start, as with `on`. */
   observe?: { [status in Status]?: Observer };
   onProgress?: Observer;
   /** Cancels the task, whose error then has the signal's reason as its `cause`: a TimeoutError of a timeout. */
@@ -132,20 +132,20 @@ export interface TaskOptions {
 
 export interface UploadOptions extends TaskOptions {
   metadata?: MetadataChange;
-  /** Stores only where the object has this generation; 0 where there must be no object. */
+  /** Stores only if the object has this generation; 0: only if there is no object. */
   ifGenerationMatch?: said.Precondition;
   /** The same with the metageneration. */
   ifMetagenerationMatch?: said.Precondition;
 }
 
-/** A place in a bucket: a value. Nothing need be there. */
+/** A path in a bucket: a value. The object need not exist. */
 export class Reference extends ReferenceMethods {
   private constructor();
   readonly bucket: string;
   readonly fullPath: string;
   /** The last part of the path; empty at the root. */
   readonly name: string;
-  /** The exact name of the object where fullPath does not tell it, as in `folder/` or `a//b`. */
+  /** The exact name of the object if fullPath does not determine it, as in `folder/` or `a//b`. */
   readonly object: string | undefined;
   /** `gs://bucket/fullPath`, never percent-encoded. */
   readonly url: string;
@@ -162,18 +162,18 @@ export class Reference extends ReferenceMethods {
   putData(data: ArrayBufferView | ArrayBuffer | string, options?: UploadOptions): UploadTask;
   /** Starts to upload a local file. */
   putFile(file: string | FileURL, options?: UploadOptions): UploadTask;
-  /** Starts to download to a local file, which appears or is replaced when all has arrived. */
+  /** Starts to download to a local file, which appears or is replaced once all bytes have arrived. */
   writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
 }
 
 /**
  * An upload or a download. It emits each event of the contract with a snapshot, and never "error": one that fails
- * while nobody listens is no unhandled anything. It fails too where it could not start, or the service is gone.
+ * without a listener is not an unhandled rejection. It also fails if it cannot start, or the service ends.
  *
  *     for await (const snapshot of task) console.log(snapshot.progress.fractionCompleted);
  *
- * An iteration sees the events from its beginning on, the last one included; then it ends, or throws why the task
- * failed. While its consumer is busy, progress collapses to the newest. Leaving it early does not stop the task.
+ * An iteration yields the events from its start up to the last one; then it ends, or throws the error of the task. A
+ * slow consumer gets only the newest progress. Leaving the iteration early does not stop the task.
  */
 interface Task extends AsyncIterable<Snapshot> {
   on(event: Status, listener: Observer): this;
@@ -181,7 +181,7 @@ interface Task extends AsyncIterable<Snapshot> {
   off(event: Status, listener: Observer): this;
   addListener(event: Status, listener: Observer): this;
   removeListener(event: Status, listener: Observer): this;
-  // What else Node's EventEmitter has, so that a task can be used as one.
+  // The rest of Node's EventEmitter, so that a task can be used as one.
   prependListener(event: Status, listener: Observer): this;
   prependOnceListener(event: Status, listener: Observer): this;
   removeAllListeners(event?: Status): this;
@@ -200,25 +200,25 @@ declare class Task extends TaskMethods {
   /** Unique across restarts of the service; undefined until the task has started. */
   readonly id: string | undefined;
 
-  /** The id, once the service has taken the task. */
+  /** The id, once the service has created the task. */
   started(): Promise<string>;
 
-  /** Resolves once nothing moves any more. False where the state does not allow it. */
+  /** Resolves once the task has stopped. False if its state does not allow it. */
   pause(): Promise<boolean>;
-  /** Goes on from where it was. False where the state does not allow it. */
+  /** Continues the task. False if its state does not allow it. */
   resume(): Promise<boolean>;
-  /** Resolves once the task has ended. False where it had before, or was completed in that moment. */
+  /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
   cancel(): Promise<boolean>;
   snapshot(): Promise<Snapshot>;
 
-  /** The metadata of the object; rejects with why the task failed. The signal ends the wait, not the task. */
+  /** The metadata of the object; rejects with the error of the task. The signal ends the wait, not the task. */
   wait(options?: RequestOptions): Promise<Metadata>;
 
-  /** The handle of an observer of the service, who hears at once if the status fits the task's state now. */
+  /** Adds an observer; resolves to its handle. Calls it at once if the status matches the state of the task. */
   observe(status: Status, callback: Observer): Promise<string>;
-  /** From here on its callback is not called. False where there is no such observer any more. */
+  /** Stops calls of its callback. False if there is no such observer. */
   removeObserver(handle: string): Promise<boolean>;
-  /** How many were removed: all that `observe` added, or those of one status. */
+  /** Removes all observers that `observe` added, or those of one status; resolves to their number. */
   removeAllObservers(status?: Status): Promise<number>;
 }
 
@@ -230,14 +230,14 @@ export class DownloadTask extends Task {
   private constructor();
 }
 
-/** A task as it was in one moment. */
+/** A task in one moment. */
 export type Snapshot = Omit<said.Snapshot, "task" | "reference" | "error" | "observers"> & {
   task: UploadTask | DownloadTask;
   reference: Reference;
   error?: StorageError;
 };
 
-/** Metadata that were read, edited; or just what is to change. */
+/** Edited metadata of an object, or only the changes. */
 export type MetadataChange = said.MetadataWrite;
 
 export type Listing = Omit<said.Listing, "prefixes" | "items"> & { prefixes: Reference[]; items: Reference[] };
@@ -249,23 +249,23 @@ export class StorageError extends Error {
   readonly code: number;
   /** The name of the code: "objectNotFound". */
   readonly reason: string;
-  /** What else the service tells: bucket, object, file, param, httpStatus, attempts. */
+  /** Details: bucket, object, file, param, httpStatus, attempts. */
   readonly data: { readonly [name: string]: any };
-  /** The same call may succeed later without any change to it. */
+  /** Whether the same call may succeed later without a change. */
   readonly retryable: boolean;
 }
 
-/** There is no service to talk to: it could not be reached, it ended, or the session was closed. */
+/** The service could not be started or reached, it ended, or the session was closed. */
 export class ServiceGoneError extends StorageError {
   readonly reason: "serviceGone";
   readonly exitCode: number | null;
   /** The name of the signal that ended it. */
   readonly signal: string | null;
-  /** The last lines that it wrote to stderr. */
+  /** The last lines of its stderr. */
   readonly stderr: readonly string[];
 }
 
-// Types of the platform, where the compiler has them from @types/node or its own library, and else what they need be.
+// Types of the platform, if @types/node or the compiler's library has them; otherwise minimal replacements.
 
 /** Node's Buffer. */
 export type Bytes = typeof globalThis extends { Buffer: { alloc(size: number): infer Buffer } } ? Buffer : Uint8Array;

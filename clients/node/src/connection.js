@@ -1,10 +1,14 @@
 /**
- * The core of the client: matches answers to requests, and listens.
+ * The core of the client: one session, from its transport to its end.
  *
- *     request ── line ─▶ unsent ─▶ service        What an answer brings is taken in (`then`) before the next
- *     promise ◀─ then ◀─ take ◀─── service        line is looked at, so no event comes before its observer.
- *                          ├─▶ hear(method, params), in order
- *                          └─▶ reply(method, params) ─▶ line
+ *     open     transport starts or finds the service; initialize ─▶ limits, default bucket
+ *     request  caller ── request ─▶ line ─▶ unsent ─▶ service
+ *     result   caller ◀─ promise ◀─ then ◀─ take ◀─── service
+ *     event    take ─▶ hear(method, params), in order ─▶ observers of the task ─▶ callbacks
+ *     asked    take ─▶ reply(method, params) ─▶ line
+ *     close    end of input, or shutdown and exit ─▶ end of output ─▶ fails pending requests and tasks
+ *
+ * `then` runs before the next line is read: so an observer is registered before its first event.
  */
 import { debuglog } from "node:util";
 import { ServiceGoneError, StorageError } from "./errors.js";
@@ -29,7 +33,7 @@ export class Connection {
   #ended;
 
   /**
-   * `hear` is called for each notification; `reply` for each request, and returns the result or a promise of it;
+   * Calls `hear` for each notification; `reply` for each request, which returns the result or a promise of it; and
    * `lose` once, after the last of them.
    */
   constructor(transport, { hear, reply, lose }) {
@@ -41,7 +45,7 @@ export class Connection {
     transport.unref();
   }
 
-  /** What `then` makes of the result. While it is waited for, Node's event loop goes on. */
+  /** Resolves to `then(result)`. While it is pending, Node's event loop keeps running. */
   request(method, params = {}, { signal, then = (result) => result } = {}) {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
@@ -61,7 +65,7 @@ export class Connection {
     });
   }
 
-  /** Keeps Node's event loop going until as many calls of `release`. */
+  /** Keeps Node's event loop running until the matching `release`. */
   hold() {
     if (this.#holds++ === 0) this.#transport.ref();
   }
@@ -70,7 +74,7 @@ export class Connection {
     if (--this.#holds === 0) this.#transport.unref();
   }
 
-  /** Ends the session, and the child: when its tasks have ended, or at once. Resolves when it has gone. */
+  /** Ends the session and the child process: after its tasks, or, without `drain`, at once. Resolves after its end. */
   async close({ drain = true } = {}) {
     this.#isClosing = true;
     this.hold();
@@ -93,7 +97,7 @@ export class Connection {
     this.#send(this.#isBlocked);
   }
 
-  /** As much as the service takes now; the rest when there is room again. */
+  /** Writes until the input is full; continues when it drains. */
   #send(isBlocked) {
     this.#isBlocked = isBlocked;
     for (const unsent of this.#unsent) {
@@ -127,7 +131,7 @@ export class Connection {
     else if (error && id == null) debug("The service could not use a message: %s", error.message);
   }
 
-  /** What waits for the answer of that id, and does so no more. */
+  /** Removes and returns the pending request with this id. */
   #settle(id) {
     const waiting = this.#pending.get(id);
     if (!waiting) return undefined;

@@ -1,5 +1,4 @@
-/** What can go wrong, with the names and codes of the contract. */
-
+/** The errors, with the names and codes of the contract. */
 import { RPC_NAMES } from "./methods.js";
 
 export class StorageError extends Error {
@@ -18,7 +17,7 @@ export class StorageError extends Error {
     return this.data.retryable === true;
   }
 
-  /** Says why somebody here wanted it so, as the option of Error does. */
+  /** Sets `cause`, as the option of Error does. */
   _causedBy(cause) {
     Object.defineProperty(this, "cause", { value: cause, writable: true, configurable: true });
   }
@@ -27,7 +26,7 @@ export class StorageError extends Error {
     return new StorageError(String(message), code, data ?? undefined);
   }
 
-  /** For a task whose signal was aborted before there was anything to cancel. */
+  /** For a task whose signal was aborted before the task was requested. */
   static cancelled(cause) {
     const data = { name: "cancelled", retryable: false };
     return new StorageError("The task was cancelled before it began.", -13040, data, { cause });

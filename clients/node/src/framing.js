@@ -1,6 +1,5 @@
 /**
- * Cuts what arrives into lines. It looks for LF among the bytes and decodes whole lines only, so chunks may end
- * anywhere, within a character too.
+ * Splits chunks into lines. Decodes only whole lines, so chunks may end anywhere, also within a character.
  */
 export class Lines {
   #pieces = [];

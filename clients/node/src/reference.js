@@ -1,4 +1,4 @@
-/** Where an object is, or may be: a value, whose path is normalised as the SDK does it. */
+/** A reference: a value, whose path is normalised as in the SDK. */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
@@ -72,7 +72,7 @@ export class Reference extends ReferenceMethods {
     return this.#begin(DownloadTask, "reference/writeToFile", { file: path(file) }, options);
   }
 
-  // What the rendered methods are built on
+  // Used by the rendered methods
 
   _ask(method, params, { signal } = {}, then = undefined) {
     return this.#session.request(method, { reference: this.toJSON(), ...params }, { signal, then });

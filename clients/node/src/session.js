@@ -1,4 +1,4 @@
-/** What references and tasks share: the connection, the tasks that are known, and who hears of them. */
+/** The session that references and tasks share: its connection, its tasks and their observers. */
 import { Connection } from "./connection.js";
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { Reference } from "./reference.js";
@@ -31,7 +31,7 @@ export class Session {
     });
   }
 
-  /** Asks who is there: so a service that cannot start is found out at once. */
+  /** Sends `initialize`: a service that cannot start fails here. */
   async open(bucket) {
     const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node" } };
     try {
@@ -66,7 +66,7 @@ export class Session {
 
   // Tasks
 
-  /** The task of that id: the same object for as long as somebody has it. */
+  /** The task with this id: the same object while it is referenced. */
   task(Kind, id) {
     return this.#known.get(Kind.kind + id)?.deref() ?? this.know(new Kind(this, id));
   }
@@ -78,7 +78,7 @@ export class Session {
     return task;
   }
 
-  /** From here on the task is told when the service goes. */
+  /** Notifies the task when the service ends. */
   enter(task) {
     this.#underWay.add(task);
   }
@@ -87,7 +87,7 @@ export class Session {
     this.#underWay.delete(task);
   }
 
-  /** Keeps Node's event loop going until as many calls of `release`. */
+  /** Keeps Node's event loop running until the matching `release`. */
   hold() {
     this.#connection.hold();
   }
@@ -96,7 +96,7 @@ export class Session {
     this.#connection.release();
   }
 
-  // Observers: without a callback, the task itself hears
+  // Observers: those without a callback pass events to the task
 
   observe(handle, task, status, callback) {
     this.#observers.set(handle, { task, status, callback });
@@ -106,7 +106,7 @@ export class Session {
     return this.#observers.get(handle)?.task === task && this.#observers.delete(handle);
   }
 
-  /** Of those with a callback. */
+  /** The handles of the observers with a callback. */
   handles(task, status) {
     const isMeant = ([, one]) => one.task === task && one.callback && (status ?? one.status) === one.status;
     return [...this.#observers].filter(isMeant).map(([handle]) => handle);
@@ -123,7 +123,7 @@ export class Session {
     task._hear(snapshot);
   }
 
-  /** The service has dropped them; those of the same status are about to hear. */
+  /** The service has removed them; those of the same status still receive the last event. */
   #dropOthers(task, status) {
     for (const [handle, one] of this.#observers) {
       if (one.task === task && one.status !== status) this.#observers.delete(handle);

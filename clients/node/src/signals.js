@@ -1,8 +1,8 @@
 const listeners = new WeakMap();
 
 /**
- * Calls back once when the signal is aborted; returns what ends that. However many share a signal, it has one
- * listener, for Node warns of more than ten.
+ * Calls back once when the signal is aborted; returns a function that prevents it. All callbacks of a signal share one
+ * listener, because Node warns of more than ten.
  */
 export function onAbort(signal, callback) {
   if (!signal || signal.aborted) return () => {};

@@ -1,6 +1,4 @@
-/** How snapshots reach those who listen. */
-
-/** What a callback throws is an uncaught exception, as with any emitter; but the reader goes on. */
+/** An exception of a callback becomes uncaught, as with any emitter, but the reader continues. */
 export function tell(callback) {
   try {
     callback();
@@ -11,7 +9,7 @@ export function tell(callback) {
   }
 }
 
-/** The snapshots that an iteration has yet to see; while it is busy, progress collapses to the newest. */
+/** The pending snapshots of an iteration; of successive progress snapshots only the newest is kept. */
 export class Snapshots {
   #waiting = [];
   #wake = () => {};
@@ -22,7 +20,7 @@ export class Snapshots {
     this.#wake();
   }
 
-  /** Ends with success, throws why the task failed. */
+  /** Ends after success, throws the error after failure. */
   async *read() {
     for (;;) {
       if (!this.#waiting.length) await new Promise((resolve) => (this.#wake = resolve));

@@ -1,4 +1,4 @@
-/** The way in: a session with a service. */
+/** The entry point: a session with a service. */
 import { StorageMethods } from "./methods.js";
 import { Session } from "./session.js";
 import { DownloadTask, UploadTask } from "./task.js";

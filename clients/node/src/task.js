@@ -1,4 +1,4 @@
-/** An upload or a download, from its start to its end. */
+/** Uploads and downloads. */
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { STATUSES, TaskMethods } from "./methods.js";
 import { onAbort } from "./signals.js";
@@ -7,7 +7,7 @@ import { Snapshots, tell } from "./snapshots.js";
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ignore = () => {};
 
-/** What uploads and downloads have in common. It has no "error" event, so nobody has to listen. */
+/** The common part of uploads and downloads. It emits no "error" event, so it needs no listener. */
 class Task extends TaskMethods {
   #session;
   #id;
@@ -62,7 +62,7 @@ class Task extends TaskMethods {
     return this.#call("snapshot", (result) => this.#session.snapshot(this.constructor, result));
   }
 
-  /** The metadata of the object; without a signal it is as good as the task. */
+  /** Resolves to the metadata of the object, or rejects with the error of the task. */
   async wait({ signal } = {}) {
     signal?.throwIfAborted();
     this.#listen();
@@ -117,9 +117,9 @@ class Task extends TaskMethods {
     return removed.filter(Boolean).length;
   }
 
-  // What the other parts of the package use
+  // Used by the other modules
 
-  /** Asks the service for the task, which hears of itself from then on. */
+  /** Requests the task, and observes all its events. */
   _begin(reference, method, params, { signal, observe = {}, onProgress }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
@@ -151,7 +151,7 @@ class Task extends TaskMethods {
     else this.#end.resolve(snapshot);
   }
 
-  /** Where the service has nothing more to say of the task. */
+  /** Ends the task with an error that the service did not send. */
   _fail(error) {
     const state = error.reason === "cancelled" ? "cancelled" : "failed";
     this._hear({ ...this.#last, status: "failure", state, error });
@@ -171,7 +171,7 @@ class Task extends TaskMethods {
     this.#keepGoing();
   }
 
-  /** Node's event loop goes on for a task that can move by itself, or by another client that somebody waits for. */
+  /** Holds the event loop for a running task, and for a paused one that is awaited and that other clients can resume. */
   #keepGoing({ isPaused = this.#isPaused, waiters = 0 } = {}) {
     this.#isPaused = isPaused;
     this.#waiters += waiters;
@@ -183,7 +183,7 @@ class Task extends TaskMethods {
     else this.#session.release();
   }
 
-  /** A task that was not begun here is listened to once somebody wants to know. */
+  /** Observes a task that this session did not start. */
   #listen() {
     if (this.#isListening) return;
     this.#enter();

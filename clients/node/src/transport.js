@@ -1,4 +1,4 @@
-/** Ways to reach the service: as a child process, or on a Unix socket. */
+/** Transports: a child process, or a Unix socket. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -23,7 +23,7 @@ export class Child {
   #timers = [];
 
   static async start([program, ...args], env, isShared = false) {
-    // In a session of its own: Ctrl-C at the terminal is for the caller, who decides what it means.
+    // In a session of its own: Ctrl-C at the terminal interrupts the caller only.
     const child = spawn(program, args, { env, stdio: "pipe", detached: true });
     try {
       await once(child, "spawn");
@@ -41,7 +41,7 @@ export class Child {
     this.output = child.stdout;
     child.on("error", ignore);
     for (const stream of [child.stdout, child.stderr]) stream.on("error", ignore);
-    // The other end is gone: so is the process, or else it must go.
+    // The service has closed its input: it has ended, or has to be ended.
     child.stdin.on("error", () => this.#insist(1));
     child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS);
@@ -59,8 +59,8 @@ export class Child {
   }
 
   /**
-   * Ends the input: the service ends when its tasks have, or at once. One that is shared goes on; but some of what it
-   * answers before may wait for a task, without end.
+   * Closes the input: the service ends after its tasks, or, without `drain`, at once. A shared one continues, but its
+   * pending answers may wait for a task for ever.
    */
   hangUp({ drain }) {
     if (drain && this.isShared) this.#insist(1);
@@ -70,7 +70,7 @@ export class Child {
     this.#insist(canSay ? 1 : 0);
   }
 
-  /** Waits for nothing, not even for what is being written. */
+  /** Ends the process at once, without waiting for writes. */
   breakOff() {
     this.#insist(0);
   }
@@ -80,14 +80,14 @@ export class Child {
     return [this.#process, stdin, stdout, stderr];
   }
 
-  /** Terminates it after so much patience, and kills it after as much again and once more. */
+  /** Sends SIGTERM after so many rounds of PATIENCE, and SIGKILL one round later. */
   #insist(patience) {
     for (const [signal, rounds] of [["SIGTERM", patience], ["SIGKILL", patience + 1]]) {
       this.#timers.push(setTimeout(() => this.#process.kill(signal), rounds * PATIENCE).unref());
     }
   }
 
-  /** Why there is nothing more to read: once all streams are closed, or none too long after the first sign of it. */
+  /** Resolves to the error for the end of the output, at the latest PATIENCE after the first sign of it. */
   async #obituary() {
     const child = this.#process;
     const closed = new Promise((resolve) => child.once("close", resolve));
@@ -109,7 +109,7 @@ export class Child {
   }
 }
 
-/** A service that listens on a Unix socket; it, and the tasks in it, outlive the session. */
+/** A service on a Unix socket; the service and its tasks outlive the session. */
 export class Socket {
   isShared = true;
   #socket;
@@ -139,7 +139,7 @@ export class Socket {
     this.#socket.unref();
   }
 
-  /** The service answers what is pending; but some of it may wait for a task, without end. */
+  /** The service sends the pending answers, but these may wait for a task for ever. */
   hangUp({ drain }) {
     if (!drain) return this.breakOff();
     this.#socket.end();

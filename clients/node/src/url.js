@@ -1,6 +1,6 @@
 /**
- * Reads `gs://BUCKET/PATH`, taken literally, or an http or https URL of an object, percent-decoded: those of Firebase
- * Storage and of the service itself, and those of Google Cloud Storage. The service reads them just so.
+ * Parses `gs://BUCKET/PATH`, literally, or an http or https URL of an object, percent-decoded: those of Firebase
+ * Storage, of the service itself, and of Google Cloud Storage. The service parses them in the same way.
  */
 import { StorageError } from "./errors.js";
 
@@ -21,7 +21,7 @@ export function parseURL(url) {
   throw notAStorageURL(url);
 }
 
-/** Bucket and name as they are written; undefined for a URL of another shape. */
+/** Bucket and name as written; undefined for a URL of another form. */
 function locate(isSecure, authority, path, query) {
   const host = authority.replace(isSecure ? /:443$/ : /:80$/, "");
   if (!host) return undefined;
@@ -43,7 +43,7 @@ function nameInQuery(bucket, query) {
   return name && [bucket, name[1].replaceAll("+", " ")];
 }
 
-/** Of the URL no query is told, and nobody's password: they may be secret. */
+/** Leaves the query and the password out of the message: they may be secret. */
 function notAStorageURL(url) {
   const shown = url.replace(/[?#].*$/s, "…").replace(/^(.*?:\/\/)?.*@/s, "$1(…)@").slice(0, 1024);
   const shapes = "gs://BUCKET/PATH, http[s]://HOST/v0/b/BUCKET/o/PATH or a URL of Google Cloud Storage";
