@@ -1,22 +1,23 @@
-/// Bounds what one connection may have in flight. Beyond it nothing more is read: the pipe fills, and the peer waits.
+/// Bounds the requests that one connection has in flight. At the limit the connection stops reading, and the peer
+/// waits.
 struct AdmissionControl: Equatable {
     private let maxActive: Int
     private let maxBytes: Int
     private let maxWaiting: Int
     /// Requests that are not answered.
     private var inFlight = 0
-    /// Those of them that neither wait for a task nor for an answer of the peer.
+    /// Requests in flight that wait neither for a task nor for an answer of the peer.
     private var active = 0
-    /// Places that requests have taken which wait for tasks.
+    /// Requests that have taken a place to wait for a task.
     private(set) var waiting = 0
-    /// Of the messages of requests that do not wait for tasks.
+    /// The bytes of the messages of requests that do not wait for tasks.
     private(set) var bytes = 0
 
     init(_ limits: ConnectionLimits = .init()) {
         (maxActive, maxBytes, maxWaiting) = (limits.requests, limits.requestBytes, limits.waitingRequests)
     }
 
-    /// Whether another request may begin; with `doubled` limits while an answer of the peer is outstanding.
+    /// Says whether another request may begin. The limits are doubled while an answer of the peer is outstanding.
     func isOpen(doubled: Bool = false) -> Bool {
         let factor = doubled ? 2 : 1
         return active < maxActive * factor && bytes < maxBytes * factor && inFlight < maxWaiting + maxActive * 2
@@ -28,13 +29,13 @@ struct AdmissionControl: Equatable {
         bytes += request.bytes
     }
 
-    /// Follows a request that goes from one state to another.
+    /// Counts a request in its new state.
     mutating func change(_ old: PendingRequest, to new: PendingRequest) {
         active += (new.isActive ? 1 : 0) - (old.isActive ? 1 : 0)
         if new.isWaiting, !old.isWaiting { bytes -= old.bytes }
     }
 
-    /// False where as many requests wait for tasks as may.
+    /// Returns false when the limit of requests that wait for tasks is reached.
     mutating func takeWaitingPlace() -> Bool {
         guard waiting < maxWaiting else { return false }
         waiting += 1
@@ -52,14 +53,14 @@ struct AdmissionControl: Equatable {
 /// A request that has not been answered, or a notification that is still being handled.
 struct PendingRequest {
     var id: RequestID?
-    /// Of its message.
+    /// The length of its message.
     let bytes: Int
-    /// It only waits for a task from now on.
+    /// The request does nothing more but wait for a task.
     var isWaiting = false
     var hasWaitingPlace = false
-    /// How many parts of its work wait for an answer of the peer.
+    /// The number of waits for an answer of the peer.
     var peerWaits = 0
-    /// Bytes that are reserved for its answer.
+    /// The bytes that are reserved for its answer.
     var reservedAnswerBytes = 0
     var task: Task<Void, Never>?
 
@@ -68,13 +69,13 @@ struct PendingRequest {
     var isActive: Bool { !isWaiting && peerWaits == 0 }
 }
 
-/// What is done for one connection in one iteration of the event loop: the rest waits until the others had their part.
+/// Bounds the work for one connection in one iteration of the event loop, so that every connection is served.
 ///
-/// Whoever sends a thousand requests at once delays another's ping by a few dozen of them, however many are left.
+/// A peer that sends a thousand requests at once delays the ping of another one by a few dozen of them.
 struct IterationBudget {
-    /// One that is answered at once is a microsecond, and one that has to wait counts as two.
+    /// A request that is answered at once takes about a microsecond; one that waits counts twice.
     static let requests = 64
-    /// Of messages that are decoded here, and of answers.
+    /// The bytes of messages decoded on the loop, and of answers.
     static let bytes = 32 << 10
 
     private var iteration: Int?

@@ -1,12 +1,12 @@
 import JSONText
 import Platform
 
-/// How far a connection is on the way to its end. It never goes back.
+/// The life of a connection. A phase is never entered twice.
 enum ConnectionPhase: Int, Comparable {
     case open
-    /// The peer sends nothing more; what it sent is being begun.
+    /// The peer sends nothing more; its last requests begin.
     case inputEnded
-    /// Nothing more is begun; pending requests are being answered.
+    /// No more requests begin; the pending ones are answered.
     case draining
     /// Everything is answered; the connection closes when the outbox is empty.
     case flushing
@@ -17,12 +17,12 @@ enum ConnectionPhase: Int, Comparable {
     mutating func advance(to next: Self) { self = max(self, next) }
 }
 
-/// What a connection has put off until later.
+/// Work that a connection has scheduled on the loop.
 struct ScheduledWork: OptionSet {
     let rawValue: Int
-    /// In the next iteration of the loop, so that other connections have their turn.
+    /// Continues receiving in the next iteration, after other connections were served.
     static let receive = Self(rawValue: 1)
-    /// At the end of this iteration.
+    /// Flushes the outbox at the end of this iteration.
     static let flush = Self(rawValue: 2)
 }
 
@@ -35,8 +35,8 @@ struct ScheduledWork: OptionSet {
 ///         end ─▶ settle: reply into the outbox, then `didReply`
 ///     end of the loop's iteration ─▶ flush: one write for all replies of the iteration
 ///
-/// Requests of the service have ids of their own. The peer's answer stands among the peer's messages, so a request that
-/// waits for such an answer must not keep the connection from reading:
+/// The service sends requests to the peer, too. The answers arrive among the peer's other messages, so a request that
+/// waits for one must not stop the connection from reading:
 ///
 /// - it does not count as active until it has the answer (`Request.whileWaitingForPeer`);
 /// - while an answer is outstanding the limits are doubled, for some requests wait indirectly, such as one that needs
@@ -51,18 +51,18 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
 
     let limits: ConnectionLimits
     private let table: MethodTable<Context>
-    /// What methods run in; nil before `serve`, and after the end.
+    /// The context that methods run in; nil before `serve` and after the end.
     private(set) var context: Context?
     private(set) var decoder: MessageDecoder?
     let threads: DecodingThreads
-    /// Shares of the memory of all connections: for received messages, and for what peers have not read.
+    /// Shares of the memory of all connections, for received messages and for unread output.
     let inputMemory: QuotaShare
     let outputMemory: QuotaShare
     var framing: Framing
     var inputState = InputState.idle
     var budget = IterationBudget()
     var phase = ConnectionPhase.open
-    /// The peer has hung up; what it sent before is still begun.
+    /// The peer has hung up; requests that it sent before still begin.
     private(set) var peerIsGone = false
     var scheduled: ScheduledWork = []
     var outbox: Outbox
@@ -71,28 +71,28 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     var stream: ByteStream?
     var pending: [Int: PendingRequest] = [:]
     var lastNumber = 0
-    /// What the peer has left unread where that is too much: the connection closes at the end of the iteration.
+    /// Set when the peer has left too much unread; the connection then closes at the end of the iteration.
     public internal(set) var overrun: String?
-    /// Why the connection ends, for the log.
+    /// The reason of the end, for the log.
     public private(set) var endReason: String?
-    /// Bytes of answers in batches that are not complete.
+    /// The bytes of answers in incomplete batches.
     var batchedBytes = 0
-    /// Those who wait for the end of a request, and for the peer to read.
+    /// Woken when a request ends, and when the peer has read.
     let answered = Waiters()
     let outboxShrank = Waiters()
-    /// The error of a request that is cancelled.
+    /// The error of a cancelled request.
     private(set) var cancellation = RPCError.cancelled
     let trace: TraceHook?
     let clock: any Clock<Duration>
-    /// Writes a line at the log level debug. Nil where that level is off: no line is built and no clock is read.
+    /// Writes a line at the log level debug. Nil when that level is off: then no line is built and no clock is read.
     let debug: (@Sendable (String) -> Void)?
     private let closed = Waiters()
     private let linger: Linger?
     let reportInternalError: @Loop (String) -> Void
     private let ended: @Loop (Connection<Context>) -> Void
 
-    /// `reportInternalError` gets each error that is a mistake of the service: the method, and what it has thrown.
-    /// `debug` gets a line about each request that has ended.
+    /// `reportInternalError` gets the method and the error of each internal error; `debug` gets a line about each
+    /// request that has ended.
     public init(
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), trace: TraceHook? = nil,
@@ -119,7 +119,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         stream = ByteStream(input: input, output: output) { [weak self] in self?.handle($0) }
     }
 
-    /// Begins to read. Methods run in `context`.
+    /// Starts reading. Methods run in `context`.
     public func serve(_ context: Context) {
         self.context = context
         let prompt = Request(context: context)
@@ -131,7 +131,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         adjust()
     }
 
-    /// Returns when no request is pending any more but those that wait for tasks.
+    /// Returns when the only pending requests wait for tasks.
     public func workIsDone() async {
         while pending.contains(where: { !$0.value.isWaiting }) {
             do { try await answered.wait() } catch { return }
@@ -160,7 +160,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         }
     }
 
-    /// Ends the connection now, without answers to pending requests.
+    /// Closes the connection now and leaves pending requests without answers.
     public func close(_ reason: String = "the service closes it") {
         guard let stream else { return }
         willEnd(reason)
@@ -178,7 +178,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         closed.wakeAll()
     }
 
-    /// Only the first reason counts.
+    /// Keeps the first reason.
     func willEnd(_ reason: String) { endReason = endReason ?? reason }
 
     private func handle(_ event: ByteStream.Event) {
@@ -193,14 +193,14 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
 
     static var hungUp: String { "the client hung up" }
 
-    /// What the peer sent before it hung up still begins.
+    /// Requests that the peer sent before it hung up still begin.
     private func hangUp() {
         guard inputState.isDecoding, stream?.isOneDescriptor == true else { return close(Self.hungUp) }
         peerIsGone = true
         stream?.stopWatching()
     }
 
-    /// All that the peer has sent is begun: runs the linger, answers what is left, flushes, and closes.
+    /// Runs after all requests have begun: waits for `linger`, answers the pending requests, flushes and closes.
     func endInput() {
         guard phase < .draining else { return }
         willEnd("the client ended its input")
@@ -209,7 +209,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         Task {
             if let linger {
                 await linger(self)
-                // Requests whose wait has ended keep their results.
+                // Requests whose wait is over keep their results.
                 cancelAll()
             }
             await answerAll()

@@ -3,7 +3,7 @@ import Platform
 
 extension Connection {
     func read() {
-        // What has arrived before comes first.
+        // Bytes that arrived earlier come first.
         guard let stream, !scheduled.contains(.receive) else { return }
         switch stream.read(into: ReadBuffer.shared) {
         case .bytes(let count):
@@ -20,7 +20,7 @@ extension Connection {
         }
     }
 
-    /// Begins the messages that have arrived whole, as far as admission and the budget of this iteration allow.
+    /// Begins complete messages as far as admission and the budget of this iteration allow.
     func receive() {
         budget.renew(in: Loop.iteration)
         while mayReceive {
@@ -38,7 +38,7 @@ extension Connection {
         adjust()
     }
 
-    /// Goes on in the next iteration, when other connections had their turn.
+    /// Continues in the next iteration, after other connections were served.
     func resumeInNextIteration() {
         guard scheduled.insert(.receive).inserted else { return }
         Task {
@@ -48,7 +48,7 @@ extension Connection {
         }
     }
 
-    /// False where none has arrived whole.
+    /// Returns false when no complete message has arrived.
     private func receiveText() -> Bool {
         switch framing.next() {
         case .message(let bytes): receiveMessage(bytes)
@@ -76,19 +76,19 @@ extension Connection {
         begin(text, bytes: bytes)
     }
 
-    /// Reserves memory for all of a long message before more of it is read.
+    /// Reserves the memory of a long message before the rest of it is read.
     private func makeRoomForRest() {
         guard let text = framing.unfinished, text.held > QuotaShare.least, inputMemory.reserved == 0 else { return }
         _ = inputMemory.reserve(text.expected) { [weak self] in self?.adjust() }
     }
 
-    /// Frees what was reserved for a message, but for `bytes` of it.
+    /// Frees the memory that was reserved for a message, except `bytes` of it.
     private func endText(keeping bytes: Int = 0) {
         inputMemory.progress &+= 1
         inputMemory.free(inputMemory.reserved - min(bytes, inputMemory.reserved))
     }
 
-    /// Gives up a message that does not arrive while other connections wait for memory.
+    /// Discards a message that does not arrive while other connections wait for memory.
     func abandonText() {
         guard case .idle = inputState, inputMemory.reserved > 0 else { return }
         framing.skipUnfinished()
@@ -101,7 +101,7 @@ extension Connection {
         switch text {
         case .message(let message): begin(message, bytes: bytes, in: nil)
         case .batch(let messages):
-            // It was checked as a whole.
+            // The whole batch was checked already.
             budget.spend(bytes: bytes)
             inputState = .batch(BatchInput(Batch(count: messages.count), rest: messages))
         case .refused(let error): reply(.null, .failure(error))
@@ -121,19 +121,19 @@ extension Connection {
         }
     }
 
-    /// Leaves what has not been begun of a batch without an answer.
+    /// Drops the messages of a batch that have not begun; they get no answer.
     func leaveOutRest() {
         let batch = inputState.batch
         inputState = .idle
         if let batch, batch.isComplete(with: batch.unbegun) { complete(batch) }
     }
 
-    /// Watches the stream for what can be used now.
+    /// Watches the stream for the events that the connection can handle now.
     func adjust() {
         let wantsInput = mayReceive && !inputState.isDecoding && phase == .open
         if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
         if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
-        // Nothing of what the peer sent can be begun now.
+        // No message of the peer can begin now.
         if peerIsGone, !wantsInput, !inputState.isDecoding, !scheduled.contains(.receive) { return close(Self.hungUp) }
         stream?.want(input: wantsInput, room: outbox.isBlocked)
     }
@@ -147,7 +147,7 @@ extension Connection {
 // MARK: What is decoded on a thread
 
 extension Connection {
-    /// Nothing else is received until it is done, so requests begin in the order in which they came.
+    /// Nothing else is received meanwhile, so requests begin in the order of their arrival.
     private func decode(_ text: ArraySlice<UInt8>, with decoder: MessageDecoder) {
         let bytes = text.count
         let isLine = framing.style == .lines
@@ -172,7 +172,7 @@ extension Connection {
         }
     }
 
-    /// Unless the connection has ended meanwhile.
+    /// Does nothing when the connection has ended.
     private func resume(_ next: (Connection) -> Void) {
         guard inputState.isDecoding else { return }
         inputState = .idle
@@ -182,7 +182,7 @@ extension Connection {
     }
 }
 
-/// What all connections read into, one after the other.
+/// The read buffer, shared by all connections.
 @Loop
 private enum ReadBuffer {
     static let shared = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)

@@ -1,41 +1,41 @@
 import Platform
 
-/// How much one connection may ask of the service.
+/// The limits of one connection.
 public struct ConnectionLimits: Equatable, Sendable {
-    /// In bytes; a longer message is an error, and skipped.
+    /// In bytes. A longer message is skipped and answered with an error.
     public var messageBytes = 64 << 20
-    /// Arrays and objects inside each other.
+    /// The depth of nested arrays and objects.
     public var nesting = 512
-    /// Messages in one batch.
+    /// The messages of one batch.
     public var batchMessages = 4096
-    /// JSON values in one message, or in all of a batch. Those of the longest message cost no more memory than a quarter
-    /// of its bytes, and a full batch may have 64 for each of its messages.
+    /// The JSON values of one message or one whole batch. The default keeps the values of the longest message below a
+    /// quarter of its bytes, and gives each message of a full batch 64 of them.
     public var messageValues = 1 << 18
-    /// Requests that are being answered. Beyond it nothing more is read: the pipe fills and the peer feels it.
+    /// Active requests. At the limit the connection stops reading, and the peer waits.
     public var requests = 1024
-    /// The same in bytes of messages.
+    /// The messages of active requests, in bytes.
     public var requestBytes = 64 << 20
-    /// Requests that only wait for others.
+    /// Requests that only wait for tasks.
     public var waitingRequests = 10_000
-    /// In bytes: a peer that has left as much unread is disconnected when there is news for it. At half of it nothing
-    /// more is read from the peer, so that answers alone never lead to that.
+    /// In bytes. A peer that leaves more unread is disconnected at the next notification. At half of it the connection
+    /// stops reading, so answers alone never exceed the limit.
     public var unreadBytes = 128 << 20
 
     public init() {}
 
-    /// In bytes of answers.
+    /// The unread bytes at which the connection stops reading.
     var crowded: Int { unreadBytes / 2 }
 }
 
-/// What all connections together may hold in memory.
+/// The memory that all connections share.
 @Loop
 public final class ConnectionMemory {
-    /// Messages that are being received, and those of requests that are being answered.
+    /// For messages that are received, and those of pending requests.
     let incoming: MemoryQuota
-    /// Answers and news that are not read.
+    /// For answers and notifications that peers have not read.
     let outgoing: MemoryQuota
 
-    /// Of `messageBytes` there can always be one message of the greatest length.
+    /// `messageBytes` always has room for one message of the greatest length.
     public init(
         messageBytes: Int = 128 << 20, unreadBytes: Int = 256 << 20, clock: any Clock<Duration> = ContinuousClock()
     ) {

@@ -30,7 +30,7 @@ extension Connection {
         }
     }
 
-    /// A request has run to its end.
+    /// Answers a request that has run.
     func finish(
         _ number: Int, _ outcome: Outcome, _ afterwards: @escaping PreparedCall.Afterwards, in batch: Batch?
     ) {
@@ -43,7 +43,7 @@ extension Connection {
         scheduleFlush()
     }
 
-    /// Exactly one reply for what has an id; then what had to wait for it. A batch replies when all of it is done.
+    /// Writes exactly one reply to a message with an id, then runs `afterwards`. A batch replies when it is complete.
     func settle(
         _ id: RequestID?, _ outcome: Outcome?, _ afterwards: @escaping PreparedCall.Afterwards, in batch: Batch?
     ) {
@@ -64,7 +64,7 @@ extension Connection {
     func complete(_ batch: Batch) {
         batchedBytes -= batch.size
         if let replies = batch.takeReplies() { put(replies) }
-        // What they hold may hold the batch.
+        // The closures may hold the batch.
         for step in exchange(&batch.afterwards, with: []) { step() }
     }
 
@@ -100,10 +100,10 @@ extension Connection {
         scheduleFlush()
     }
 
-    /// Peers are answered in kind; one that has not said a word yet hears lines.
+    /// The framing of the peer, or lines before its first message.
     private var style: Framing.Style { framing.style ?? .lines }
 
-    /// Whether part of the reply is better left where it is.
+    /// Says whether copying the reply would cost more than keeping its parts.
     private nonisolated static func isLarge(_ id: RequestID, _ outcome: Outcome) -> Bool {
         if case .success(.encoded) = outcome { true } else { id.bytes.count >= SegmentedBytes.pieceBytes }
     }
@@ -139,7 +139,7 @@ extension Connection {
         }
     }
 
-    /// Writes all that happens in this iteration of the loop in one call, and begins what admission has held back.
+    /// Flushes once at the end of the iteration, and begins messages that admission has held back.
     func scheduleFlush() {
         guard scheduled.insert(.flush).inserted else { return }
         Loop.atEndOfIteration { [self] in
@@ -151,14 +151,14 @@ extension Connection {
         }
     }
 
-    /// Few answers wait for those that the next iteration adds to them: each write wakes the peer.
+    /// A few answers wait for those of the next iteration, because each write wakes the peer.
     func flushUnlessMoreComes() {
         if !scheduled.contains(.receive) || outbox.unsent >= Self.bytesWorthWriting { flush() }
     }
 
     private static var bytesWorthWriting: Int { 64 << 10 }
 
-    /// Bytes of answers and news that one peer is offered in one iteration.
+    /// The bytes that one peer is offered in one iteration.
     private static var bytesAtOnce: Int { 256 << 10 }
 
     func flush() {
@@ -176,10 +176,10 @@ extension Connection {
         adjust()
     }
 
-    /// What the peer has not read, but for the batch that is being begun: that one has to go on.
+    /// The unread bytes, except those of the batch that is beginning, which has to continue.
     var unread: Int { outbox.unsent + (batchedBytes == 0 ? 0 : batchedBytes - (inputState.batch?.size ?? 0)) }
 
-    /// The peer has left so much unread that nothing more is done for it.
+    /// The peer has left so much unread that none of its messages begin.
     var isCrowded: Bool { unread >= limits.crowded || outputMemory.isFull(with: unread) }
 
     func checkRoom(in batch: Batch) throws(RPCError) {
@@ -187,8 +187,8 @@ extension Connection {
         throw .invalidRequest("The batch has answers of \(batch.size) bytes already (--max-unread-bytes).")
     }
 
-    /// Returns when there is room for an answer of so many bytes, which is kept for it. A batch goes out when it is
-    /// complete, so nobody in it can wait for room.
+    /// Reserves room for an answer of so many bytes, and returns when there is some. A batch is written when it is
+    /// complete, so its messages cannot wait for room.
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws {
         if let batch {
             try checkRoom(in: batch)
@@ -205,7 +205,7 @@ extension Connection {
         outputMemory.reserved == 0 || unread + outputMemory.reserved + bytes <= limits.crowded
     }
 
-    /// Others wait for the memory of what this peer does not read.
+    /// Other connections wait for the memory of unread output.
     func disconnectIdleReader() {
         guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return }
         overrun = "read nothing of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
@@ -213,21 +213,21 @@ extension Connection {
     }
 }
 
-/// The replies of a batch, until all its members are done.
+/// The replies of a batch that is not complete.
 @Loop
 final class Batch {
     private var remaining: Int
-    /// Those that have not been begun.
+    /// The messages that have not begun.
     var unbegun: Int
     private var bytes = SegmentedBytes()
     var afterwards: [@Loop @Sendable () -> Void] = []
 
     init(count: Int) { (remaining, unbegun) = (count, count) }
 
-    /// What the replies so far are, in bytes.
+    /// The bytes of the replies so far.
     var size: Int { bytes.count }
 
-    /// Nil where there is nothing to answer.
+    /// Nil when no message wants an answer.
     func takeReplies() -> SegmentedBytes? {
         guard size > 0 else { return nil }
         bytes.append { $0.append(UInt8(ascii: "]")) }
@@ -240,7 +240,7 @@ final class Batch {
         write(&bytes)
     }
 
-    /// Counts members down; true with the last.
+    /// Counts messages as done; returns true with the last one.
     func isComplete(with done: Int) -> Bool {
         remaining -= done
         return remaining == 0

@@ -1,7 +1,7 @@
 import Platform
 import JSONText
 
-// A request from its beginning to its end.
+// The life of a request, from its message to its reply.
 
 extension Connection {
     func begin(_ message: DecodedMessage, bytes: Int, in batch: Batch?) {
@@ -61,7 +61,7 @@ extension Connection {
                 finish(number, .success(result), afterwards, in: batch)
                 logEnd(of: method, id, .success(result), elapsed)
             } catch {
-                // A wait for a task throws what its cancellation means; other work fails somehow.
+                // A wait for a task throws its own error when it is cancelled; other work may throw anything.
                 let onlyWaits = pending[number]?.isWaiting == true
                 let cause: any Error = Task.isCancelled && !onlyWaits ? CancellationError() : error
                 let outcome = Outcome.failure(failure(cause, of: method))
@@ -72,7 +72,7 @@ extension Connection {
         pending[number]?.task = task
     }
 
-    /// Params are secrets, so the line has none.
+    /// Logs a request that was answered, without its params, which may hold secrets.
     private func logEnd(of method: String, _ id: RequestID?, _ outcome: Outcome, _ elapsed: (@Sendable () -> Duration)?)
     {
         guard let debug, let elapsed else { return }
@@ -81,7 +81,7 @@ extension Connection {
         debug("\(request) \(method.shortened) \(end) after \(Int64(elapsed() / .microseconds(1))) µs")
     }
 
-    /// The error for the peer; one that is a mistake of the service is reported, too.
+    /// Returns the error for the peer, and reports internal errors.
     private func failure(_ error: any Error, of method: String) -> RPCError {
         let error = RPCError(about: error, cancelled: cancellation)
         if error.code == RPCError.internalErrorCode { reportInternalError("\(method): \(error.message)") }

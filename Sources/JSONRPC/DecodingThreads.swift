@@ -1,9 +1,9 @@
 import CSystem
 import Platform
 
-/// Threads on which large messages are decoded, one after the other: of all that have arrived one at a time costs memory.
+/// Threads that decode large messages one after the other, so that only one of them costs memory at a time.
 ///
-/// Those of some kilobytes do not wait behind those of many megabytes.
+/// Messages of some kilobytes do not wait behind those of many megabytes.
 public final class DecodingThreads: Sendable {
     public static let shared = DecodingThreads()
 
@@ -13,7 +13,7 @@ public final class DecodingThreads: Sendable {
 
     public init() {}
 
-    /// Runs `decode` on a thread, then on the loop what it returns.
+    /// Runs `decode` on a thread, then the returned closure on the loop.
     func submit(bytes: Int, _ decode: @escaping @Sendable () -> @Loop @Sendable () -> Void) {
         let isLarge = bytes >= Self.manyBytes
         (isLarge ? many : some).submit {

@@ -1,7 +1,7 @@
 import Platform
 import JSONText
 
-/// A result that was encoded where that held nobody up: on a thread, or once for all.
+/// A result that is encoded already, on a thread or once for all requests.
 public struct EncodedJSON: JSONConvertible {
     let segments: [[UInt8]]
 
@@ -16,7 +16,7 @@ public struct EncodedJSON: JSONConvertible {
 
     public var encoded: EncodedJSON? { self }
 
-    /// The value; null where it is none.
+    /// The parsed value; null where the text is none.
     public var json: JSON {
         let text = Array(segments.joined())
         return (try? text.withUnsafeBytes { try JSON(parsing: $0) }) ?? .null
@@ -26,7 +26,7 @@ public struct EncodedJSON: JSONConvertible {
 extension EncodedJSON {
     private static let thread = WorkerThreads("answers")
 
-    /// Encodes at once what is short, and on a thread what would hold up the loop.
+    /// Encodes a short result at once, and any other one on a thread.
     @Loop public static func encode<Failure>(
         isShort: Bool = false, _ write: @escaping @Sendable (inout JSONTextWriter) throws(Failure) -> Void
     ) async throws(Failure) -> EncodedJSON {
@@ -43,13 +43,13 @@ extension EncodedJSON {
     }
 }
 
-/// Writes one large JSON text piece by piece, so that it is nowhere as a whole value.
+/// Writes one large JSON text in pieces, so that it never exists as a whole value.
 public struct JSONTextWriter {
     private(set) var bytes = SegmentedBytes()
 
     fileprivate init() {}
 
-    /// What stands around values and between them.
+    /// Adds the text around and between values.
     public mutating func add(verbatim text: StaticString) { bytes.append { $0.append(text) } }
 
     public mutating func add(verbatim text: [UInt8]) { bytes.append(text) }
@@ -58,7 +58,7 @@ public struct JSONTextWriter {
         bytes.append { value.write(to: &$0) }
     }
 
-    /// An array of what `add` adds for each element.
+    /// Adds an array with the value that `add` writes for each element.
     public mutating func add<Element>(_ elements: [Element], _ add: (inout JSONTextWriter, Element) -> Void) {
         self.add(verbatim: "[")
         for (index, element) in elements.enumerated() {
@@ -69,7 +69,7 @@ public struct JSONTextWriter {
     }
 }
 
-/// What a request is answered with.
+/// The result of a response.
 enum ResultPayload: Sendable {
     case value(JSON)
     case encoded(EncodedJSON)

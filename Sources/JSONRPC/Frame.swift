@@ -1,9 +1,9 @@
-/// What a connection's bytes were cut into.
+/// One message of a byte stream, or the reason why there is none.
 public enum Frame<T> {
     case message(T)
-    /// A message longer than `limit` bytes, reported once and left out; `bytes` is its length where it was announced.
+    /// A message longer than `limit` bytes, which is skipped; `bytes` is its length where a header announced it.
     case tooLong(bytes: Int?, limit: Int)
-    /// Header framing that lost its footing: nothing follows, the connection ends once this was answered.
+    /// Headers that cannot be read: no message follows, and the connection ends after the answer.
     case unreadable(reason: String)
 }
 

@@ -1,45 +1,45 @@
 import JSONText
 
-/// Cuts one connection's bytes into messages, whichever way they arrive in pieces.
+/// Cuts the bytes of one connection into messages.
 ///
 /// The first bytes decide between lines (one message each) and headers (`Content-Length: N`, an empty line, N bytes).
-/// Holds at most the message that is being received, plus what one `append` brought.
+/// Holds at most one incomplete message and the bytes of one `append`.
 public struct Framing: Sendable {
     public enum Style: Sendable {
         case lines, headers
     }
 
     private enum State {
-        /// No byte came yet that decides the style.
+        /// The style is not known yet.
         case undecided
         case line
-        /// Within a line that is too long.
+        /// Skips the rest of a line that is too long.
         case discardingLine
         case headers(HeaderBlock)
         case body(length: Int)
-        /// Within a body that is too long.
+        /// Skips the rest of a body that is too long.
         case discarding(length: Int)
         case over
     }
 
-    /// How this connection frames its messages; nil until the first bytes have told, constant from then on.
+    /// The framing of this connection; nil until the first bytes decide it.
     public private(set) var style: Style?
     private let maxMessageBytes: Int
     private var state = State.undecided
     private var queue = ByteQueue()
-    /// Where the message stands that was cut last.
+    /// The range of the last message.
     private var last = 0..<0
     private var isFinished = false
 
-    /// `maxMessageBytes` counts a message's own bytes, neither its headers nor its line end.
+    /// `maxMessageBytes` does not count headers and line ends.
     public init(maxMessageBytes: Int) {
         self.maxMessageBytes = maxMessageBytes
     }
 
-    /// Memory held, in bytes.
+    /// The allocated memory in bytes.
     var capacity: Int { queue.capacity }
 
-    /// Adds what the connection brought. Take messages until there are none before adding more, or memory grows.
+    /// Appends received bytes. Take all messages before appending more, or memory grows.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         var bytes = bytes
         switch state {
@@ -56,17 +56,17 @@ public struct Framing: Sendable {
         queue.append(bytes, limit: expectedBytes)
     }
 
-    /// How long the message that is being received can be.
+    /// The possible length of the message that is being received.
     private var expectedBytes: Int {
         if case .body(let length) = state { length } else { maxMessageBytes }
     }
 
-    /// Tells that no more bytes will come: an unterminated last line is a message, a header message cut short is not.
+    /// Ends the input: an unterminated last line is a message, an incomplete body is not.
     public mutating func finish() {
         isFinished = true
     }
 
-    /// The next message, read by `read` while its bytes are valid; nil until more bytes come.
+    /// Returns what `read` makes of the next message; nil until more bytes arrive.
     public mutating func next<T>(_ read: (UnsafeRawBufferPointer) -> T) -> Frame<T>? {
         switch next() {
         case .message: .message(withMessage(read))
@@ -76,7 +76,7 @@ public struct Framing: Sendable {
         }
     }
 
-    /// The length of the next message, which can be read until there is another change; nil until more bytes come.
+    /// Returns the length of the next message, which is readable until the next change; nil until more bytes arrive.
     mutating func next() -> Frame<Int>? {
         switch nextRange() {
         case .message(let range):
@@ -92,7 +92,7 @@ public struct Framing: Sendable {
 
     func withMessage<T>(_ read: (UnsafeRawBufferPointer) -> T) -> T { queue.withBytes(last, read) }
 
-    /// How much is held of a message that has not come whole, and how long it can be.
+    /// The bytes held of an incomplete message, and its possible length.
     var unfinished: (held: Int, expected: Int)? {
         switch state {
         case .line, .body: queue.count > 0 ? (queue.count, expectedBytes) : nil
@@ -100,7 +100,7 @@ public struct Framing: Sendable {
         }
     }
 
-    /// Holds no more of it, and leaves it out.
+    /// Skips the incomplete message.
     mutating func skipUnfinished() {
         switch state {
         case .line: state = .discardingLine
@@ -109,7 +109,7 @@ public struct Framing: Sendable {
         }
     }
 
-    /// The bytes of the message that `next` has just told of, to be kept.
+    /// Returns the bytes of the last message, which may be kept.
     mutating func detachMessage() -> ArraySlice<UInt8> { queue.detach(last) }
 
     private mutating func nextRange() -> Frame<Range<Int>>? {
@@ -122,7 +122,7 @@ public struct Framing: Sendable {
         }
     }
 
-    /// What looking at the queue once led to.
+    /// The outcome of one look at the queue.
     private enum Step {
         case cut(Frame<Range<Int>>)
         case again
@@ -145,7 +145,7 @@ public struct Framing: Sendable {
 // MARK: Which style
 
 extension Framing {
-    /// A first line that starts with a longer token than this is no header.
+    /// The longest name of a header.
     private static let maxNameBytes = 256
     private static let maxBlankBytes = 4096
 
@@ -196,12 +196,12 @@ extension Framing {
         return isBlank(message) ? .again : .cut(.message(message))
     }
 
-    /// A long line is not looked through here.
+    /// Does not search a long line.
     private func isBlank(_ line: Range<Int>) -> Bool {
         line.count <= Framing.maxBlankBytes && queue.withBytes(line) { $0.allSatisfy(\.isBlank) }
     }
 
-    /// Whether a line of `length` bytes is too long without the CR that may end it.
+    /// Says whether a line of `length` bytes is too long, not counting a CR at its end.
     private func isTooLong(_ length: Int) -> Bool {
         length - (endsWithReturn(length) ? 1 : 0) > maxMessageBytes
     }
@@ -229,7 +229,7 @@ extension Framing {
         let line = queue.take(length)
         queue.take(1)
         let isEmpty = queue.withBytes(line) { $0.isEmpty || $0.elementsEqual([0x0D]) }
-        // What is blank before the first header belongs to no message.
+        // Blank lines before the first header belong to no message.
         if isEmpty { return block.bytes == 0 ? .again : end(of: block) }
         var block = block
         if let reason = queue.withBytes(line, { block.read($0) }) { return giveUp(reason) }

@@ -1,15 +1,15 @@
 import JSONText
 
-/// The headers of one message as far as they have been read.
+/// The headers of one message that were read so far.
 struct HeaderBlock: Sendable {
     static let maxBytes = 16 << 10
 
-    /// Bytes in the lines so far, line ends included.
+    /// The bytes of the lines so far, with their ends.
     private(set) var bytes = 0
-    /// What Content-Length says.
+    /// The value of Content-Length.
     private(set) var length: Int?
 
-    /// Reads one line, which came without its LF; a reason where that makes the block unreadable.
+    /// Reads one line without its LF. Returns the reason when it makes the block unreadable.
     mutating func read(_ line: UnsafeRawBufferPointer) -> String? {
         bytes += line.count + 1
         guard bytes <= HeaderBlock.maxBytes else { return HeaderBlock.tooLong }
@@ -41,7 +41,7 @@ struct HeaderBlock: Sendable {
 }
 
 extension UInt8 {
-    /// Whether RFC 9110 allows this byte in a token, such as the name of a header.
+    /// Says whether RFC 9110 allows this byte in a token, such as the name of a header.
     var isTokenByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -50,6 +50,6 @@ extension UInt8 {
         }
     }
 
-    /// Whether JSON and header framing treat this byte as blank.
+    /// Says whether JSON and header framing treat this byte as blank.
     var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }

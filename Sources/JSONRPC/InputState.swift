@@ -1,12 +1,12 @@
 import Platform
 
-/// How far the text is that a connection has taken from what arrived. Texts are begun one after the other.
+/// The state of the one text that a connection decodes or begins.
 enum InputState {
-    /// There is none.
+    /// No text is in progress.
     case idle
-    /// It is decoded on a thread, or the next messages of this batch are.
+    /// A thread decodes a text, or the next messages of this batch.
     case decoding(Batch?)
-    /// Its messages are begun one by one.
+    /// The messages of a batch begin one by one.
     case batch(BatchInput)
 
     var isDecoding: Bool {
@@ -22,13 +22,13 @@ enum InputState {
     }
 }
 
-/// A batch of which some messages have not been begun yet.
+/// A batch whose messages have not all begun.
 @Loop
 final class BatchInput {
     let batch: Batch
-    /// Decoded, the next one last: what was begun is kept by nobody here.
+    /// Decoded messages, the next one last.
     var ready: [BatchDecoder.Item]
-    /// The others; nil where there are none.
+    /// The messages that are not decoded; nil without any.
     var rest: BatchDecoder?
 
     init(_ batch: Batch, ready: [BatchDecoder.Item] = [], rest: BatchDecoder?) {
@@ -37,7 +37,7 @@ final class BatchInput {
         self.rest = rest
     }
 
-    /// The next one that need not be decoded on a thread.
+    /// Returns the next message that needs no thread.
     func next() -> BatchDecoder.Item? {
         if let next = ready.popLast() { return next }
         return rest?.isShort == true ? rest?.next() : nil

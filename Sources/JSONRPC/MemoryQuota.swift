@@ -1,10 +1,10 @@
 import Platform
 
-/// Memory that all connections share. What is already there is counted, whatever it is; what is still to come is
-/// reserved before, in the order in which it was asked for, and only while less than the limit is there.
+/// Memory that all connections share. Used memory is counted without a bound; memory for future bytes is reserved in
+/// order, and only while less than the limit is used.
 ///
-/// So both together are never much more than twice the limit. While somebody waits, whoever holds memory and gets
-/// nowhere for as long as `timeout` has to give it up: nobody can keep the others waiting by doing nothing.
+/// So both together are never much more than twice the limit. While a share waits, every share that makes no progress
+/// for `timeout` must free its memory, so that no connection blocks others by doing nothing.
 @Loop
 public final class MemoryQuota {
     /// In bytes.
@@ -15,7 +15,7 @@ public final class MemoryQuota {
     private var reserved = 0
     private var waiting: [Waiter] = []
     private var shares: [ObjectIdentifier: QuotaShare] = [:]
-    /// Those who try again whenever some has become free.
+    /// Woken whenever memory becomes free.
     private let freed = Waiters()
     private var alarm: Task<Void, Never>?
 
@@ -33,10 +33,10 @@ public final class MemoryQuota {
         self.clock = clock
     }
 
-    /// Whether there is as much as may be.
+    /// Says whether the limit is used up.
     fileprivate var isFull: Bool { used >= limit }
 
-    /// Returns when some has become free. Throws `CancellationError` when the waiting task is cancelled before.
+    /// Returns when memory has become free. Throws `CancellationError` when the waiting task is cancelled before.
     fileprivate func someIsFree() async throws {
         watch()
         try await freed.wait()
@@ -73,7 +73,7 @@ public final class MemoryQuota {
         admit()
     }
 
-    /// One that needs much does not let those pass that need as much.
+    /// A waiter that needs memory is not overtaken by another one that does.
     private func admit() {
         freed.wakeAll()
         guard !waiting.isEmpty, !isFull else { return }
@@ -97,7 +97,7 @@ public final class MemoryQuota {
 
     private func revoke(unlessBeyond marks: [ObjectIdentifier: Int]) {
         alarm = nil
-        // Those that wait now may have some as soon as another has given up its own.
+        // Revoking one share may already satisfy all waiters.
         let stuck = shares.filter { id, share in share.progress == marks[id] && share.held > 0 }.values
         for share in stuck where somebodyWaits { share.revoke() }
         if somebodyWaits { watch() }
@@ -106,20 +106,20 @@ public final class MemoryQuota {
     private var somebodyWaits: Bool { !waiting.isEmpty || !freed.isEmpty }
 }
 
-/// What one connection has of a quota.
+/// The share of one connection in a quota.
 @Loop
 final class QuotaShare {
-    /// As much as each connection may have, however little is left.
+    /// The bytes that every connection may have.
     static let least = 256 << 10
 
     let quota: MemoryQuota
-    /// Anything that changes when the holder gets on.
+    /// Any value that changes when the holder makes progress.
     var progress = 0
     private(set) var used = 0
     private(set) var reserved = 0
-    /// Until it is told that there is room.
+    /// True until memory is granted.
     private(set) var isWaiting = false
-    /// Called when others wait for what the holder has, and it got nowhere for a long time.
+    /// Called when other shares wait and the holder makes no progress.
     var revoke: @Loop () -> Void = {}
 
     init(of quota: MemoryQuota) {
@@ -129,10 +129,10 @@ final class QuotaShare {
 
     fileprivate var held: Int { used + reserved }
 
-    /// Whether there is none for one who has as much already.
+    /// Says whether a holder of so many bytes may not get more.
     func isFull(with bytes: Int) -> Bool { bytes >= Self.least && quota.isFull }
 
-    /// Tells how much there is.
+    /// Sets the used bytes.
     func use(_ bytes: Int) {
         guard bytes != used else { return }
         let change = bytes - used
@@ -140,8 +140,8 @@ final class QuotaShare {
         quota.use(change)
     }
 
-    /// True where `bytes` are reserved at once. Else, unless it is called for that already, `granted` is called when
-    /// they are; with none, when the quota is no longer full.
+    /// Returns true when `bytes` are reserved at once. Otherwise `granted` is called when they are, unless the share
+    /// waits already. For no bytes it is called when the quota is no longer full.
     func reserve(_ bytes: Int, _ granted: @escaping @Loop () -> Void) -> Bool {
         if isWaiting { return false }
         if !quota.hasWaiters, quota.reserve(bytes) {
@@ -158,7 +158,8 @@ final class QuotaShare {
         return false
     }
 
-    /// Returns when `bytes` are reserved; less may be reserved by others meanwhile. False where it is over before that.
+    /// Returns when `bytes` are reserved; smaller reservations may overtake it. Returns false when `isOver` holds
+    /// before.
     func reserve(_ bytes: Int, unless isOver: () -> Bool) async throws -> Bool {
         while !isOver() {
             if quota.reserve(bytes) {
@@ -177,7 +178,7 @@ final class QuotaShare {
         quota.free(bytes)
     }
 
-    /// The last call.
+    /// Frees all memory of the share. Nothing may be called afterwards.
     func leave() {
         free(reserved)
         use(0)

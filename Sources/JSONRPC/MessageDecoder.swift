@@ -1,14 +1,14 @@
 import JSONText
 
-/// Takes messages apart and decodes what they ask for, on whichever thread: it keeps nothing between two of them.
+/// Decodes messages and the params of their methods, on any thread. It has no state.
 ///
-/// A message is bounded before it is paid for. Its values are counted while it is parsed, and a long batch is first
-/// checked as a whole without keeping any of it; then its messages are read one by one, so that it never costs much more
-/// than its own bytes and the requests that are being answered.
+/// Limits are checked before memory is used. Values are counted while a message is parsed. A long batch is first
+/// checked as a whole, then its messages are decoded one by one, so that a batch costs little more than its bytes and
+/// its active requests.
 struct MessageDecoder: Sendable {
     typealias Prepare = @Sendable (_ method: String, Params) throws(RPCError) -> PreparedCall
 
-    /// A longer message takes longer to decode than another connection should wait.
+    /// The longest message that is decoded on the loop, so that other connections do not wait.
     static let inlineBytes = 16 << 10
 
     private let limits: ConnectionLimits
@@ -19,7 +19,7 @@ struct MessageDecoder: Sendable {
         self.prepare = prepare
     }
 
-    /// A text that is read at once, for it is short.
+    /// Decodes a short text on the loop.
     func decode(short bytes: UnsafeRawBufferPointer) -> DecodedInput {
         do throws(JSONSyntaxError) {
             let message = try json(bytes)
@@ -29,7 +29,7 @@ struct MessageDecoder: Sendable {
         }
     }
 
-    /// One of any length, whose bytes are those of `text`.
+    /// Decodes a text of any length; `bytes` are those of `text`.
     func decode(_ bytes: UnsafeRawBufferPointer, of text: ArraySlice<UInt8>) -> DecodedInput {
         do throws(JSONSyntaxError) {
             guard bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["),
@@ -86,23 +86,24 @@ struct MessageDecoder: Sendable {
 enum DecodedInput: Sendable {
     case message(DecodedMessage)
     case batch(BatchDecoder)
-    /// It is none of these, which is answered with a null id.
+    /// A text that is neither; its error goes out with a null id.
     case refused(RPCError)
     case blank
 }
 
-/// One message, with what it asks for ready to run.
+/// One message with its call ready to run.
 enum DecodedMessage: Sendable {
-    /// A notification where there is no id.
+    /// Without an id it is a notification.
     case call(RequestID?, method: String, Result<PreparedCall, RPCError>)
     case cancellation(of: RequestID?)
-    /// Without a method, and with an id such as the service's own requests have; where none of them has it, `otherwise`.
+    /// A message without a method whose id may be that of an outgoing request. Without such a request it counts as
+    /// `otherwise`.
     indirect case answer(to: Int, OutgoingRequests.Answer, otherwise: DecodedMessage)
     case invalid(RequestID, RPCError)
     case ignored
 }
 
-/// The messages of a batch, each decoded when it is asked for.
+/// The messages of a batch, decoded one by one.
 struct BatchDecoder: Sendable {
     struct Item {
         let message: DecodedMessage
@@ -110,13 +111,13 @@ struct BatchDecoder: Sendable {
     }
 
     private enum Messages {
-        /// Those of a short text.
+        /// The messages of a short text.
         case parsed(ArraySlice<JSON>)
         case unparsed(JSONElements)
     }
 
     private var messages: Messages
-    /// All of them together.
+    /// The length of the whole batch.
     let bytes: Int
     private let decoder: MessageDecoder
 
@@ -128,10 +129,10 @@ struct BatchDecoder: Sendable {
         (self.messages, self.bytes, self.decoder) = (.unparsed(messages), bytes, decoder)
     }
 
-    /// Whether to decode the next one takes no longer than to begin it.
+    /// Says whether the next message may be decoded on the loop.
     var isShort: Bool { bytes <= MessageDecoder.inlineBytes }
 
-    /// How many are left.
+    /// The number of messages left.
     var count: Int {
         switch messages {
         case .parsed(let messages): messages.count
@@ -139,7 +140,7 @@ struct BatchDecoder: Sendable {
         }
     }
 
-    /// The next messages, the first one last: about as much as is begun at once.
+    /// Returns the next messages, the first one last: about as many as one iteration begins.
     mutating func group() -> [Item] {
         var (items, budget) = ([Item](), IterationBudget())
         while !budget.isSpent, let next = next() {

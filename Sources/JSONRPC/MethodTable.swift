@@ -1,7 +1,7 @@
 import JSONText
 import Platform
 
-/// Every method of a service by name; decoding the params yields a call that is ready to run.
+/// The methods of a service by name. Decoding the params of one yields a call that is ready to run.
 public struct MethodTable<Context: MethodContext>: Sendable {
     private typealias Decoder = @Sendable (inout Params, Request<Context>) throws(RPCError) -> PreparedCall
 
@@ -17,7 +17,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         self.names = names
     }
 
-    /// The call in the context of `prompt`, which is the request itself for a method that answers at once.
+    /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.
     func call(_ method: String, _ params: Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         guard let place = places[method] else { throw .methodNotFound(method) }
         var params = params
@@ -52,7 +52,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
 
 /// A method with its params and its context, ready to run.
 ///
-/// What it runs in is no part of its type: generic types would be looked up for each message.
+/// It is not generic over the context, because the metadata of generic types would be looked up for each message.
 enum PreparedCall: Sendable {
     typealias Afterwards = @Loop @Sendable () -> Void
     typealias Completion = (result: ResultPayload, afterwards: Afterwards)

@@ -1,34 +1,34 @@
-/// What waits to be written to one peer, kept small when the peer reads slowly.
+/// The output to one peer that is not written yet. It stays small when the peer reads slowly.
 ///
-/// Replies and facts are kept in order and never dropped. A *sample* is worth only its newest value:
-/// while older bytes wait, each key has at most one sample waiting. It goes out before the next reply
-/// or fact, so neither ever overtakes the other.
+/// Replies and facts keep their order and are never dropped. Of a *sample* only the newest value counts: while older
+/// bytes wait, each key has at most one sample. Samples go out before the next reply or fact, so neither overtakes the
+/// other.
 struct Outbox: Sendable {
     private var bytes = SegmentedBytes()
-    /// Of the first segment.
+    /// The bytes of the first segment that were sent.
     private var sent = 0
-    /// Bytes that the peer has taken so far.
+    /// The bytes that the peer has taken so far.
     private(set) var taken = 0
-    /// The newest of each key, in the order in which the keys came.
+    /// The newest sample of each key, in the order of the keys' arrival.
     private var samples: [[UInt8]] = []
     private var places: [String: Int] = [:]
-    /// The peer has not taken all that was offered to it.
+    /// The peer has not taken all bytes that were offered.
     private(set) var isBlocked = false
-    /// Hears of samples, for who puts them cannot know which ones will go out.
+    /// Gets the samples that go out, because the caller of `put` does not know which ones do.
     private let trace: TraceHook?
 
     init(trace: TraceHook? = nil) { self.trace = trace }
 
-    /// Bytes that the peer has not taken yet.
+    /// The bytes that the peer has not taken.
     var unsent: Int { bytes.count - sent }
 
-    /// A reply or a fact.
+    /// Adds a reply or a fact.
     mutating func put(_ write: (inout [UInt8]) -> Void) {
         releaseSamples()
         bytes.append(write)
     }
 
-    /// One that is large.
+    /// Adds a large reply or fact.
     mutating func put(_ message: SegmentedBytes) {
         releaseSamples()
         bytes.append(message)
@@ -44,8 +44,7 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Offers what waits, but not much more than `limit` bytes, to `write`, which says how many it took: 0 when the
-    /// peer has no room now.
+    /// Offers about `limit` bytes to `write`, which returns how many the peer took: 0 when it has no room now.
     mutating func flush(atMost limit: Int = 1 << 60, _ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         isBlocked = false
         let most = taken &+ limit

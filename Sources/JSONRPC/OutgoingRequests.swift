@@ -1,23 +1,23 @@
 import Platform
 import JSONText
 
-/// Why a request of the service has no answer that could be used.
+/// The reason why an outgoing request has no usable response.
 public enum PeerRequestError: Error, Equatable {
-    /// The peer sends nothing more.
+    /// The peer sends no more messages.
     case disconnected
     /// The peer did not answer in time.
     case timedOut
-    /// The answer is none of JSON-RPC.
+    /// The response does not follow JSON-RPC.
     case malformedResponse
 }
 
-/// The service's own requests that one peer has not answered yet.
+/// The requests of the service that one peer has not answered yet.
 @Loop
 final class OutgoingRequests {
     typealias Answer = Result<JSON, any Error>
 
-    /// The id of the first request. Some clients take a request for the answer to one of theirs with the same id: they
-    /// count theirs up from 0 or 1, and never reach this one. It fits 31 bits.
+    /// The id of the first request. Some clients mistake a request for the response to their own request with that id.
+    /// They count from 0 or 1 and never reach this one, which fits 31 bits.
     nonisolated static let firstNumber = 1 << 30
 
     private let clock: any Clock<Duration>
@@ -28,8 +28,8 @@ final class OutgoingRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Calls `write` with the id of a new request, and returns the answer. Throws `CancellationError` when the task is
-    /// cancelled before that.
+    /// Calls `write` with the id of a new request, and returns the response. Throws `CancellationError` when the task
+    /// is cancelled.
     func send(timeout: Duration, _ write: (Int) -> Void) async throws -> JSON {
         try Task.checkCancellation()
         lastNumber += 1
@@ -49,14 +49,14 @@ final class OutgoingRequests {
         }
     }
 
-    /// False where no request has this id. Its answer counts even where it is malformed.
+    /// Returns false when no request has this id. A malformed response completes it, too.
     func complete(_ number: Int, with answer: Answer) -> Bool {
         guard waiting[number] != nil else { return false }
         settle(number, answer)
         return true
     }
 
-    /// Nil for a message that has a method, or no id such as requests of the service have.
+    /// Nil for a message that has a method, or an id that no outgoing request can have.
     nonisolated static func answer(in message: Envelope) -> (number: Int, Answer)? {
         guard !message.hasMethod, let number = message.id?.number?.int64.flatMap({ Int(exactly: $0) }) else {
             return nil
@@ -75,7 +75,7 @@ final class OutgoingRequests {
         for (_, waiter) in abandoned { waiter.resume(throwing: PeerRequestError.disconnected) }
     }
 
-    /// Of `result` and `error` the other one may be there as null.
+    /// One of `result` and `error` may be present as null.
     private nonisolated static func outcome(in message: Envelope) -> Answer {
         guard message.hasVersion else { return .failure(PeerRequestError.malformedResponse) }
         switch (message.result, message.error) {
@@ -88,7 +88,7 @@ final class OutgoingRequests {
 }
 
 extension RPCError {
-    /// Nil unless the value is the error object of an answer.
+    /// Nil unless the value is the error object of a response.
     fileprivate init?(_ value: JSON) {
         guard let code = value["code"]?.number?.int64.flatMap({ Int(exactly: $0) }),
             let message = value["message"]?.string

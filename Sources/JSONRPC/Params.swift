@@ -1,6 +1,6 @@
 import JSONText
 
-/// The params of one request, or one object within them: taken by name, each with its type, nothing left over.
+/// The params of one request, or one object within them. Each is taken once by name and type; any other one is unknown.
 public struct Params: Sendable {
     private var members: [JSON.Member]
     private let path: String
@@ -10,13 +10,13 @@ public struct Params: Sendable {
         self.path = path
     }
 
-    /// Takes a param out; nil where it is missing. A null counts as missing: clients write both.
+    /// Takes a param. A null counts as missing, because clients write both.
     public mutating func take(_ name: String) -> JSON? {
         guard let value = takeOrNull(name), !value.isNull else { return nil }
         return value
     }
 
-    /// Takes a param out, telling a null from a missing one.
+    /// Takes a param that may be null.
     public mutating func takeOrNull(_ name: String) -> JSON? {
         let value = members.last { $0.isNamed(name) }?.value
         if value != nil { members.removeAll { $0.isNamed(name) } }
@@ -28,13 +28,13 @@ public struct Params: Sendable {
         return value
     }
 
-    /// Takes all that is left, such as the entries of a map.
+    /// Takes all remaining params, such as the entries of a map.
     public mutating func takeRest() -> [JSON.Member] {
         defer { members = [] }
         return members
     }
 
-    /// Throws `invalidParam` for whatever nobody took.
+    /// Throws `invalidParam` for a param that was not taken.
     public func finish() throws(RPCError) {
         if let stranger = members.first { throw .invalidParam(path + stranger.key, "is unknown") }
     }
@@ -45,7 +45,7 @@ public struct Params: Sendable {
 // MARK: - Typed
 
 extension Params {
-    /// Longer ones are data: nobody names anything by so many bytes.
+    /// The longest string that is not data.
     private static let maxStringBytes = 1 << 20
 
     public mutating func string(_ name: String) throws(RPCError) -> String {

@@ -1,15 +1,15 @@
 import JSONText
 
-/// One message from the peer, taken apart. Every JSON value is one of these.
+/// One parsed message from the peer. Every JSON value is one of these.
 enum ParsedMessage {
     case request(RequestID, method: String, Params)
     case notification(method: String, Params)
-    /// An answer to something the service asked, or a notification that cannot be understood.
+    /// A response, or a notification that cannot be understood.
     case ignored
-    /// The id is null where it could not be told.
+    /// The id is null when it cannot be read.
     case invalid(RequestID, RPCError)
 
-    /// Nil is a message that is no object.
+    /// `message` is nil when the message is no object.
     init(_ message: Envelope?) {
         guard let message else {
             self = .invalid(.null, .invalidRequest("A message must be an object, or an array of objects."))
@@ -40,7 +40,7 @@ enum ParsedMessage {
         return id.map { .request($0, method: method, params) } ?? .notification(method: method, params)
     }
 
-    /// Real clients write "no params" in four ways.
+    /// Clients write "no params" in four ways.
     private static func params(_ value: JSON?) throws(RPCError) -> Params {
         switch value {
         case nil, .null: return Params([])
@@ -55,7 +55,7 @@ enum ParsedMessage {
     }
 }
 
-/// Where the members of a message stand that JSON-RPC knows, found in one pass. The last of several counts.
+/// The members of a message that JSON-RPC defines, found in one pass. The last of several counts.
 struct Envelope {
     private let members: [JSON.Member]
     private var versionPlace: Int?
@@ -65,7 +65,7 @@ struct Envelope {
     private var resultPlace: Int?
     private var errorPlace: Int?
 
-    /// Nil where the message is no object.
+    /// Nil when the message is no object.
     init?(_ message: JSON) {
         guard case .object(let members) = message else { return nil }
         self.members = members
@@ -93,7 +93,7 @@ struct Envelope {
     var error: JSON? { errorPlace.map { members[$0].value } }
 }
 
-/// The id a peer chose for a request, as the bytes that will be echoed: `1` and `"1"` are two ids, and no digit is lost.
+/// The id of a peer's request, as the bytes of the reply: `1` and `"1"` are two ids, and no digit is lost.
 struct RequestID: Hashable, Sendable {
     let bytes: [UInt8]
 

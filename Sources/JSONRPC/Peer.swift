@@ -1,28 +1,28 @@
 import JSONText
 import Platform
 
-/// The other end of a connection, as methods see it.
+/// The peer of a connection, as methods use it.
 @Loop
 public protocol Peer: AnyObject, Sendable {
     func notify(_ method: String, _ params: JSON, _ delivery: DeliveryPolicy)
 
-    /// Sends a request, and returns the peer's result. Throws the `RPCError` that the peer answered with, `PeerRequestError`
-    /// where no answer of use comes within `timeout`, or `CancellationError`.
+    /// Sends a request and returns the peer's result. Throws the `RPCError` of the response, `PeerRequestError` without
+    /// a usable response within `timeout`, or `CancellationError`.
     ///
-    /// A method that waits for the result does so in `Request.whileWaitingForPeer`.
+    /// A method waits for the result in `Request.whileWaitingForPeer`.
     func request(_ method: String, _ params: JSON, timeout: Duration) async throws -> JSON
 
-    /// The peer's own requests that are not answered yet.
+    /// The peer's requests that are not answered yet.
     var requests: RequestCounts { get }
 
     /// Fails pending requests with `requestCancelled`, and ends the connection when the outbox is flushed.
     func end()
 }
 
-/// How many requests are not answered yet.
+/// Counts of requests that are not answered yet.
 public struct RequestCounts: Equatable, Sendable {
     public var active = 0
-    /// Those that only wait for the end of tasks.
+    /// Requests that only wait for the end of tasks.
     public var waiting = 0
 
     public init(active: Int = 0, waiting: Int = 0) { (self.active, self.waiting) = (active, waiting) }
@@ -33,16 +33,17 @@ public struct RequestCounts: Equatable, Sendable {
     }
 }
 
-/// What happens to a notification while the peer reads slowly.
+/// How a notification is kept while the peer reads slowly.
 public enum DeliveryPolicy: Sendable {
-    /// It is never dropped.
+    /// The notification is never dropped.
     case always
-    /// Only the newest of a key is kept while older bytes wait.
+    /// Only the newest notification of a key is kept while older bytes wait.
     case latest(key: String)
 }
 
-/// Who says a message.
+/// The sender of a message.
 public enum MessageSender: String, Sendable { case client, service }
 
-/// Is told of each message of a connection, its framing apart, when it is heard or goes on its way. It must not wait.
+/// Gets each message of a connection without its framing, when it is received or put into the outbox. It must not
+/// block.
 public typealias TraceHook = @Sendable (MessageSender, UnsafeRawBufferPointer) -> Void

@@ -1,7 +1,7 @@
 import JSONText
 import Secrets
 
-/// Ends a request that only waited, and was cancelled, with what the peer wants to know of it.
+/// Ends a cancelled wait with data for the peer.
 public struct CancelledWait: Error {
     public let data: JSON
 
@@ -40,7 +40,7 @@ public struct RPCError: Error, Equatable, Sendable {
         return .init(code: invalidParamsCode, message: "Param \"\(param)\" \(why).", data: ["param": .string(param)])
     }
 
-    /// Much of it may be what the peer has sent: it is repeated without secrets, and not at any length.
+    /// Texts of the peer are repeated without secrets, and shortened.
     public var json: JSON {
         var members: [JSON.Member] = [
             .init(key: "code", value: JSON(Int64(code))), .init(key: "message", value: .string(message.harmless)),
@@ -71,13 +71,13 @@ extension JSON {
     }
 }
 
-/// An error that knows how it looks on the wire; all others become `internalError`.
+/// An error with a JSON-RPC form. All other errors become `internalError`.
 public protocol RPCErrorConvertible: Error {
     var rpcError: RPCError { get }
 }
 
 extension String {
-    /// As much of it as somebody may want to read.
+    /// The beginning of a long text.
     var shortened: String {
         utf8.count <= 1024 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…"
     }

@@ -1,23 +1,23 @@
 import JSONText
 import Platform
 
-/// One method a peer may call. The stored properties are its params, `run` is its behaviour.
+/// One method that a peer may call. The stored properties are its params.
 public protocol RPCMethod<Context>: Sendable {
     associatedtype Context: MethodContext
     associatedtype Result: JSONConvertible = JSON
 
     static var name: String { get }
 
-    /// Takes its params one by one; what it does not take is refused as unknown.
+    /// Takes the params one by one. A param that is not taken is refused as unknown.
     init(_ params: inout Params) throws(RPCError)
 
-    /// Runs on the loop up to its first wait, in the order in which the requests came in.
+    /// Runs on the loop up to its first wait, in the order of the requests.
     @Loop func run(in request: Request<Context>) async throws -> Result
 
-    /// What the request is answered with where `run` throws: the error, with what the method knows of it.
+    /// Returns the error of the reply when `run` throws, with details that the method knows.
     func failure(_ error: any Error) -> any Error
 
-    /// Called once the reply is in the outbox. What is set going here can only be heard of after the reply.
+    /// Called once the reply is in the outbox, so that the peer hears of work that starts here after the reply.
     @Loop func didReply(_ result: Result, in context: Context)
 }
 
@@ -27,17 +27,17 @@ extension RPCMethod {
     public func didReply(_ result: Result, in context: Context) {}
 }
 
-/// A method that is done with its answer: it neither waits nor has anything to do afterwards, so it needs no task.
+/// A method that answers at once: it needs no task.
 ///
 /// Its `didReply` is never called.
 public protocol PromptMethod<Context>: RPCMethod {
     @Loop func run(in request: Request<Context>) throws -> Result
 }
 
-/// A result that knows how it looks on the wire.
+/// A result with a JSON form.
 public protocol JSONConvertible: Sendable {
     var json: JSON { get }
-    /// Where it is encoded already.
+    /// The encoded form, if there is one.
     var encoded: EncodedJSON? { get }
 }
 
@@ -58,7 +58,7 @@ extension ParameterlessMethod {
     public init(_ params: inout Params) throws(RPCError) { self.init() }
 }
 
-/// One request that is being answered.
+/// One request, as its method uses it.
 @Loop
 public final class Request<Context: MethodContext> {
     public nonisolated let context: Context
@@ -69,22 +69,22 @@ public final class Request<Context: MethodContext> {
         self.controls = controls
     }
 
-    /// Returns when the peer has read most of what was sent; a method with a large answer waits for that. `expecting`
-    /// is how many bytes may come, where the answers of several requests could be too much together. Throws in a batch
-    /// whose answers are too large already.
+    /// Returns when the peer has read most of the output; a method with a large answer calls it first. `bytes` are
+    /// reserved where the answers of several requests could be too large together. Throws in a batch whose answers are
+    /// too large already.
     public func roomToAnswer(expecting bytes: Int = 0) async throws {
         guard let controls else { return }
         try await controls.connection.awaitRoom(for: controls.number, expecting: bytes, in: controls.batch)
     }
 
-    /// To be asked before `beginWaiting`: false where too many requests of this connection wait for tasks.
+    /// Takes a place for `beginWaiting`. Returns false when too many requests of this connection wait for tasks.
     public func mayWait() -> Bool { controls.map { $0.connection.takeWaitingPlace($0.number) } ?? true }
 
-    /// From here on the request only waits for a task, and keeps no other request from beginning.
+    /// From here on the request only waits for a task, and does not count as active.
     public func beginWaiting() { controls.map { $0.connection.beginWaiting($0.number) } }
 
-    /// Waits for an answer of the peer. Meanwhile the request keeps no other one from beginning: the answer may stand
-    /// behind others.
+    /// Waits for an answer of the peer. Meanwhile the request does not count as active, because the answer may arrive
+    /// behind other requests.
     public func whileWaitingForPeer<Answer>(_ wait: @Loop () async throws -> Answer) async rethrows -> Answer {
         changePeerWaits(by: 1)
         defer { changePeerWaits(by: -1) }
@@ -96,26 +96,26 @@ public final class Request<Context: MethodContext> {
     }
 }
 
-/// The place of a request at its connection.
+/// The connection of a request, and the request's number there.
 struct RequestControls: Sendable {
     let connection: any RequestOwner
     let number: Int
     let batch: Batch?
 }
 
-/// A connection, as its pending requests use it.
+/// A connection as its pending requests use it.
 @Loop
 protocol RequestOwner: AnyObject, Sendable {
-    /// False where as many requests wait for tasks as may.
+    /// Returns false when the limit of requests that wait for tasks is reached.
     func takeWaitingPlace(_ number: Int) -> Bool
     func beginWaiting(_ number: Int)
     func change(_ number: Int, _ change: (inout PendingRequest) -> Void)
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws
 }
 
-/// What the methods of one connection run in.
+/// The context that the methods of one connection run in.
 @Loop
 public protocol MethodContext: AnyObject, Sendable {
-    /// Throws where the method is not to be taken now.
+    /// Throws when the method is not allowed now.
     func admit(_ method: String) throws(RPCError)
 }

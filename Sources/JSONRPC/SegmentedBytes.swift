@@ -1,11 +1,11 @@
-/// Bytes in segments, in the order in which they were added. What is large is neither copied nor moved again.
+/// Bytes in segments. A large piece is not copied.
 struct SegmentedBytes: Sendable {
     private(set) var segments: [[UInt8]] = []
     private(set) var count = 0
 
-    /// What is added to a segment that is this long begins another one.
+    /// The length from which a segment is full.
     private static let segmentBytes = 64 << 10
-    /// A piece that is this long is a segment of its own.
+    /// The length from which a piece is a segment of its own.
     static let pieceBytes = 8 << 10
 
     init() {}
@@ -31,7 +31,7 @@ struct SegmentedBytes: Sendable {
         for segment in other.segments { append(segment) }
     }
 
-    /// Takes the first segment away, or empties it where it is the only one and small enough to be filled again.
+    /// Removes the first segment, or empties the only one when it is small enough to be reused.
     mutating func removeFirst() {
         guard let first = segments.first else { return }
         count -= first.count
@@ -42,7 +42,7 @@ struct SegmentedBytes: Sendable {
         }
     }
 
-    /// All of them as one.
+    /// All bytes as one array.
     var joined: [UInt8] { segments.count == 1 ? segments[0] : Array(segments.joined()) }
 }
 

@@ -1,6 +1,6 @@
 import Platform
 
-/// Two directions of bytes, watched on the loop; never blocks.
+/// An input and an output descriptor, watched on the loop. Never blocks.
 @Loop
 final class ByteStream {
     enum Event { case readable, writable, hungUp }
@@ -14,7 +14,7 @@ final class ByteStream {
     private var wantsRoom = false
     private var isOpen = true
 
-    /// Input and output may be one and the same socket.
+    /// Input and output may be the same socket.
     init(input: Descriptor, output: Descriptor, _ handle: @escaping @Loop (Event) -> Void) {
         self.input = input
         self.output = output
@@ -27,7 +27,7 @@ final class ByteStream {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome { input.read(into: buffer) }
 
-    /// Zero bytes taken means that there is no room now: `writable` follows when there is.
+    /// Returns 0 when there is no room now; `writable` follows.
     func write(_ bytes: UnsafeRawBufferPointer) throws(Broken) -> Int {
         if output.kind == .blocking, !output.hasRoom { return 0 }
         switch output.write(bytes) {
@@ -39,7 +39,7 @@ final class ByteStream {
 
     var watchesInput: Bool { inputWatch != nil }
 
-    /// Whoever hangs up is gone in both directions.
+    /// A hang-up then ends both directions.
     var isOneDescriptor: Bool { output === input }
 
     struct Broken: Error { var code: Int32 }
@@ -66,7 +66,7 @@ final class ByteStream {
 
     private func tell(_ readiness: Readiness, about descriptor: Descriptor) {
         if readiness.contains(.writable), wantsRoom, descriptor === output { handle(.writable) }
-        // What a peer wrote before it hung up is still read; its end shows there.
+        // Bytes that arrived before a hang-up are read first; the end follows them.
         let reads = descriptor === input && wantsInput
         if reads, !readiness.isDisjoint(with: [.readable, .hungUp]) {
             handle(.readable)
@@ -75,13 +75,13 @@ final class ByteStream {
         }
     }
 
-    /// The poller tells of a hang-up for ever, asked or not; what is left to read is there without it.
+    /// Stops the poller from reporting a hang-up for ever; the rest can be read without it.
     func stopWatching() {
         inputWatch?.cancel()
         inputWatch = nil
     }
 
-    /// A regular file cannot be watched, and need not be: it always has its next bytes, or its end.
+    /// Reads a regular file, which cannot be watched and is always readable.
     private func readWithoutWatch() {
         Task {
             while isOpen, wantsInput {

@@ -4,11 +4,11 @@ import Glibc
 /// The `errno` of a path that cannot be the address of a socket.
 struct UnixAddressError: Error { let code: Int32 }
 
-/// Where a Unix socket is, however long its path is. An address has room for 107 bytes; the socket of a longer path is
-/// reached through the descriptor of its directory.
+/// The address of a Unix socket. It has room for 107 bytes; a longer path is reached through the descriptor of its
+/// directory.
 final class UnixAddress {
     private var address = sockaddr_un()
-    /// Of the directory that the socket is in.
+    /// The descriptor of the socket's directory.
     let directory: Int32
 
     /// Throws `ENAMETOOLONG` where the path is empty, or the name in the directory is too long.
@@ -30,7 +30,7 @@ final class UnixAddress {
     func bind(_ socket: Int32) -> Bool { call { Glibc.bind(socket, $0, $1) } }
     func connect(_ socket: Int32) -> Bool { call { Glibc.connect(socket, $0, $1) } }
 
-    /// False where the call has failed, and `errno` says why.
+    /// Returns false when the call fails; `errno` has the reason.
     private func call(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Bool {
         withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -40,7 +40,7 @@ final class UnixAddress {
     }
 }
 
-/// Why there is no connection to a service.
+/// The reason why there is no connection to a service.
 public struct ConnectFailure: Error {
     public let reason: String
 }
@@ -55,7 +55,7 @@ public func connectUnixSocket(_ path: String) throws(ConnectFailure) -> Int32 {
         close(raw)
         throw ConnectFailure(code: error.code)
     }
-    // Tokens are told to the service.
+    // The service gets tokens, so it must belong to the same user.
     guard csystem_peer_is_same_user(raw) else {
         close(raw)
         throw ConnectFailure(reason: "it belongs to another user")

@@ -11,15 +11,15 @@ public final class UnixListener: Sendable {
     private let descriptor: Descriptor
     private let inode: ino_t
 
-    /// Listens at once: peers wait until they are accepted. A stale socket file is replaced; a live one, or a file that
-    /// is no socket, is an error. May block for a second, so it does not belong on the loop.
+    /// Listens at once; peers wait until they are accepted. Replaces a stale socket file, and throws for a live one and
+    /// for any other file. May block for a second, so it does not belong on the loop.
     public init(_ path: String) throws(ListenFailure) {
         self.path = path
         let address: UnixAddress
         do throws(UnixAddressError) { address = try UnixAddress(path) } catch {
             throw Self.failure(path, error.code)
         }
-        // Held while looking and binding, so that of two that start together one finds the other listening.
+        // The lock lets one of two processes that start together find the other one listening.
         Self.wait(for: address.directory)
         defer { flock(address.directory, LOCK_UN) }
 
@@ -27,7 +27,7 @@ public final class UnixListener: Sendable {
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard raw >= 0 else { throw Self.failure(path, errno) }
         descriptor = Descriptor(owning: raw)
-        // Whoever may not write to the file cannot connect: it has these permissions from birth.
+        // Only a process that may write to the file can connect. It has these permissions from the start.
         guard fchmod(raw, 0o600) == 0, address.bind(raw),
             listen(raw, 128) == 0
         else { throw Self.failure(path, errno) }
@@ -36,20 +36,20 @@ public final class UnixListener: Sendable {
         inode = status.st_ino
     }
 
-    /// Hands over peers that are the same user.
+    /// Accepts peers of the same user.
     @Loop public func accept(_ accepted: @escaping @Loop (Descriptor) -> Void) -> Acceptor {
         let acceptor = Acceptor(descriptor)
         acceptor.start { if csystem_peer_is_same_user($0.raw) { accepted($0) } }
         return acceptor
     }
 
-    /// Takes its file away, so that the next process finds the path free.
+    /// Removes the socket file, unless another process has replaced it.
     public func removeFile() {
         var status = stat()
         if lstat(path, &status) == 0, status.st_ino == inode { unlink(path) }
     }
 
-    /// At most a second: whoever else has locked the directory must not keep the service from starting.
+    /// Waits at most a second, so that no other lock keeps the service from starting.
     private static func wait(for lock: Int32) {
         for _ in 0..<100 where flock(lock, LOCK_EX | LOCK_NB) != 0 { usleep(10_000) }
     }
