@@ -39,12 +39,12 @@ extension JSON.Member: Equatable {
         a.isNamed(b.key) && a.value == b.value
     }
 
-    /// Names are compared by their bytes, too.
+    /// Compares names by their bytes.
     public func isNamed(_ name: String) -> Bool { key.hasSameUTF8(as: name) }
 }
 
 extension String {
-    /// Looks at the bytes of those alone that are equivalent.
+    /// Compares the bytes only of equivalent strings.
     fileprivate func hasSameUTF8(as other: String) -> Bool { self == other && utf8.elementsEqual(other.utf8) }
 }
 

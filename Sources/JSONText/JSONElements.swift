@@ -1,12 +1,12 @@
-/// The elements of an array, each read when it is asked for; the text as a whole is checked before.
+/// The elements of an array, parsed one by one. The whole text is checked first.
 public struct JSONElements: Sendable {
     private let text: ArraySlice<UInt8>
     private let maxDepth: Int
     private var position: Int
-    /// How many have not been read yet.
+    /// The number of elements left.
     public private(set) var count: Int
 
-    /// Checks all of `text` without keeping any of it. Nil where it is no array.
+    /// Checks `text` without building values. Nil if it is no array.
     public init?(_ text: ArraySlice<UInt8>, maxDepth: Int = 512, maxValues: Int = .max) throws(JSONSyntaxError) {
         let outline = text.withUnsafeBytes { bytes in
             Result { () throws(JSONSyntaxError) in
@@ -43,9 +43,9 @@ extension JSONScanner {
     }
 }
 
-/// What is known of a value whose content is not kept.
+/// The outline of a value without its content.
 private struct Outline: JSONOutput {
-    /// Nil where it is no array.
+    /// Nil if it is no array.
     var elements: Int?
 
     static func constant(_ json: JSON) -> Outline { Outline(elements: json.array?.count) }

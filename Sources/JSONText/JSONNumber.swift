@@ -1,11 +1,11 @@
-/// A number as its literal, so that one beyond every machine type still comes back as it was sent.
+/// A number as its literal, which keeps numbers beyond every machine type.
 ///
 /// Equality is that of the literals: `1` and `1.0` differ.
 public struct JSONNumber: Sendable, Hashable {
     /// The number as RFC 8259 writes it.
     public let literal: String
 
-    /// Takes `literal` as it is; it has to follow the grammar of RFC 8259 already.
+    /// `literal` must follow the grammar of RFC 8259.
     package init(literal: String) {
         self.literal = literal
     }
@@ -57,7 +57,7 @@ private struct DecimalDigits {
             return
         }
         digits = all.dropLast(zeros)
-        // Beyond 32 bits it makes no difference which one it is.
+        // Exponents beyond 32 bits are all alike.
         let text = parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : "0"
         let power = Int(Int32(text) ?? (text.hasPrefix("-") ? .min : .max))
         exponent = power - (mantissa.count > 1 ? mantissa[1].count : 0) + zeros

@@ -1,9 +1,9 @@
 extension JSON {
     /// Reads `bytes` as exactly one JSON text by RFC 8259 in UTF-8, without a byte order mark.
     ///
-    /// `maxDepth` counts arrays and objects inside each other. The parser itself needs no stack for them, but whoever
-    /// compares, writes or drops the value does: 512 levels are safe on a 512 KiB stack. `maxValues` counts values of
-    /// all kinds, at any depth: besides the texts of names and strings each takes up to 100 bytes of memory.
+    /// `maxDepth` counts nested arrays and objects. The parser needs no stack for them, but comparing, writing and
+    /// freeing the value do: 512 levels are safe on a 512 KiB stack. `maxValues` counts all values: each takes up to
+    /// 100 bytes of memory besides its text.
     public init(
         parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512, maxValues: Int = .max
     ) throws(JSONSyntaxError) {
@@ -12,7 +12,7 @@ extension JSON {
     }
 }
 
-/// What a parser makes of a text: the values, or nothing where the text is only checked.
+/// The output of a parser: values, or an outline when the text is only checked.
 protocol JSONOutput {
     associatedtype Key
     associatedtype Container: JSONContainer where Container.Output == Self, Container.Key == Key
@@ -23,7 +23,7 @@ protocol JSONOutput {
     static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Key
 }
 
-/// An array or an object whose end has not come yet.
+/// An array or object that is not closed yet.
 protocol JSONContainer {
     associatedtype Output
     associatedtype Key
@@ -37,14 +37,14 @@ protocol JSONContainer {
     consuming func closed() -> Output
 }
 
-/// One pass over the bytes, filling the innermost container; those around it wait in `outer`.
+/// Parses in one pass without recursion: fills the innermost container and keeps the others in `outer`.
 struct JSONParser<Output: JSONOutput> {
     private(set) var scanner: JSONScanner
     private let maxDepth: Int
     private let maxValues: Int
     private var innermost = Output.Container()
     private var outer: [Output.Container] = []
-    /// How many containers are open.
+    /// The number of open containers.
     private var depth = 0
     private(set) var values = 0
 
@@ -61,14 +61,14 @@ struct JSONParser<Output: JSONOutput> {
         return whole
     }
 
-    /// The value that begins here, whatever follows it.
+    /// Parses one value and ignores the rest.
     mutating func value() throws(JSONSyntaxError) -> Output {
         while true {
             if let value = try valueOrOpening(), let whole = try place(value) { return whole }
         }
     }
 
-    /// A value without content of its own to wait for; nil when a container was opened instead.
+    /// Parses a scalar or an empty container; nil when a container was opened.
     private mutating func valueOrOpening() throws(JSONSyntaxError) -> Output? {
         scanner.skipSpace()
         values += 1
@@ -135,7 +135,8 @@ struct JSONParser<Output: JSONOutput> {
         return container.closed()
     }
 
-    /// Puts `value` where it belongs and closes what ends with it: the whole text's value, or nil if more must follow.
+    /// Adds `value` to the innermost container and closes containers that end. Returns the whole value, or nil if more
+    /// must follow.
     private mutating func place(_ value: consuming Output) throws(JSONSyntaxError) -> Output? {
         var value = value
         while depth > 0 {

@@ -1,6 +1,6 @@
-/// A place in the bytes of a JSON text, and the tokens that can begin there.
+/// A position in JSON text, and the tokens that begin there.
 ///
-/// A token is checked when it is passed and read afterwards, by whoever has use for it: nothing is allocated before.
+/// Passing a token only checks it; decoding it allocates later.
 struct JSONScanner {
     let bytes: UnsafeRawBufferPointer
     private(set) var position: Int
@@ -12,7 +12,7 @@ struct JSONScanner {
 
     var isAtEnd: Bool { position >= bytes.count }
 
-    /// The byte here, or NUL at the end: no token has one.
+    /// The byte here, or NUL at the end.
     var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     mutating func advance() {
@@ -52,7 +52,7 @@ extension JSONScanner {
         }
     }
 
-    /// Where the number stands that begins here.
+    /// Passes a number and returns its range.
     mutating func number() throws(JSONSyntaxError) -> Range<Int> {
         let start = position
         _ = skip(UInt8(ascii: "-"))
@@ -74,7 +74,7 @@ extension JSONScanner {
 
 // MARK: Strings
 
-/// Where the content of a string stands, without its quotes, and what it takes to read it.
+/// The range of a string's content, and how to decode it.
 struct JSONStringToken {
     let range: Range<Int>
     let isASCII: Bool
@@ -82,7 +82,7 @@ struct JSONStringToken {
 }
 
 extension JSONScanner {
-    /// The string whose opening quote is here.
+    /// Passes the string whose opening quote is here.
     mutating func string() throws(JSONSyntaxError) -> JSONStringToken {
         position += 1
         let start = position
@@ -100,14 +100,14 @@ extension JSONScanner {
         return JSONStringToken(range: content, isASCII: isASCII, hasEscapes: hasEscapes)
     }
 
-    /// Passes what needs no unescaping; true where that is ASCII alone.
+    /// Passes bytes without escapes; returns true if they are ASCII.
     private mutating func plainRun() -> Bool {
         let run = ByteScan.plainRun(in: bytes, from: position)
         position = run.end
         return run.isASCII
     }
 
-    /// What stands after a backslash.
+    /// Passes the rest of an escape after its backslash.
     private mutating func escape() throws(JSONSyntaxError) {
         switch current {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): position += 1
@@ -118,7 +118,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes both halves of a surrogate pair; one alone is passed as JavaScript writes it, and read as U+FFFD.
+    /// Passes both halves of a surrogate pair. A lone surrogate, as JavaScript writes it, decodes as U+FFFD.
     private mutating func unicodeEscape() throws(JSONSyntaxError) {
         guard 0xD800..<0xDC00 ~= (try hexUnit()), current == UInt8(ascii: "\\") else { return }
         var rest = self
@@ -167,7 +167,7 @@ extension JSONScanner {
     }
 }
 
-/// Writes the content of a string that was checked, and returns how many bytes that takes: never more than it has.
+/// Decodes a checked string and returns its length, which is never longer than its content.
 private func unescape(_ content: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>) -> Int {
     var (read, written) = (0, 0)
     while read < content.count {
@@ -189,7 +189,7 @@ private func unescape(_ content: UnsafeBufferPointer<UInt8>, into text: UnsafeMu
     return written
 }
 
-/// The scalar that the bytes after a backslash stand for, and how many they are.
+/// Returns the scalar of an escape, and the length of the escape after its backslash.
 private func escaped(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> (scalar: Unicode.Scalar, length: Int) {
     switch content[index] {
     case UInt8(ascii: "b"): return ("\u{08}", 1)

@@ -1,6 +1,6 @@
-/// Why some bytes are not a JSON text, or more of one than was asked for, and where.
+/// The reason why bytes are no JSON text or exceed a limit, with the offset.
 public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
-    /// A limit of the parser's that the text goes beyond.
+    /// A limit of the parser that the text exceeds.
     public enum Limit: Sendable {
         case depth, values
     }
@@ -8,7 +8,7 @@ public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
     /// Bytes from the start of the text.
     public let offset: Int
     public let reason: String
-    /// Nil where the text is no JSON.
+    /// Nil if the text is no JSON.
     public let limit: Limit?
 
     public init(offset: Int, reason: String, limit: Limit? = nil) {

@@ -21,7 +21,7 @@ extension JSON: JSONOutput {
             isObject = false
         }
 
-        /// Most objects have up to four members; in a text of a million objects the room for four is a lot of memory.
+        /// Reserves room for four members, which most objects have, but not in large texts, where that is much memory.
         init(key: String, isInSmallText: Bool) {
             isObject = true
             self.key = key

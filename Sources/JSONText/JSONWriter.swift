@@ -17,7 +17,7 @@ extension JSON {
     }
 }
 
-/// Collects small pieces in a page on the stack and moves them to the output together; large ones go there directly.
+/// Collects small pieces in a buffer on the stack and appends them together; appends large ones directly.
 private struct JSONWriter {
     private var output: [UInt8] = []
     private let page: UnsafeMutableBufferPointer<UInt8>

@@ -1,7 +1,7 @@
 import JSONRPC
 import Storage
 
-/// The whole surface of the service, in the order of `protocol/openrpc.json`.
+/// All methods, in the order of `protocol/openrpc.json`.
 public let allMethods = MethodTable<ConnectionContext>([
     Initialize.self,
     Shutdown.self,
@@ -50,8 +50,8 @@ public let allMethods = MethodTable<ConnectionContext>([
     RemoveAllObservers<DownloadStrategy>.self,
 ])
 
-/// What the service tells without being asked.
+/// The notifications of the service.
 let allNotifications = [TaskEvent.name(for: .upload), TaskEvent.name(for: .download)]
 
-/// What the service asks its clients.
+/// The requests of the service to its clients.
 let allRequests = [ConnectionTokens.refreshToken]

@@ -4,22 +4,21 @@ import JSONText
 import Storage
 import Transfers
 
-/// The tokens of one connection: those that its client has set, and those that it gives when it is asked for fresh ones.
+/// The tokens of one connection: set by its client, and refreshed by asking it.
 ///
-/// A refresh is shared: whoever finds the token stale while the client is being asked waits for the same answer. It is
-/// over when the client has answered, has set a token by itself, or can answer no more. A client that has set a token
-/// of a kind is never served in another's name: the service's own source is for those that have set none.
+/// A refresh is shared by all requests that find the token stale. It ends when the client answers, sets a token itself,
+/// or cannot answer any more. A client that has set a token of a kind never gets the service's own token of that kind.
 @Loop
 public final class ConnectionTokens: TokenSource {
     nonisolated static let refreshToken = "auth/refreshToken"
-    /// In seconds: tokens that expire within this time count as expired already.
+    /// In seconds. Tokens that expire within this time count as expired.
     static let margin = 30.0
     static let timeout = Duration.seconds(30)
 
     private struct Held {
         var token: Token
         var isRefused = false
-        /// The client was asked for another one before it expires, and has given none.
+        /// The client was asked for a fresh token before this one expires, and gave none.
         var isLast = false
     }
 
@@ -36,21 +35,21 @@ public final class ConnectionTokens: TokenSource {
     private var held: [Token.Kind: Held] = [:]
     private var refreshes: [Token.Kind: Refresh] = [:]
 
-    /// `fallback` is asked for what the client of `peer` has not.
+    /// `fallback` gives the kinds of tokens that the client of `peer` has not set.
     init(of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
         self.peer = peer
         self.fallback = fallback
         self.now = now
     }
 
-    /// Nil takes the client's token away. Settles a refresh that is under way.
+    /// Sets or removes the client's token, and ends a pending refresh.
     func set(_ kind: Token.Kind, to token: Token?) {
         held[kind] = token.map { Held(token: $0) }
         refreshes[kind]?.asking?.cancel()
         end(refreshes[kind], of: kind)
     }
 
-    /// The moment in so many seconds: when a token expires that is good for as long.
+    /// The time in so many seconds.
     func moment(in seconds: Double) -> Timestamp { now().advanced(bySeconds: seconds) }
 
     public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
@@ -63,7 +62,7 @@ public final class ConnectionTokens: TokenSource {
     ) async throws(StorageError) -> Token? {
         if let refused, let given = held[kind], given.token.secret == refused.secret {
             held[kind] = Held(token: given.token, isRefused: true)
-            // What failed with it has asked already.
+            // The client was asked for a fresh token before.
             if given.isLast { return nil }
         }
         if let reason = staleness(of: kind) { try await refresh(kind, reason, for: request) }
@@ -118,7 +117,7 @@ extension ConnectionTokens {
         return refresh
     }
 
-    /// A client that gives the refused token again has none.
+    /// A client that repeats the refused token has no other one.
     private func take(_ fresh: Token) {
         if let held = held[fresh.kind], held.isRefused, held.token.secret == fresh.secret { return }
         held[fresh.kind] = Held(token: fresh)
@@ -129,7 +128,7 @@ extension ConnectionTokens {
         refresh?.isOver.wakeAll()
     }
 
-    /// Nil where the client does not answer with a token, for whatever reason: the engine then says what is missing.
+    /// Nil if the client does not answer with a token; the error of the engine then tells what is missing.
     private func ask(_ kind: Token.Kind, _ reason: Reason) async -> Token? {
         let params: JSON = ["kind": .string(kind.rawValue), "reason": .string(reason.rawValue)]
         do {
@@ -149,7 +148,7 @@ extension ConnectionTokens {
     }
 }
 
-/// The tokens of a connection, for one of its requests.
+/// The tokens of a connection, used by one of its requests.
 private struct RequestTokens: TokenSource {
     let request: Request<ConnectionContext>
 
@@ -161,13 +160,13 @@ private struct RequestTokens: TokenSource {
 }
 
 extension Request<ConnectionContext> {
-    /// For work that is done before the reply. What outlives the request has the tokens of the connection.
+    /// For work before the reply. Work that outlives the request uses the tokens of the connection.
     var tokens: any TokenSource { RequestTokens(request: self) }
     var client: TransferClient { TransferClient(tokens: tokens, settings: context.settings) }
 }
 
 extension Timestamp {
-    /// Thirty years and more are all the same to a token.
+    /// Adds at most thirty years.
     fileprivate func advanced(bySeconds seconds: Double) -> Timestamp {
         Timestamp(microseconds: microseconds + Int64(min(seconds, 1e9) * 1e6))
     }

@@ -3,23 +3,23 @@ import JSONText
 import Storage
 import Transfers
 
-/// All that bounds what clients may ask of the service.
+/// The limits of the service.
 public struct Limits: Equatable, Sendable {
     public var connection = ConnectionLimits()
     public var transfers = TransferLimits()
-    /// At the same time.
+    /// Open connections.
     public var connections = 1024
-    /// In bytes, of all connections: messages that are being received, and again those that are being answered.
+    /// In bytes, for all connections: once for messages that are received, and once for those of pending requests.
     public var totalMessageBytes = 128 << 20
-    /// What all clients leave unread, in bytes.
+    /// In bytes: the unread output of all connections.
     public var totalUnreadBytes = 256 << 20
 
     public init() {}
 }
 
-/// One of the limits, as clients and the command line know it.
+/// One limit with its name and range.
 public struct Bound: Sendable {
-    /// Such as `maxMessageBytes`.
+    /// For example `maxMessageBytes`.
     public let name: String
     public let value: any WritableKeyPath<Limits, Int> & Sendable
     public let range: ClosedRange<Int>
@@ -53,7 +53,7 @@ public struct Bound: Sendable {
 }
 
 extension String {
-    /// The flag of the command line for what is called `maxMessageBytes` elsewhere: `--max-message-bytes`.
+    /// The flag of a limit: `--max-message-bytes` for `maxMessageBytes`.
     public var asFlag: String { "--" + reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) } }
 }
 
@@ -62,7 +62,7 @@ extension Limits {
 }
 
 extension ServiceContext {
-    /// What a peer hears for which there is no room, before it is gone.
+    /// The message for a client beyond `--max-connections`.
     public nonisolated static func noRoomLine(_ limits: Limits) -> [UInt8] {
         let error = StorageError.noRoom(for: "connections", "--max-connections", is: limits.connections).rpcError.json
         return Array((["jsonrpc": "2.0", "id": nil, "error": error] as JSON).text.utf8) + [UInt8(ascii: "\n")]

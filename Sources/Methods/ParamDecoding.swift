@@ -4,11 +4,11 @@ import JSONRPC
 import Storage
 import Transfers
 
-// The field's values as params.
+// Decoding of params.
 
 extension Params {
-    /// An object of which only bucket and fullPath are read, or object, which names it exactly; a `gs://` URL, or a
-    /// download URL.
+    /// A `gs://` URL, a download URL, or an object with `bucket` and `fullPath`, or with `bucket` and the exact
+    /// `object`.
     mutating func reference(_ name: String) throws(RPCError) -> Reference {
         let value = try require(name)
         do {
@@ -44,7 +44,7 @@ extension Params {
         return path
     }
 
-    /// As the system has it.
+    /// The system's limit.
     private static let maxPathBytes = 4095
 
     mutating func preconditions() throws(RPCError) -> Preconditions {
@@ -52,7 +52,7 @@ extension Params {
             generation: try version("ifGenerationMatch"), metageneration: try version("ifMetagenerationMatch"))
     }
 
-    /// Decimal digits, as metadata has them, or an integer.
+    /// A string of decimal digits, as in metadata, or an integer.
     private mutating func version(_ name: String) throws(RPCError) -> Int64? {
         guard let value = take(name) else { return nil }
         let number =
@@ -100,14 +100,14 @@ extension MetadataChange {
         "crc32c",
     ]
 
-    /// Reads what a client writes; what it only read and sends back is passed over.
+    /// Decodes writable properties. Ignores read-only ones, which clients send back.
     init(_ params: Params) throws(RPCError) {
         self.init()
         var params = params
         for property in ContentProperty.allCases {
             guard let value = params.takeOrNull(property.rawValue) else { continue }
             let text = try params.stringOrNull(property.rawValue, value)
-            // No type at all is no type: it is inferred, or removed.
+            // An empty type counts as none: it is inferred, or removed.
             content[property] = .some(property == .contentType && text == "" ? nil : text)
         }
         md5Hash = try params.optionalString("md5Hash")
@@ -127,7 +127,7 @@ extension MetadataChange {
         return .merge(entries)
     }
 
-    /// Throws `invalidArgument` unless the MD5 that the bytes must have can be one.
+    /// Throws `invalidArgument` if `md5Hash` is not an MD5 in base64.
     func checkMD5() throws(StorageError) {
         guard let md5Hash, Data(base64Encoded: md5Hash)?.count != 16 else { return }
         throw .invalidArgument(

@@ -5,7 +5,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-// The field's values as results.
+// Encoding of results.
 
 extension Reference {
     var json: JSON {
@@ -19,7 +19,7 @@ extension Reference {
         placeMembers + [.init(key: "url", value: .string(withoutExactName.url))]
     }
 
-    /// What a reference and the metadata of its object have in common.
+    /// The members that a reference and the metadata of its object share.
     fileprivate var placeMembers: [JSON.Member] {
         var members: [JSON.Member] = [
             .init(key: "bucket", value: .string(bucket)), .init(key: "fullPath", value: .string(fullPath)),
@@ -50,7 +50,7 @@ extension ObjectMetadata {
 }
 
 extension SettableMetadata {
-    /// What is not set is absent.
+    /// Unset properties are absent.
     fileprivate var members: [JSON.Member] {
         var members = ContentProperty.allCases.compactMap { property in
             content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
@@ -64,7 +64,7 @@ extension SettableMetadata {
 }
 
 extension EncodedJSON {
-    /// So many references or tasks can be encoded at once.
+    /// The most references or tasks that are encoded on the loop.
     fileprivate static let few = 50
 }
 
@@ -79,14 +79,14 @@ extension Listing {
         }
     }
 
-    /// About how many bytes that is.
+    /// An estimate of the encoded size.
     var encodedBytes: Int {
         (prefixes + items).reduce(0) { $0 + 3 * $1.fullPath.utf8.count + 2 * $1.bucket.utf8.count + 64 }
     }
 }
 
 extension TaskPage {
-    /// Throws `quotaExceeded` where it has to be all tasks, and they take more than `bytes`.
+    /// Throws `quotaExceeded` if all tasks are wanted and take more than `bytes`.
     @Loop func encoded(within bytes: Int) async throws(StorageError) -> EncodedJSON {
         try await EncodedJSON.encode(isShort: count <= EncodedJSON.few) { text throws(StorageError) in
             let (tasks, pageToken) = try fitting(bytes) { snapshot in
@@ -102,7 +102,7 @@ extension TaskPage {
 }
 
 extension JSONTextWriter {
-    /// The last member of a page, which the last page has not.
+    /// Writes the page token, which the last page lacks.
     fileprivate mutating func finishPage(_ pageToken: String?) {
         if let pageToken {
             add(verbatim: ",\"pageToken\":")
@@ -173,7 +173,7 @@ extension Settings {
 }
 
 extension JSON {
-    /// Whole seconds without a fraction, as people write them.
+    /// Seconds, without a fraction if they are whole.
     fileprivate static func seconds(_ value: Double) -> JSON {
         Int64(exactly: value).map { JSON($0) } ?? JSON(value)
     }
@@ -190,7 +190,7 @@ struct TaskEvent: JSONConvertible {
 }
 
 extension TaskSnapshot {
-    /// Only progress may be skipped by one who reads slowly.
+    /// Only progress may be skipped for a slow reader.
     func deliveryPolicy(for handle: String) -> DeliveryPolicy {
         status == .progress ? .latest(key: handle) : .always
     }

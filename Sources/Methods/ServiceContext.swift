@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// What all connections share: the tasks, and what the process was started with.
+/// The state that all connections share: the tasks and the configuration.
 @Loop
 public final class ServiceContext {
     public nonisolated static let version = "0.1.0"
@@ -13,10 +13,10 @@ public final class ServiceContext {
         public var limits: Limits
         public var processID: Int32
 
-        /// In bytes, with what is around the result.
+        /// The longest answer in bytes.
         var longestAnswer: Int { min(limits.connection.messageBytes, limits.connection.unreadBytes / 2) }
 
-        /// What fits an answer as base64, with room for what is around it.
+        /// The most bytes that fit an answer as base64.
         var maxDataBytes: Int64 { Int64(max(0, longestAnswer / 4 * 3 - 1024)) }
 
         public init(defaultBucket: String, limits: Limits, processID: Int32) {
@@ -34,9 +34,8 @@ public final class ServiceContext {
     private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     private let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
-    /// `tokens` are for connections that have none of their own. `end` is called when a client asks the process to
-    /// end, with the status it is to end with, and the words for the log. `now` is the time of day, by which tokens
-    /// expire.
+    /// `tokens` serve connections whose clients have set none. `end` ends the process with a status, and a cause for
+    /// the log. `now` is the time of day, for the expiry of tokens.
     public init(
         _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now },
@@ -59,14 +58,14 @@ public final class ServiceContext {
     fileprivate func remove(_ context: ConnectionContext) { connections[ObjectIdentifier(context)] = nil }
 }
 
-/// One connection's view of the service: what methods run in.
+/// The context of one connection, in which its methods run.
 @Loop
 public final class ConnectionContext: MethodContext {
-    /// Whose the process is, and what `exit` ends with that.
+    /// The owner of the process, which decides what `exit` ends.
     public enum Ownership: Sendable {
-        /// The client's own, on stdio: `exit` ends the process.
+        /// The client owns the process, on stdio: `exit` ends it.
         case own
-        /// That of all clients, on a socket: `exit` ends the connection.
+        /// All clients share the process, on a socket: `exit` ends the connection.
         case shared
     }
 
@@ -99,13 +98,13 @@ public final class ConnectionContext: MethodContext {
     var client: TransferClient { TransferClient(tokens: tokens, settings: settings) }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
-    /// The connection is gone: its observers go with it, its tasks go on.
+    /// Removes the observers of a connection that has ended. Its tasks continue.
     public func leave() {
         observers.leave()
         service.remove(self)
     }
 
-    /// What `exit` asks for.
+    /// Carries out `exit`.
     func exit() {
         switch ownership {
         case .own: service.exit(isShutDown ? 0 : 1, "exit on stdio")

@@ -1,7 +1,7 @@
-/// The one thread on which everything that a client can see happens: connections, tasks, observers.
+/// The event loop: the one thread that runs connections, tasks and observers.
 ///
-/// A job may never block here; blocking work has threads of its own. Descriptors and Swift tasks
-/// take turns, requests start in the order they came, and nothing needs a lock.
+/// A job must not block; blocking work runs on other threads. Each iteration runs the enqueued jobs, then handles ready
+/// descriptors. Requests start in order, and no state needs a lock.
 @globalActor
 public actor Loop {
     public static let shared = Loop()
@@ -16,18 +16,19 @@ public actor Loop {
         started = Result { [executor] () throws(ThreadUnavailable) in try executor.start() }
     }
 
-    /// Throws where the system has no thread for the loop: nothing will ever run on it.
+    /// Throws if the system starts no thread for the loop.
     public nonisolated static func start() throws(ThreadUnavailable) { try shared.started.get() }
 
-    /// Which iteration this is: the jobs that are here, what was left for the end of it, then the descriptors.
+    /// The number of this iteration: jobs, then the work for its end, then descriptors.
     @Loop public static var iteration: Int { Poller.shared.count }
 
-    /// Runs once, after the jobs of this turn and before the loop waits again: the place to write a batch of answers.
+    /// Runs `work` once, after the jobs of this iteration and before the loop waits again, for example to write answers
+    /// together.
     @Loop public static func atEndOfIteration(_ work: @escaping @Loop () -> Void) {
         Poller.shared.endOfIteration.append(work)
     }
 
-    /// Returns in the next turn, when descriptors and other jobs have had theirs.
+    /// Returns in the next iteration, after other jobs and ready descriptors.
     @Loop public static func nextIteration() async {
         await withCheckedContinuation { waiter in atEndOfIteration { waiter.resume() } }
     }

@@ -2,12 +2,12 @@ import CSystem
 import Glibc
 import Synchronization
 
-/// Who is told that work waits for a thread that the system would not start.
+/// Reports that work waits because the system starts no thread.
 public enum ThreadShortage {
     public static let report = Mutex<(@Sendable (String) -> Void)?>(nil)
 }
 
-/// Runs the loop's jobs one after the other on a thread of its own, which sleeps in the poller and nowhere else.
+/// Runs the jobs of the loop on a thread of its own, which sleeps only in the poller.
 final class LoopExecutor: SerialExecutor {
     private struct Inbox {
         var jobs: [UnownedJob] = []
@@ -17,12 +17,12 @@ final class LoopExecutor: SerialExecutor {
 
     private struct Iteration: Sendable {
         var queue: [UnownedJob] = []
-        /// An empty one, to be filled while the other is worked off.
+        /// An empty queue that is filled while the other one runs.
         var spare: [UnownedJob] = []
         var nextRetry = ContinuousClock.now
     }
 
-    /// Between two tries of what the system would not do.
+    /// The pause between two attempts to start a thread.
     private static let retryInterval: Duration = .milliseconds(100)
 
     let poller = csystem_poller()
@@ -38,7 +38,7 @@ final class LoopExecutor: SerialExecutor {
         }
     }
 
-    /// Calls `attempt` ten times a second until it says that it has succeeded.
+    /// Calls `attempt` ten times a second until it succeeds.
     func retry(after error: ThreadUnavailable, _ attempt: @escaping @Sendable () -> Bool) {
         ThreadShortage.report.withLock { $0 }?("\(error); work waits until one can be")
         inbox.withLock { $0.retries.append(attempt) }
@@ -58,7 +58,7 @@ final class LoopExecutor: SerialExecutor {
 
     func checkIsolated() { precondition(iteration.isOwned, "not on the loop") }
 
-    /// Waits for descriptors, but only while there is no job to run.
+    /// Returns the ready descriptors; waits for them only if there is no job.
     func poll(into ready: inout [csystem_ready]) -> Int {
         let hasJobs = iteration.withState { !$0.queue.isEmpty }
         let timeout: Int32 = inbox.withLock { inbox in
@@ -80,14 +80,15 @@ final class LoopExecutor: SerialExecutor {
         _ = write(wakeUp, &one, 8)
     }
 
-    /// The jobs that are here now, then the descriptors: what those bring along comes in the next turn.
+    /// Runs the jobs that are enqueued now, then handles descriptors. Jobs that these enqueue run in the next
+    /// iteration.
     private func runIteration() {
         collect()
         Task { @Loop in Poller.shared.runIteration() }
-        var turn = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
-        for job in turn { job.runSynchronously(on: asUnownedSerialExecutor()) }
-        turn.removeAll(keepingCapacity: turn.capacity < 4096)
-        iteration.withState { $0.spare = turn }
+        var jobs = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
+        for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        jobs.removeAll(keepingCapacity: jobs.capacity < 4096)
+        iteration.withState { $0.spare = jobs }
     }
 
     private func collect() {

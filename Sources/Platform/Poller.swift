@@ -1,12 +1,13 @@
 import CSystem
 
-/// The loop's turns: finish the last one, wait for descriptors, tell their watches, let the jobs run.
+/// Polls descriptors: each iteration ends with the scheduled work, then waits and calls the watches of ready
+/// descriptors.
 @Loop
 final class Poller {
     static let shared = Poller()
 
     var endOfIteration: [@Loop () -> Void] = []
-    /// Those that are over.
+    /// The number of iterations that are over.
     private(set) var count = 0
     private var watches: [UInt64: Watch] = [:]
     private var lastTag: UInt64 = 0
@@ -21,13 +22,13 @@ final class Poller {
     func remove(_ tag: UInt64) { watches[tag] = nil }
 
     func runIteration() {
-        finish()
+        runScheduledWork()
         let count = Loop.shared.executor.poll(into: &ready)
-        for news in ready.prefix(count) { tell(news) }
+        for event in ready.prefix(count) { notify(event) }
         self.count += 1
     }
 
-    private func finish() {
+    private func runScheduledWork() {
         while !endOfIteration.isEmpty {
             let work = endOfIteration
             endOfIteration.removeAll(keepingCapacity: true)
@@ -35,8 +36,8 @@ final class Poller {
         }
     }
 
-    private func tell(_ news: csystem_ready) {
-        if news.tag == 0 { return Loop.shared.executor.silence() }
-        watches[news.tag]?.handler(Readiness(rawValue: news.readiness))
+    private func notify(_ event: csystem_ready) {
+        if event.tag == 0 { return Loop.shared.executor.silence() }
+        watches[event.tag]?.handler(Readiness(rawValue: event.readiness))
     }
 }

@@ -1,10 +1,10 @@
-/// A text as its readers may decode it: each byte knows where in the text it comes from.
+/// A decoding of a text, in which each byte knows its origin in the text.
 struct DecodedText {
-    /// What texts are encoded in.
+    /// The encodings of texts.
     enum Encoding: CaseIterable {
         case url, json, html
 
-        /// What all its escapes begin with.
+        /// The byte that begins all escapes.
         var mark: UInt8 {
             switch self {
             case .url: UInt8(ascii: "%")
@@ -16,15 +16,15 @@ struct DecodedText {
 
     let source: [UInt8]
     private(set) var bytes: [UInt8]
-    /// Where each byte begins in the source; nil where nothing is decoded.
+    /// The offset of each byte in the source; nil if nothing is decoded.
     private var starts: [Int]?
     /// Nothing is left to decode.
     private(set) var isFullyDecoded = false
 
-    /// A text that can be read in so many ways is written by nobody in earnest.
+    /// The most readings of a text; a text with more of them is hidden as a whole.
     static let mostReadings = 32
 
-    /// All that a text may be read as: as it stands, and decoded in any order, again and again.
+    /// All readings of a text: as it is, and decoded repeatedly in any order.
     static func readings(of text: String) -> [DecodedText] {
         var (readings, seen, next) = ([DecodedText(text)], Set<[UInt8]>(), 0)
         while next < readings.count, readings.count < mostReadings {
@@ -44,7 +44,7 @@ struct DecodedText {
     /// The part of the source that these bytes come from.
     func origin(of range: Range<Int>) -> Range<Int> { start(of: range.lowerBound)..<start(of: range.upperBound) }
 
-    /// Whether a byte is percent-encoded in the source: in a URL such a byte is never a delimiter.
+    /// Says whether a byte is percent-encoded in the source; in a URL it is no delimiter then.
     func isPercentEncoded(_ index: Int) -> Bool { starts != nil && source[start(of: index)] == Encoding.url.mark }
 
     private func start(of index: Int) -> Int {
@@ -52,7 +52,7 @@ struct DecodedText {
         return index < starts.count ? starts[index] : source.count
     }
 
-    /// Nil where there is nothing to decode.
+    /// Nil if there is nothing to decode.
     private func decoded(_ encoding: Encoding) -> DecodedText? {
         guard bytes.contains(encoding.mark) else { return nil }
         var (decoded, starts, index) = ([UInt8](), [Int](), 0)

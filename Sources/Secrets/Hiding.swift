@@ -1,9 +1,9 @@
 extension String {
-    /// What is shown in the place of a secret.
+    /// The replacement of a secret.
     public static let hidden = "(…)"
 
-    /// Without these secrets, or long pieces of them, and without whatever is a secret by its name or place: params of
-    /// URLs, members of JSON, headers, passwords in URLs. All of it is found in whatever way it is encoded.
+    /// Hides these secrets and long pieces of them, and all values that are secrets by name or place: params of URLs,
+    /// members of JSON, headers, passwords in URLs. Finds them in every encoding.
     public func hidingSecrets(_ known: [String] = []) -> String {
         guard let found = secrets(known) else { return .hidden }
         guard !found.isEmpty else { return self }
@@ -16,19 +16,19 @@ extension String {
         return String(decoding: shown + source[end...], as: UTF8.self)
     }
 
-    /// The values that are secrets by their names, as they stand.
+    /// The values that are secrets by their names, undecoded.
     public var namedSecrets: [String] {
         let source = Array(utf8)
         return (secrets([]) ?? [0..<source.count]).map { String(decoding: source[$0], as: UTF8.self) }
     }
 
-    /// Whether any of the secrets is in it, or a long piece of one, in whatever way it is encoded.
+    /// Says whether the text contains one of the secrets, or a long piece of one, in any encoding.
     public func repeats(_ known: [String]) -> Bool {
         let known = KnownSecrets(known)
         return DecodedText.readings(of: self).contains { !known.secrets(in: $0).isEmpty }
     }
 
-    /// Where they stand, in order and apart from each other; nil where that cannot be said.
+    /// The ranges of secrets, in order and disjoint; nil if the text has too many readings.
     private func secrets(_ known: [String]) -> [Range<Int>]? {
         let (known, readings) = (KnownSecrets(known), DecodedText.readings(of: self))
         guard readings.count < DecodedText.mostReadings else { return nil }
@@ -45,7 +45,7 @@ extension String {
         }
     }
 
-    /// A URL without its query and fragment, and without what may be a password; its first bytes where it is very long.
+    /// A URL without query, fragment and user info, shortened if it is very long.
     public var withoutSecretParts: String {
         let start = firstRange(of: "://")?.upperBound ?? startIndex
         let target = utf8[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }

@@ -1,6 +1,6 @@
-/// Secrets that are known, as they are recognised in a text: by any piece that is long enough, in whatever case.
+/// Finds known secrets in a text by any piece that is long enough, in any case.
 struct KnownSecrets {
-    /// In bytes. A shorter secret is recognised as a whole.
+    /// In bytes. A shorter secret is found as a whole.
     private static let pieceLength = 12
 
     private var piecesByLength: [Int: Set<ArraySlice<UInt8>>] = [:]
@@ -18,7 +18,7 @@ struct KnownSecrets {
         }
     }
 
-    /// Where they stand in the source.
+    /// The ranges in the source.
     func secrets(in text: DecodedText) -> [Range<Int>] {
         let bytes = piecesByLength.isEmpty ? [] : text.bytes.map(lowercased)
         return piecesByLength.flatMap { length, pieces in
@@ -29,16 +29,16 @@ struct KnownSecrets {
 }
 
 extension String {
-    /// Whether a param, a header or a member of this name holds a secret, in whatever way the name is encoded.
+    /// Says whether a param, header or member of this name holds a secret, in any encoding of the name.
     public var isSecretName: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].isSecretName } }
 
-    /// Whether there is a word in it that names of secrets are made of.
+    /// Says whether the text contains a word that names secrets.
     public var mentionsSecrets: Bool { DecodedText.readings(of: self).contains { $0.bytes[...].mentionsSecrets } }
 }
 
 extension ArraySlice<UInt8> {
     var isSecretName: Bool {
-        // What tells where the next page of a listing begins opens nothing.
+        // A page token is no secret.
         let isPageToken = letters.suffix(9).elementsEqual("pagetoken".utf8)
         return !isPageToken && (mentionsSecrets || letters.elementsEqual("sig".utf8))
     }
@@ -53,6 +53,6 @@ extension ArraySlice<UInt8> {
         return Self.words.contains { letters.contains($0) }
     }
 
-    /// In lower case, and without what stands between words of a name.
+    /// The name in lower case, without separators of words.
     private var letters: [UInt8] { map(lowercased).filter { !"_-.".utf8.contains($0) } }
 }

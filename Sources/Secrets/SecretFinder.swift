@@ -5,7 +5,7 @@ struct SecretFinder {
 
     private init(_ text: DecodedText) { (self.text, bytes) = (text, text.bytes) }
 
-    /// Where they stand in the source.
+    /// The ranges in the source.
     static func secrets(in text: DecodedText) -> [Range<Int>] { SecretFinder(text).secrets.map(text.origin) }
 
     private var secrets: [Range<Int>] {
@@ -27,7 +27,7 @@ struct SecretFinder {
 }
 
 extension SecretFinder {
-    /// The value of `name=…`, `"name": "…"`, or of `name: …` where that looks like no word.
+    /// The value of `name=…`, `"name": "…"`, or of `name: …` if it looks random.
     private func value(behind separator: Int) -> Range<Int>? {
         let (name, isQuoted) = name(before: separator)
         guard name.isSecretName else { return nil }
@@ -66,7 +66,7 @@ extension SecretFinder {
         bytes[start...].firstIndex { !Self.isBlank($0) } ?? bytes.count
     }
 
-    /// What is quoted or bracketed; an escaped delimiter does not end it.
+    /// A quoted or bracketed text; an escaped delimiter does not end it.
     private func text(from start: Int, to delimiter: UInt8) -> Range<Int> {
         var end = start
         while end < bytes.count, bytes[end] != delimiter {
@@ -79,7 +79,7 @@ extension SecretFinder {
         start..<(bytes.indices[start...].first(where: endsValue) ?? bytes.count)
     }
 
-    /// What is percent-encoded belongs to the value, or is hidden with it.
+    /// Percent-encoded bytes belong to the value.
     private func endsValue(_ index: Int) -> Bool {
         let byte = bytes[index]
         let isDelimiter =
@@ -100,7 +100,7 @@ extension SecretFinder {
         return looksRandom(value) ? value : nil
     }
 
-    /// A web token or an access token of Google's, which tell themselves by their beginnings.
+    /// A web token or an access token of Google, recognised by its first characters.
     private func token(from start: Int) -> Range<Int>? {
         guard ["eyJ", "ya29."].contains(where: { bytes[start...].starts(with: $0.utf8) }),
             start == 0 || !Self.isNameByte(bytes[start - 1])

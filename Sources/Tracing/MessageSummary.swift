@@ -1,6 +1,6 @@
 import JSONText
 
-/// What of a message a person wants to see first.
+/// Summaries of messages for people.
 enum MessageSummary {
     private static let longest = 80
 
@@ -49,7 +49,7 @@ enum MessageSummary {
         ])
     }
 
-    /// As a URL; nil where it is none.
+    /// The reference as a URL; nil for any other value.
     static func reference(_ value: JSON?) -> String? {
         if let bucket = value?["bucket"]?.string, let name = value?["object"]?.string {
             return shortened("gs://\(bucket)/\(name)")
@@ -69,7 +69,7 @@ enum MessageSummary {
         }
     }
 
-    /// The middle is left out, for ends of paths say more.
+    /// Leaves out the middle, because both ends of a path matter.
     private static func shortened(_ text: String, to limit: Int = longest) -> String {
         text.count <= limit ? text : text.prefix(limit / 2) + "…" + text.suffix(limit / 2)
     }
@@ -79,7 +79,7 @@ enum MessageSummary {
     }
 }
 
-/// Times and sizes as people read them.
+/// Times and sizes for people.
 enum Amount {
     static func bytes(_ count: Int64) -> String {
         var (value, units) = (Double(count), ["B", "KiB", "MiB", "GiB", "TiB"][...])
@@ -98,7 +98,7 @@ enum Amount {
         }
     }
 
-    /// A thousandth of it, with so many digits, cut off.
+    /// A thousandth of the number with so many digits, cut off.
     static func fixed(_ thousandths: Int64, _ digits: Int) -> String {
         let whole = "\(thousandths / 1000)"
         guard digits > 0 else { return whole }

@@ -2,15 +2,15 @@ import JSONText
 import Secrets
 import Storage
 
-/// A message as strangers may see it: without secrets, and short.
+/// Removes secrets from messages and shortens them.
 public enum Redaction {
-    /// Elements of an array or members of an object.
+    /// The most elements of an array; objects may have twice as many members.
     private static let mostChildren = 20
-    /// Bytes of a string.
+    /// The longest string in bytes.
     private static let longestString = 2048
-    /// Bytes of a member's name.
+    /// The longest name of a member in bytes.
     private static let longestKey = 256
-    /// Bytes of what a client stores, as long as it may be read along.
+    /// The longest data of a client in bytes.
     private static let longestData = 64
 
     public static func redacted(_ message: JSON, from isClient: Bool) -> JSON {
@@ -22,8 +22,8 @@ public enum Redaction {
         }
     }
 
-    /// Whether the strings in a member of this message are secret by where they stand: what says who asks, and what a
-    /// client answers, for it is asked for nothing but tokens.
+    /// Says whether all strings in a member of this message are secret: params of `auth` methods, and results of
+    /// clients, which are only asked for tokens.
     private static func secrets(of message: JSON, _ isClient: Bool, _ key: String) -> Bool {
         switch key {
         case "params": isClient && message["method"]?.string?.lowercased().contains("auth") == true
@@ -68,7 +68,7 @@ public enum Redaction {
         }
     }
 
-    /// Whether a name may stand among secrets.
+    /// Says whether a name is a word and no secret.
     private static func isWord(_ name: String) -> Bool {
         name.utf8.count <= longestWord && name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
     }
@@ -83,12 +83,12 @@ public enum Redaction {
 }
 
 extension Redaction {
-    /// Bytes of a message that cannot be read.
+    /// The longest excerpt of a broken message in bytes.
     private static let longestBroken = 400
-    /// Letters and digits in a row: words are shorter, tokens are longer.
+    /// The longest run of letters and digits that counts as a word and not as a token.
     private static let longestWord = 20
 
-    /// What is shown of bytes that are no message: nothing where they speak of secrets, and no long words.
+    /// An excerpt of bytes that are no message: nothing if they mention secrets, and no long words.
     public static func redacted(broken bytes: UnsafeRawBufferPointer) -> String {
         let text = String(decoding: bytes.prefix(8 << 10), as: UTF8.self).hidingSecrets()
         guard !text.mentionsSecrets, !text.contains("auth/"), !text.contains("\\u") else { return .hidden }

@@ -1,9 +1,8 @@
 extension String {
-    /// One line in which a terminal finds no control sequence, and nothing that turns text around: control and format
-    /// characters are written as `\u{…}`.
+    /// The text on one line, with control and format characters written as `\u{…}`.
     public var safe: String { escapingControls { "\\u{\(String($0.value, radix: 16))}" } }
 
-    /// The same for a text in JSON, which stays JSON of the same value.
+    /// The same for JSON text, which keeps its value.
     public var safeJSON: String {
         escapingControls { scalar in
             String(scalar).utf16.map { unit in
@@ -24,7 +23,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Also what is invisible or has no meaning yet. Joiners are not: they are a part of emoji and of some scripts.
+    /// Includes invisible and unassigned characters, but not joiners, which are part of emoji and of some scripts.
     fileprivate var isControl: Bool {
         if (0x20..<0x7F).contains(value) { return false }
         switch properties.generalCategory {

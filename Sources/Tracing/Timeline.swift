@@ -1,6 +1,6 @@
 import JSONText
 
-/// A model as lines for a terminal: what happened, one thing a line, then the transfers.
+/// Writes a trace model as lines for a terminal: the entries, then the transfers.
 public struct Timeline {
     private let model: TraceModel
     private let isColoured: Bool

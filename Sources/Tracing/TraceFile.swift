@@ -3,13 +3,13 @@ import Platform
 /// The reason why nothing can be written to a trace file.
 struct TraceFileError: Error { let reason: String }
 
-/// Where a trace is written: a file of its owner alone, added to and never shortened.
+/// The file of a trace. Only its owner may read it, and it is only appended to.
 struct TraceFile: ~Copyable {
     private let file: OpenFile
-    /// A line was cut off by a disk that took no more.
+    /// The last line is incomplete, because the disk was full.
     private var isMidLine = false
 
-    /// Starts on a new line, whatever an earlier process has left there.
+    /// Starts on a new line, even after an incomplete one.
     init(_ path: String) throws(TraceFileError) {
         let file: OpenFile
         do throws(SystemError) {
@@ -22,7 +22,7 @@ struct TraceFile: ~Copyable {
         isMidLine = size > 0 && Self.byte(of: file, at: size - 1).map { $0 != 0x0A } ?? false
     }
 
-    /// Nil where it cannot be read.
+    /// Nil if it cannot be read.
     private static func byte(of file: OpenFile, at offset: Int64) -> UInt8? {
         var byte: UInt8 = 0
         let count = try? withUnsafeMutableBytes(of: &byte) { buffer throws(SystemError) in
@@ -31,8 +31,7 @@ struct TraceFile: ~Copyable {
         return count == 1 ? byte : nil
     }
 
-    /// Looks at the open file, for its path may lead elsewhere by now, and returns its size. One that others own or
-    /// know by another name stays as it is.
+    /// Makes the open file private and returns its size. Throws for a file of another owner or with several names.
     private static func makePrivate(_ file: OpenFile) throws(TraceFileError) -> Int64 {
         guard let status = try? file.status(), status.kind == .regular else {
             throw TraceFileError(reason: "it is not a regular file")
@@ -49,7 +48,7 @@ struct TraceFile: ~Copyable {
         return status.size
     }
 
-    /// Blocks. Throws where not all of it could be written.
+    /// Blocks. Throws if not all lines could be written.
     mutating func write(_ lines: [UInt8]) throws(TraceFileError) {
         let bytes = (isMidLine ? [0x0A] : []) + lines
         var written = 0

@@ -2,22 +2,22 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// One line of a trace: something that happened, and when.
+/// One line of a trace: an event and its time.
 public struct TraceLine: Sendable {
     public enum Event: Sendable {
         case run(version: String, engine: String)
         case began(peer: String)
         case ended
         case message(from: MessageSender, bytes: Int64, JSON)
-        /// What cannot be read as a message, as far as it is shown.
+        /// Bytes that are no message, with an excerpt of them.
         case broken(from: MessageSender, bytes: Int64, text: String)
-        /// So many messages are missing here.
+        /// The number of messages that are missing here.
         case dropped(Int64)
     }
 
     public var at: Timestamp
     public var process: Int64
-    /// 0 where it concerns none.
+    /// 0 for none.
     public var connection: Int64
     public var event: Event
 
@@ -29,7 +29,7 @@ public struct TraceLine: Sendable {
     }
 }
 
-// As it is written.
+// Writing.
 
 extension TraceLine {
     public var json: JSON {
@@ -60,13 +60,13 @@ extension TraceLine {
     }
 }
 
-// As it is read.
+// Reading.
 
 extension TraceLine {
-    /// Throws what is wrong with it, without saying where it stands.
+    /// Throws the reason without the number of the line.
     public init(_ json: JSON) throws(Unreadable) {
         guard json.object != nil else { throw Unreadable("is no object") }
-        // Beyond this range no calendar reaches, and sums stay far from overflow.
+        // The range keeps sums of times from overflowing.
         guard let seconds = json["at"]?.number?.double, (0...1e11).contains(seconds) else {
             throw Unreadable("has no time \"at\"")
         }

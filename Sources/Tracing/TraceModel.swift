@@ -1,14 +1,14 @@
 import JSONText
 import Storage
 
-/// What a trace tells, put together: who asked what, what became of it, and how the transfers went.
+/// The content of a trace: connections, messages with their answers, and transfers.
 public struct TraceModel: Sendable {
-    /// A connection, or a service as such.
+    /// A connection, or a service itself.
     public struct Channel: Sendable {
-        /// 0 for a service.
+        /// 0 for a service itself.
         public var number: Int64
         public var name: String
-        /// What it calls itself.
+        /// The name that the client gives itself.
         public var client: String?
         public var began: Int64
         public var ended: Int64?
@@ -18,9 +18,9 @@ public struct TraceModel: Sendable {
         public enum Kind: String, Sendable {
             case run, began, ended, dropped, broken
             case request, answer, notification
-            /// What the service says unasked.
+            /// A notification of the service.
             case event
-            /// What the service asks, and what it is answered.
+            /// A request of the service, and its answer.
             case question, reply
         }
 
@@ -28,15 +28,15 @@ public struct TraceModel: Sendable {
         public var at: Int64
         public var channel: Int
         public var kind: Kind
-        /// The method, where it has one.
+        /// The method, if there is one.
         public var title = ""
-        /// What matters of its content.
+        /// The summary of the message.
         public var detail = ""
         public var id = ""
         public var bytes: Int64 = 0
         /// The error of an answer.
         public var error: String?
-        /// The answer of a request, or the request of an answer.
+        /// The index of the answer of a request, or of the request of an answer.
         public var partner: Int?
         public var message: JSON = .null
     }
@@ -44,7 +44,7 @@ public struct TraceModel: Sendable {
     public internal(set) var channels: [Channel] = []
     public internal(set) var entries: [Entry] = []
     public internal(set) var tasks: [TracedTransfer] = []
-    /// What could not be read, each with its line.
+    /// The lines that could not be read.
     public internal(set) var problems: [String] = []
     public internal(set) var omittedProblems = 0
 
@@ -52,7 +52,7 @@ public struct TraceModel: Sendable {
     public var end: Int64 { entries.lazy.map(\.at).max() ?? 0 }
 }
 
-/// One transfer, as far as the client was told.
+/// One transfer, as its client saw it.
 public struct TracedTransfer: Sendable {
     public struct Sample: Sendable {
         public var at: Int64
@@ -71,7 +71,7 @@ public struct TracedTransfer: Sendable {
     public var isEnded: Bool { samples.last.map { ["success", "failed", "cancelled"].contains($0.state) } ?? false }
     public var duration: Int64 { (samples.last?.at ?? 0) - (samples.first?.at ?? 0) }
 
-    /// The states it was seen in, without repetitions.
+    /// The states of the samples, without repetitions.
     public var states: [String] {
         samples.reduce(into: []) { states, sample in
             if states.last != sample.state { states.append(sample.state) }

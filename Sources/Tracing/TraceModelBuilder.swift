@@ -2,7 +2,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// Puts a model together, line by line.
+/// Builds a trace model line by line.
 public struct TraceModelBuilder {
     private static let maxProblems = 20
 
@@ -28,7 +28,7 @@ public struct TraceModelBuilder {
 
     public init() {}
 
-    /// All of it; nil where there is nothing that can be read.
+    /// Reads a whole trace.
     public static func read(_ reader: consuming TraceReader) -> TraceModel {
         var builder = TraceModelBuilder()
         while let item = reader.next() {
@@ -113,7 +113,7 @@ public struct TraceModelBuilder {
         model.entries[request].partner = model.entries.count
     }
 
-    /// Snapshots, wherever they stand.
+    /// Takes samples from all snapshots in a message.
     private mutating func look(at message: JSON, _ entry: TraceModel.Entry) {
         let (params, result) = (message["params"], message["result"])
         let snapshots = [params?["snapshot"], result, result?["snapshot"]] + (result?["tasks"]?.array ?? [])

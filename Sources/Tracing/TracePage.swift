@@ -2,7 +2,7 @@ import JSONText
 import Resources
 import Storage
 
-/// A model as one page for a browser, which needs nothing else.
+/// Writes a trace model as one self-contained page for a browser.
 public enum TracePage {
     public static func html(of model: TraceModel) -> [UInt8] {
         var page: [UInt8] = []
@@ -25,7 +25,7 @@ public enum TracePage {
         UnsafeBufferPointer(start: part.bytes, count: part.count)
     }
 
-    /// As text in a script element: nothing in it ends the element or begins another.
+    /// JSON for a script element: it contains no `<`.
     private static func harmless(_ json: JSON) -> [UInt8] {
         var (text, harmless) = ([UInt8](), [UInt8]())
         json.write(to: &text)
@@ -35,7 +35,7 @@ public enum TracePage {
         return harmless
     }
 
-    // What the script reads. Times are microseconds since the start.
+    // The data of the page's script. Times are microseconds since the start.
 
     private static func json(of model: TraceModel) -> JSON {
         let start = model.start

@@ -1,11 +1,11 @@
 import JSONText
 import Platform
 
-/// The lines of a trace, one after the other, from a file or a pipe. However long a line is, little of it is kept.
+/// Reads the lines of a trace from a file or a pipe. Bounds the memory of long lines.
 public struct TraceReader: ~Copyable {
     public enum Item {
         case line(TraceLine)
-        /// What is wrong with a line, as a sentence that names it.
+        /// A sentence about a line that cannot be read.
         case problem(String)
     }
 
@@ -17,7 +17,7 @@ public struct TraceReader: ~Copyable {
     private var isSkipping = false
     public private(set) var number = 0
 
-    /// Reads `raw`, and leaves it open.
+    /// Reads `raw` and does not close it.
     public init(_ raw: Int32, longestLine: Int = 1 << 20) {
         self.raw = raw
         self.longestLine = longestLine
@@ -40,7 +40,7 @@ public struct TraceReader: ~Copyable {
         }
     }
 
-    /// Nil where there is nothing to tell: a line that is blank, or the end of one that was too long.
+    /// Nil for a blank line.
     private mutating func take(_ line: ArraySlice<UInt8>, isWhole: Bool) -> Item? {
         if isSkipping {
             isSkipping = false

@@ -8,16 +8,16 @@ import Synchronization
 /// A sentence that names the trace file and says why it cannot be used.
 public struct TraceUnavailable: Error { public let message: String }
 
-/// Writes down what connections say and hear, on a thread of its own. A disk that is slow or full costs messages, which
-/// are counted, and holds nobody up.
+/// Records the messages of connections on a thread of its own. Never blocks: messages that a slow or full disk does not
+/// take are dropped and counted.
 public final class TraceRecorder: Sendable {
-    /// What has happened and is not written yet.
+    /// An event that is not written yet.
     private struct Entry: Sendable {
         var line: TraceLine
-        /// Of a message that is still to be read.
+        /// A message that is not parsed yet.
         var message: (MessageSender, [UInt8])?
 
-        /// It takes memory even if it says little.
+        /// The memory that the entry takes, with its overhead.
         var size: Int { 128 + (message?.1.count ?? 0) }
     }
 
@@ -26,7 +26,7 @@ public final class TraceRecorder: Sendable {
         var bytes = 0
         var dropped: Int64 = 0
         var isWriting = false
-        /// There is no time left for what waits.
+        /// The time for writing is over.
         var isHurried = false
     }
 
@@ -35,7 +35,7 @@ public final class TraceRecorder: Sendable {
         var hasReported = false
     }
 
-    /// Entries that are written at once.
+    /// The entries of one write.
     private static let piece = 256
 
     private let state = Mutex(State())
@@ -45,8 +45,7 @@ public final class TraceRecorder: Sendable {
     private let path: String
     private let report: @Sendable (String) -> Void
 
-    /// `capacity` is how many bytes of messages may wait for the disk before further ones are dropped; `report` is
-    /// given one line, once. Throws a sentence that names the file.
+    /// Drops messages while `capacity` bytes wait for the disk. `report` gets one line, once.
     public init(
         _ path: String, version: String, engine: String, process: Int32, capacity: Int = 16 << 20,
         report: @escaping @Sendable (String) -> Void
@@ -76,7 +75,8 @@ public final class TraceRecorder: Sendable {
         }
     }
 
-    /// The last call: returns when everything is written that has happened. What is not after so long is dropped.
+    /// Returns when all events are written, and drops those that are not written in time. Nothing may be recorded
+    /// afterwards.
     public func flush(milliseconds: Int) {
         let done = DispatchSemaphore(value: 0)
         output.submit { _ in done.signal() }
@@ -90,7 +90,7 @@ public final class TraceRecorder: Sendable {
         add { Entry(line: line) }
     }
 
-    /// Copies nothing where there is no room. A message that is longer than all the room has it to itself.
+    /// Copies nothing if there is no room. A message longer than the capacity is taken when nothing waits.
     private func add(_ entry: () -> Entry) {
         let mustStart = state.withLock { state in
             guard state.bytes < capacity else {
@@ -106,7 +106,7 @@ public final class TraceRecorder: Sendable {
         if mustStart { output.submit { [self] output in writeAll(to: &output) } }
     }
 
-    /// Whatever is lost is told of after the messages that came before it.
+    /// A line with the number of lost entries follows the entries before them.
     private func writeAll(to output: inout Output) {
         var isFailing = false
         while let (entries, dropped) = take(evenIfEmpty: !isFailing) {
@@ -124,7 +124,7 @@ public final class TraceRecorder: Sendable {
         }
     }
 
-    /// All that waits, and how many were dropped after it.
+    /// Takes all waiting entries and the number of those that were dropped after them.
     private func take(evenIfEmpty: Bool) -> (entries: [Entry], dropped: Int64)? {
         state.withLock { state in
             guard !state.waiting.isEmpty || evenIfEmpty && state.dropped > 0 else {
@@ -162,9 +162,9 @@ public final class TraceRecorder: Sendable {
 }
 
 extension TraceLine.Event {
-    /// Deeper messages are not read: nobody has use for them, and it takes a stack.
+    /// The nesting of a message that is parsed, to bound the stack.
     private static let deepest = 64
-    /// Bytes of a message as it is written down.
+    /// The longest message of a trace in bytes.
     private static let longest = 128 << 10
 
     static func message(from sender: MessageSender, reading bytes: UnsafeRawBufferPointer) -> Self {
@@ -179,13 +179,13 @@ extension TraceLine.Event {
         }
     }
 
-    /// Of what a client says. No request that anybody means has as many values as a batch may have.
+    /// The limit of a client's message; a batch may have more values than a request.
     private static func mostValues(_ bytes: UnsafeRawBufferPointer) -> Int {
         let isBatch = bytes.first { $0 > 0x20 } == UInt8(ascii: "[")
         return isBatch ? ConnectionLimits().messageValues : 1 << 16
     }
 
-    /// What request and answer are matched by.
+    /// The members by which requests and answers are matched.
     private static func essence(of message: JSON) -> JSON {
         .object((message.object ?? []).filter { ["jsonrpc", "id", "method"].contains($0.key) })
     }

@@ -4,7 +4,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `reference/getData`: all bytes of an object, if they are not too many.
+/// `reference/getData`: the bytes of an object that is not too large.
 struct GetData: ReferenceMethod {
     static let name = "reference/getData"
 
@@ -24,7 +24,7 @@ struct GetData: ReferenceMethod {
         ) { bytes in await Self.encoded(bytes) }
     }
 
-    /// As base64, in pieces that are let go one by one when they are sent.
+    /// Encodes base64 in pieces that are freed one by one when they are sent.
     private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
         await EncodedJSON.encode { text in
             text.add(verbatim: "{\"data\":\"")
@@ -36,6 +36,6 @@ struct GetData: ReferenceMethod {
         }
     }
 
-    /// So many as need no padding.
+    /// A multiple of three, so that pieces need no padding.
     private static let pieceBytes = 3 << 16
 }

@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `reference/getMetadata`: what the engine knows about an object.
+/// `reference/getMetadata`: the metadata of an object.
 struct GetMetadata: ReferenceMethod {
     static let name = "reference/getMetadata"
 

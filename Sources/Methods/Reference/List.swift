@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `reference/list`: one page of what is directly below a reference.
+/// `reference/list`: one page of the objects and prefixes directly below a reference.
 struct List: ReferenceMethod {
     static let name = "reference/list"
 
@@ -19,7 +19,7 @@ struct List: ReferenceMethod {
         isExact = try params.optionalBool("exact") ?? false
     }
 
-    /// About what a page of long names takes.
+    /// An estimate for a page of long names.
     private static let pageBytes = 4 << 20
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {

@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `reference/listAll`: all that is directly below a reference.
+/// `reference/listAll`: all objects and prefixes directly below a reference.
 struct ListAll: ReferenceMethod {
     static let name = "reference/listAll"
 
@@ -15,7 +15,7 @@ struct ListAll: ReferenceMethod {
         isExact = try params.optionalBool("exact") ?? false
     }
 
-    /// About what the most results take.
+    /// An estimate for the most results.
     private static let answerBytes = 16 << 20
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {

@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// What every upload is told besides its bytes.
+/// The params of every upload besides its bytes.
 struct PutOptions: Sendable {
     let reference: Reference
     let metadata: MetadataChange

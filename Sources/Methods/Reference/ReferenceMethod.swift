@@ -1,8 +1,7 @@
 import JSONRPC
 import Storage
 
-/// A method that is about one reference: every `StorageError` that it is answered with names it, unless a param is at
-/// fault.
+/// A method about one reference. Its storage errors name the reference, unless a param is at fault.
 protocol ReferenceMethod: RPCMethod {
     var reference: Reference { get }
 }

@@ -8,7 +8,7 @@ struct Discover: ParameterlessMethod, PromptMethod {
 
     func run(in request: Request<ConnectionContext>) throws -> EncodedJSON { try Self.document.get() }
 
-    /// The same for everybody, so it is encoded once.
+    /// Encoded once for all clients.
     private static let document: Swift.Result<EncodedJSON, JSONSyntaxError> = {
         let text = UnsafeRawBufferPointer(start: resource_contract().bytes, count: resource_contract().count)
         do throws(JSONSyntaxError) {

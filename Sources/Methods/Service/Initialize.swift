@@ -1,12 +1,12 @@
 import JSONText
 import JSONRPC
 
-/// `initialize`: says what this service is. Nobody has to call it.
+/// `initialize`: describes this service. Calling it is optional.
 struct Initialize: PromptMethod {
     static let name = "initialize"
     static let protocolVersion: Int64 = 1
 
-    /// Clients of other protocols say more of themselves than this service has use for.
+    /// Accepts any params, because clients of other protocols send more than this service uses.
     init(_ params: inout Params) throws(RPCError) { _ = params.takeRest() }
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {

@@ -1,7 +1,7 @@
 import JSONText
 import JSONRPC
 
-/// `service/ping`: is anybody there?
+/// `service/ping`: answers at once.
 struct Ping: ParameterlessMethod, PromptMethod {
     static let name = "service/ping"
 

@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `service/status`: how the process is doing.
+/// `service/status`: the state of the process.
 struct ServiceStatus: ParameterlessMethod {
     static let name = "service/status"
 
@@ -19,7 +19,7 @@ struct ServiceStatus: ParameterlessMethod {
             "engine": .string(service.engine),
             "connections": JSON(Int64(service.connections.count)),
             "requests": [
-                // This one is not counted.
+                // This request is not counted.
                 "active": JSON(Int64(max(0, requests.active - 1))), "waiting": JSON(Int64(requests.waiting)),
             ],
             "tasks": .object(

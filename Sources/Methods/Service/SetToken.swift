@@ -2,7 +2,7 @@ import JSONRPC
 import JSONText
 import Storage
 
-/// `auth/setToken`: in whose name this connection asks from now on.
+/// `auth/setToken`: sets or removes a token of this connection.
 struct SetToken: PromptMethod {
     static let name = "auth/setToken"
 
@@ -27,7 +27,7 @@ struct SetToken: PromptMethod {
         return .null
     }
 
-    /// What a client took for a token is not repeated, even if it is none.
+    /// The error does not repeat the value, which may be a secret.
     private static func secret(_ value: JSON) throws(RPCError) -> String? {
         if value.isNull { return nil }
         guard let secret = value.string else { throw .invalidParam("token", "must be a string or null") }

@@ -1,7 +1,7 @@
 import JSONText
 import JSONRPC
 
-/// `shutdown`: from here on the connection may only ask for the end.
+/// `shutdown`: from here on the connection takes only `exit`.
 struct Shutdown: ParameterlessMethod, PromptMethod {
     static let name = "shutdown"
 

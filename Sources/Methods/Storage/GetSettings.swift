@@ -2,7 +2,7 @@ import JSONText
 import JSONRPC
 import Transfers
 
-/// `storage/getSettings`: the settings now.
+/// `storage/getSettings`: the settings of this connection.
 struct GetSettings: ParameterlessMethod, PromptMethod {
     static let name = "storage/getSettings"
 

@@ -2,7 +2,7 @@ import JSONText
 import JSONRPC
 import Transfers
 
-/// `storage/updateSettings`: changes what is named, for the tasks and calls that the connection begins afterwards.
+/// `storage/updateSettings`: changes the named settings, for tasks and calls that the connection begins afterwards.
 struct UpdateSettings: PromptMethod {
     static let name = "storage/updateSettings"
 

@@ -12,7 +12,7 @@ extension Request<ConnectionContext> {
     }
 }
 
-/// A method whose only param is a task.
+/// A method with a task as its only param.
 protocol TaskMethod: RPCMethod where Context == ConnectionContext {
     init(task: String)
 }

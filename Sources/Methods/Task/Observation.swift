@@ -3,7 +3,7 @@ import JSONRPC
 import Storage
 import Transfers
 
-/// `…Task/observe`: from now on this connection hears of one kind of event.
+/// `…Task/observe`: registers an observer of this connection for one status.
 struct Observe<Strategy: ListedStrategy>: RPCMethod {
     static var name: String { "\(Strategy.kind)Task/observe" }
 

@@ -14,8 +14,8 @@ struct StartOptions: Sendable {
         wait = try params.optionalBool("wait") ?? false
     }
 
-    /// Makes a task where there is room for its observers, and for the wait. It starts after the reply, so that no event
-    /// comes before; with `wait` it starts at once.
+    /// Makes a task if its observers and the wait are within the limits. It starts after the reply, so that events
+    /// follow it; with `wait` it starts at once.
     @Loop func start<Strategy>(
         in request: Request<ConnectionContext>, _ make: @Loop () async throws -> TransferTask<Strategy>
     ) async throws -> Started<Strategy> {
@@ -37,9 +37,9 @@ struct StartOptions: Sendable {
     }
 }
 
-/// A new task with its observers.
+/// A new task with its observers, as a result.
 struct Started<Strategy: TransferStrategy>: JSONConvertible {
-    /// Nil where it has been started already.
+    /// Nil if it was started already.
     let task: TransferTask<Strategy>?
     let snapshot: TaskSnapshot
     let observers: [(Status, handle: String)]
@@ -59,7 +59,7 @@ struct Started<Strategy: TransferStrategy>: JSONConvertible {
 }
 
 extension TransferTask {
-    /// A wait that is cancelled names the task, which goes on: nobody loses it.
+    /// The error of a cancelled wait names the task, which continues.
     @Loop func awaitedEnd() async throws -> TaskSnapshot {
         do { return try await result() } catch is CancellationError {
             throw CancelledWait(data: ["task": .string(id)])
@@ -68,7 +68,7 @@ extension TransferTask {
 }
 
 extension Request<ConnectionContext> {
-    /// Throws where too many requests of the connection wait for tasks already.
+    /// Throws if too many requests of the connection wait for tasks.
     func checkWait() throws(StorageError) {
         if mayWait() { return }
         let most = context.service.configuration.limits.connection.waitingRequests
