@@ -12,20 +12,20 @@ import Testing
 
     init() throws { document = try ContractDocument() }
 
-    @Test func methodsAreThoseOfTheTableInItsOrder() {
+    @Test func `The contract lists the methods of the table in its order`() {
         #expect(document.methods.map { $0["name"]?.string } == allMethods.names)
     }
 
-    @Test func notificationsAreThoseThatTheServiceSends() {
+    @Test func `The contract lists the notifications that the service sends`() {
         let own = document.notifications.filter { $0["from"] == "service" }
         #expect(own.map { $0["name"]?.string } == allNotifications)
     }
 
-    @Test func requestsAreThoseThatTheServiceMakes() {
+    @Test func `The contract lists the requests that the service makes`() {
         #expect(document.requests.map { $0["name"]?.string } == allRequests)
     }
 
-    @Test func requestsAreShownAsTheyAreDescribed() throws {
+    @Test func `Examples of requests follow their description`() throws {
         for request in document.requests {
             let example = try #require(request["example"])
             #expect(example["id"] == JSON(Int64(OutgoingRequests.firstNumber)))
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func notificationsAreShownAsTheyAreDescribed() throws {
+    @Test func `Examples of notifications follow their description`() throws {
         for notification in document.notifications {
             let example = try #require(notification["example"])
             for param in try #require(notification["params"]?.array) {
@@ -48,14 +48,14 @@ import Testing
         }
     }
 
-    @Test func storageErrorsAreThoseOfTheSDK() {
+    @Test func `Storage errors are those of the SDK`() {
         let codes = document.errors.filter { ($0["code"]?.number?.int64 ?? 0) > -32000 }
         #expect(
             codes.map { "\($0["code"]?.text ?? "") \($0["name"]?.string ?? "")" }
                 == StorageError.Code.allCases.map { "\($0.rawValue) \($0)" })
     }
 
-    @Test func retriesAndAttemptsAreWrittenAsTheyAreDescribed() throws {
+    @Test func `Retries and attempts are encoded as described`() throws {
         let reference = try Reference(bucket: "b", path: "a"), time = Timestamp(microseconds: 1_767_225_600_000_000)
         var error = StorageError(.retryLimitExceeded, "Too often.")
         error.attempts = [
@@ -86,19 +86,19 @@ import Testing
             ])
     }
 
-    @Test func stagesOfARetryAreThoseOfTheContract() {
+    @Test func `The stages of a retry are those of the contract`() {
         let stages = document.resolve("#/components/schemas/Retry/properties/of/enum")?.array
         #expect(stages == Retry.Stage.allCases.map { .string($0.rawValue) })
     }
 
-    @Test func errorComponentsAreThoseOfTheTable() {
+    @Test func `The error components are those of the table`() {
         let components = document.resolve("#/components/errors")?.object ?? []
         #expect(
             components.map { [$0.value["code"], $0.value["message"]] }
                 == document.errors.map { [$0["code"], $0["name"]] })
     }
 
-    @Test func everyErrorHasMeaningAndRemedy() {
+    @Test func `Every error has a meaning and a remedy`() {
         for error in document.errors {
             #expect(error["meaning"]?.string?.isEmpty == false && error["remedy"]?.string?.isEmpty == false)
         }
@@ -120,11 +120,11 @@ import Testing
         for method in document.methods { #expect(method["result"]?["schema"] != nil, "\(method["name"]?.text ?? "")") }
     }
 
-    @Test func everyReferenceLeadsSomewhere() {
+    @Test func `Every reference of the contract resolves`() {
         for reference in document.json.references { #expect(document.resolve(reference) != nil, "\(reference)") }
     }
 
-    @Test func everyMethodSaysWhatItIsAndShowsIt() {
+    @Test func `Every method has a description and an example`() {
         for method in document.methods {
             for member in ["summary", "description"] {
                 #expect(method[member]?.string?.isEmpty == false, "\(method["name"]?.text ?? "") has no \(member)")

@@ -45,7 +45,7 @@ struct Example: Sendable, CustomTestStringConvertible {
 
 /// Every example of the contract is answered as it is written there.
 @Suite(.serialized) struct ExampleTests {
-    @Test(arguments: Example.all) func isAnsweredAsWritten(_ example: Example) async throws {
+    @Test(arguments: Example.all) func `Every example is answered as written`(_ example: Example) async throws {
         let transcript = try example.transcript
         let watch = ContractWatch(try ContractDocument())
         try await TranscriptPlayer.play(transcript, check: watch.look) { directory in
@@ -55,7 +55,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func discoverAnswersTheWholeContract() async throws {
+    @Test func `rpc discover answers the whole contract`() async throws {
         let answer = try await answer(to: ["jsonrpc": "2.0", "id": 1, "method": "rpc.discover"])
         #expect(try answer["result"] == ContractDocument().json)
     }

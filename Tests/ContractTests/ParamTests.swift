@@ -34,7 +34,7 @@ import Testing
         } ?? []
     }
 
-    @Test(arguments: params) func isReadAsItsTypeSays(_ param: Param) async throws {
+    @Test(arguments: params) func `A param is read by its type`(_ param: Param) async throws {
         let example = try #require(param.example, "no example shows it")
         let wrong = example.params.replacing(param.name) {
             $0.string?.hasPrefix("<") == true ? true : $0.number == nil ? 7 : "seven"
@@ -42,7 +42,7 @@ import Testing
         #expect(try await refusal(of: example, wrong) == param.name)
     }
 
-    @Test(arguments: params) func isRequiredExactlyIfItSaysSo(_ param: Param) async throws {
+    @Test(arguments: params) func `A param is required exactly if the contract says so`(_ param: Param) async throws {
         let example = try #require(param.example, "no example shows it")
         let mustBeThere = param.isRequired || param.isOne(of: "x-exactly-one-of")
         let without = example.params.filter { $0.key != param.name }
@@ -51,13 +51,13 @@ import Testing
         #expect(try await (refusal(of: example, withNull) != nil) == (mustBeThere && !param.takesNull))
     }
 
-    @Test(arguments: methods) func nothingElseIsTaken(_ method: JSON) async throws {
+    @Test(arguments: methods) func `No other param is taken`(_ method: JSON) async throws {
         let example = try #require(Example.all.first { $0.method == method })
         let more = example.params + [.init(key: "stranger", value: 1)]
         #expect(try await refusal(of: example, more) == "stranger")
     }
 
-    @Test(arguments: open) func everythingIsTaken(_ method: JSON) async throws {
+    @Test(arguments: open) func `Every param of the contract is taken`(_ method: JSON) async throws {
         let example = try #require(Example.all.first { $0.method == method })
         for value in [nil, true, 1.5, "1", [], [:]] as [JSON] {
             let params = example.params.map { JSON.Member(key: $0.key, value: value) }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: methods.filter { $0["x-exactly-one-of"] != nil || $0["x-not-together"] != nil })
-    func someDoNotGoTogether(_ method: JSON) async throws {
+    func `Some params exclude each other`(_ method: JSON) async throws {
         let group = Self.params.filter {
             $0.method == method && ($0.isOne(of: "x-exactly-one-of") || $0.isOne(of: "x-not-together"))
         }
@@ -89,16 +89,16 @@ import Testing
     static let readOnly = properties?.object?.filter { $0.value["readOnly"] == true }.map(\.key) ?? []
     static let writable = properties?.object?.filter { $0.value["readOnly"] != true }.map(\.key) ?? []
 
-    @Test(arguments: writable) func isRead(_ property: String) async throws {
+    @Test(arguments: writable) func `A value is read`(_ property: String) async throws {
         #expect(try await refusal(of: property, 7) == "metadata.\(property)")
         #expect(try await refusal(of: property, nil) == nil)
     }
 
-    @Test(arguments: readOnly) func isIgnored(_ property: String) async throws {
+    @Test(arguments: readOnly) func `A read-only property is ignored`(_ property: String) async throws {
         #expect(try await refusal(of: property, 7) == nil)
     }
 
-    @Test func anUnknownOneIsRefused() async throws {
+    @Test func `An unknown property is refused`() async throws {
         #expect(try await refusal(of: "stranger", nil) == "metadata.stranger")
     }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import JSONRPC
 
 struct FramingStateTests {
-    @Test func theStyleIsToldAsSoonAsItIsKnown() {
+    @Test func `The style is known from the first bytes that decide it`() {
         for (input, style) in [
             ("", nil), (" \r\n", nil), ("Content-Length", nil), ("{", .lines), ("\n[", .lines), ("x y", .lines),
             ("\"", .lines), ("Content-Length:", .headers), ("x:", .headers),
@@ -15,7 +15,7 @@ struct FramingStateTests {
         }
     }
 
-    @Test func whatWasNotTakenStaysUntilItIs() {
+    @Test func `Messages stay until they are taken`() {
         var framing = Framing(maxMessageBytes: 20)
         framing.append("[1]\n[2]\n[3")
         #expect(framing.next(\.count) == .message(3))
@@ -25,14 +25,13 @@ struct FramingStateTests {
         #expect(drain(&framing) == [])
     }
 
-    @Test func answersAreFramedInKind() {
+    @Test func `Answers are framed like the messages of the peer`() {
         func wrapped(after input: String) -> String {
             var framing = Framing(maxMessageBytes: 20)
             framing.append(input)
             _ = drain(&framing)
             var output: [UInt8] = []
-            framing.wrap(Array("{}".utf8), into: &output)
-            framing.wrap("é".utf8, into: &output)
+            for message in ["{}", "é"] { (framing.style ?? .lines).wrap(into: &output) { $0 += message.utf8 } }
             return String(decoding: output, as: UTF8.self)
         }
         #expect(wrapped(after: "") == "{}\né\n")
@@ -41,7 +40,7 @@ struct FramingStateTests {
     }
 
     @Test(arguments: [Framing.Style.lines, .headers])
-    func whatIsWrappedIsCutOutAgain(style: Framing.Style) {
+    func `Wrapped messages are cut out again`(style: Framing.Style) {
         let messages = [twoHundred, "{}", "[]", twoHundred]
         var stream: [UInt8] = []
         for message in messages {
@@ -91,14 +90,14 @@ struct FramingMemoryTests {
         #expect(frames == expected)
     }
 
-    @Test func aMessageOfTheGreatestSizeIsHeldOnce() {
+    @Test func `A message of the greatest size is held once`() {
         let (held, frames) = feed("[]\n{", UInt8(ascii: "x"), count: Self.limit / Self.piece - 1)
         #expect(frames == [.message(2)])
         #expect(held <= Self.bound)
     }
 
     @Test(arguments: ["\n", "\n{\"next\":"])
-    func memoryIsGivenBackAfterAHugeMessage(end: String) {
+    func `Memory is freed after a huge message`(end: String) {
         var framing = Framing(maxMessageBytes: 8 << 20)
         framing.append("[" + String(repeating: "x", count: 8 << 20 - 1) + end)
         #expect(framing.capacity >= 8 << 20)
@@ -107,7 +106,7 @@ struct FramingMemoryTests {
         #expect(framing.capacity < 1 << 20)
     }
 
-    @Test func manyMessagesInOnePieceAreCutInLinearTime() {
+    @Test func `Many messages in one piece are cut in linear time`() {
         var framing = Framing(maxMessageBytes: 20)
         framing.append(String(repeating: "{}\n", count: 500_000))
         var count = 0

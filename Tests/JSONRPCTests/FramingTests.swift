@@ -82,11 +82,11 @@ struct LineFramingTests {
     ]
 
     @Test(arguments: cuttings)
-    func linesAreTheSameHoweverTheyArrive(cutting: Cutting) {
+    func `Lines are the same however they arrive`(cutting: Cutting) {
         cutting.check()
     }
 
-    @Test func anUnterminatedLineWaits() {
+    @Test func `An unterminated line waits for its end`() {
         #expect(frames(of: Array("{}\n[1]".utf8), piece: 1, finishing: false) == [.message("{}")])
     }
 }
@@ -123,7 +123,7 @@ struct HeaderFramingTests {
     ]
 
     @Test(arguments: cuttings)
-    func messagesAreTheSameHoweverTheyArrive(cutting: Cutting) {
+    func `Messages are the same however they arrive`(cutting: Cutting) {
         cutting.check()
     }
 
@@ -157,7 +157,7 @@ struct HeaderFramingTests {
         }
     }
 
-    @Test func theGreatestLengthIsSkippedNotAddedUp() {
+    @Test func `The greatest Content-Length is skipped without overflow`() {
         let input = Array("Content-Length: \(Int.max)\r\n\r\n{}{}".utf8)
         #expect(frames(of: input, piece: 3) == [.tooLong(bytes: Int.max, limit: 20)])
         #expect(frames(of: input, piece: 3, max: .max, finishing: false) == [])

@@ -10,7 +10,7 @@ struct JSONFuzzTests {
     private static let splinters = ["\"", "\\", "\\u", "{", "}", "[", "]", ",", ":", "1e", "-", "\0", " ", "\\uD83D"]
 
     @Test(arguments: UInt64(1)...4)
-    func mutatedTextsNeverCrashAndRoundTripWhenAccepted(seed: UInt64) throws {
+    func `Mutated texts never crash, and round-trip when accepted`(seed: UInt64) throws {
         var random = SeededGenerator(state: seed)
         var accepted = 0
         for round in 0..<1500 {

@@ -3,7 +3,7 @@ import JSONText
 import Testing
 
 struct JSONParserTests {
-    @Test func readsEveryKindOfValue() throws {
+    @Test func `Every kind of value is read`() throws {
         let text = #" { "a" : [ null , true , false , -1.5e3 , "x" , [ ] , { } ] , "b" : "" } "#
         let expected: JSON = [
             "a": [nil, true, false, .number(try #require(try parse("-1.5e3").number)), "x", [], .object([])], "b": "",
@@ -11,7 +11,7 @@ struct JSONParserTests {
         #expect(try parse(text) == expected)
     }
 
-    @Test func membersKeepTheirOrderAndTheLastDuplicateCounts() throws {
+    @Test func `Members keep their order, and the last duplicate counts`() throws {
         let json = try parse(#"{"b":1,"a":2,"b":3}"#)
         #expect(json.object?.map(\.key) == ["b", "a", "b"])
         #expect(json["b"]?.number?.int64 == 3)
@@ -49,11 +49,11 @@ struct JSONParserTests {
         #expect(throws: JSONSyntaxError(offset: offset, reason: reason)) { try parse(text) }
     }
 
-    @Test func errorsReadWell() {
+    @Test func `Errors tell reason and offset`() {
         #expect("\(JSONSyntaxError(offset: 7, reason: "expected a value"))" == "expected a value at byte 7")
     }
 
-    @Test func depthIsLimitedExactly() {
+    @Test func `The depth is limited exactly`() {
         func nested(_ depth: Int) -> [UInt8] {
             Array(
                 (String(repeating: #"[{"a":"#, count: depth / 2) + "0" + String(repeating: "}]", count: depth / 2)).utf8
@@ -65,7 +65,7 @@ struct JSONParserTests {
         #expect(throws: Never.self) { try parse(Array("0".utf8), maxDepth: 0) }
     }
 
-    @Test func depthIsSafeOnASmallStack() async {
+    @Test func `The greatest depth is safe on a small stack`() async {
         let opening = Array(String(repeating: #"{"a":["#, count: 256).utf8)
         let closing = Array(String(repeating: "]}", count: 256).utf8)
         let isSame = await onSmallStack {
@@ -99,12 +99,12 @@ struct JSONNumberTests {
         #expect(number.double == double)
     }
 
-    @Test func idsBeyondEveryMachineTypeComeBackAsSent() throws {
+    @Test func `Numbers beyond every machine type are kept as sent`() throws {
         let text = #"{"id":123456789012345678901234567890,"other":1.10e+05}"#
         #expect(try parse(text).text == text)
     }
 
-    @Test func doublesAreWrittenSoThatTheyReadBack() throws {
+    @Test func `Doubles are written so that they read back`() throws {
         for value in [0.1, 1, -2.5e-7, 1e21, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 1 / 3] {
             #expect(try parse(JSON(value).text).number?.double == value)
         }
@@ -143,7 +143,7 @@ struct JSONCountTests {
     }
 
     @Test(arguments: ["[]", " [ 1 ] ", #"[1,"a]",[2,[3]],{"b":[4]},null]"#, "\n[[],\t[] , {} ]\r\n"])
-    func elementsAreReadOneByOne(text: String) throws {
+    func `Elements are read one by one`(text: String) throws {
         var found: [JSON] = []
         var elements = try #require(try elements(text))
         let all = try #require(try TestSupport.parse(text).array)
@@ -152,12 +152,12 @@ struct JSONCountTests {
         #expect(found == all && elements.count == 0)
     }
 
-    @Test func whatIsNoArrayHasNoElements() throws {
+    @Test func `A text that is no array has no elements`() throws {
         for text in ["1", #"{"a":[]}"#, #""[]""#] { #expect(try elements(text) == nil) }
     }
 
     @Test(arguments: ["[1,", "[1,2}", #"[1,"\u00"]"#, "[1] 2", "[1,\"\u{1}\"]", "[[[[", "[tru]"])
-    func aTextIsCheckedWholeBeforeItsElementsAreRead(text: String) throws {
+    func `A text is checked as a whole before its elements are read`(text: String) throws {
         var expected: JSONSyntaxError?
         do throws(JSONSyntaxError) { _ = try TestSupport.parse(text) } catch { expected = error }
         #expect(throws: try #require(expected)) { try elements(text) }

@@ -24,7 +24,7 @@ struct JSONStringTests {
     }
 
     @Test(arguments: [#"\uD83D\u"#, #"\uD83D\uDE0"#, #"\uD83D\uDE0x"#, #"\uD83D\x"#, #"\uD83"#, #"\uD83D\"#])
-    func refusesWhatIsNoEscape(escapes: String) {
+    func `Invalid escapes are refused`(escapes: String) {
         #expect(throws: JSONSyntaxError.self) { try parse("\"\(escapes)\"") }
     }
 
@@ -44,7 +44,7 @@ struct JSONStringTests {
         }
     }
 
-    @Test func comparesStringsAndKeysByTheirBytes() throws {
+    @Test func `Strings and keys are compared by their bytes`() throws {
         #expect(try parse("\"\u{E9}\"") != parse("\"e\u{301}\""))
         #expect(try parse("\"\u{E9}\"") == parse(#""\u00e9""#))
         let object = try parse("{\"\u{E9}\":1,\"e\u{301}\":2}")
@@ -52,7 +52,7 @@ struct JSONStringTests {
         #expect(try parse("{\"\u{E9}\":1}") != parse("{\"e\u{301}\":1}"))
     }
 
-    @Test func writesWhatMustBeEscapedAndNothingElse() {
+    @Test func `Only characters that must be escaped are escaped`() {
         let text = "\"\\/\u{8}\u{C}\n\r\t\0\u{1F}\u{7F}é😀"
         #expect(JSON.string(text).text == #""\"\\/\b\f\n\r\t\u0000\u001f\#u{7F}é😀""#)
         var buffer = Array("> ".utf8)
@@ -61,7 +61,7 @@ struct JSONStringTests {
     }
 
     /// Every byte at every place of a word, with all lengths of what follows: the search looks at 16, 8 and fewer at a time.
-    @Test func findsWhatEndsARunAtEveryPlace() throws {
+    @Test func `The end of a plain run is found at every offset`() throws {
         for byte in UInt8(0)..<0x80 {
             for before in 0..<18 {
                 for after in [0, 1, 7, 17] {
@@ -75,7 +75,7 @@ struct JSONStringTests {
         }
     }
 
-    @Test func piecesOfEverySizeReachTheOutputInOrder() throws {
+    @Test func `Pieces of every size reach the output in order`() throws {
         let sizes = [0, 1, 15, 16, 500, 510, 511, 512, 513, 1024, 100_000]
         let json = JSON.array(
             sizes.map { .string(String(repeating: "é\n", count: $0)) } + [nil, true, 1.5, [], .object([])])
