@@ -18,15 +18,18 @@ final class DescribedMediaSink: HTTPBodySink {
 
     private let reference: Reference
     private let maxSize: Int64
+    private let dialect: any Dialect
     private let state = Mutex<Head?>(nil)
 
-    init(_ reference: Reference, maxSize: Int64) { (self.reference, self.maxSize) = (reference, maxSize) }
+    init(_ reference: Reference, maxSize: Int64, _ dialect: any Dialect) {
+        (self.reference, self.maxSize, self.dialect) = (reference, maxSize, dialect)
+    }
 
     /// Nil where no bytes of an object have come.
     var head: Head? { state.withLock { $0 } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
-        let head = Head(status, headers, reference, maxSize)
+        let head = Head(status, headers, reference, maxSize, dialect)
         state.withLock { $0 = head }
         if case .described(let media, _) = head { return media.accepts(status: status, headers: headers) }
         return head != nil
@@ -47,9 +50,11 @@ final class DescribedMediaSink: HTTPBodySink {
 }
 
 extension DescribedMediaSink.Head {
-    fileprivate init?(_ status: Int, _ headers: HTTPHeaders, _ reference: Reference, _ maxSize: Int64) {
+    fileprivate init?(
+        _ status: Int, _ headers: HTTPHeaders, _ reference: Reference, _ maxSize: Int64, _ dialect: any Dialect
+    ) {
         guard status == 200 else { return nil }
-        guard let content = StoredContent(headers, reference) else {
+        guard let content = StoredContent(dialect.description(in: headers), reference) else {
             self = .undescribed(MediaInMemory(atMost: maxSize))
             return
         }
@@ -59,7 +64,7 @@ extension DescribedMediaSink.Head {
             self = .recoded(content)
         } else {
             let memory = MediaInMemory(expecting: content.size)
-            self = .described(MediaSink(content, from: 0, into: memory), memory)
+            self = .described(MediaSink(content, from: 0, into: memory, dialect), memory)
         }
     }
 }

@@ -3,76 +3,112 @@ import HTTPClient
 import HTTPText
 import Storage
 
-/// How one service's protocol is spoken. Nothing here moves a byte: what to ask, and what an answer means.
+/// The protocol of one service, as pairs of pure functions: one prepares a request, the other reads its response.
+/// A dialect sends nothing and keeps no state. The shared code compares generations for equality only, stores the text
+/// of a session without reading it, and leaves the form of bodies, headers and errors to the dialect.
 protocol Dialect: Sendable {
-    /// Kinds of tokens in the order of preference; the first one that there is proves who asks.
+    // MARK: Authorization
+    /// Token kinds in order of preference; a request carries the first that the caller has.
     var authorization: [Token.Kind] { get }
-    /// Whether a request has to show the app's token, too.
+    /// Whether requests also carry an App Check token.
     var takesAppCheck: Bool { get }
-    func sign(_ headers: inout HTTPHeaders, with token: Token)
-    /// Where tokens come from, for people who are asked for one.
+    /// Adds the credentials to a request that is otherwise complete, so that a signature can cover its method, URL,
+    /// headers and body.
+    func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?)
+    /// Where users get a token from; ends an error message.
     var signIn: String { get }
 
-    // Requests. Targets begin with a slash and are the endpoint's.
-    /// Whether requests can be bound to a generation. Where they cannot, conditions are left out.
+    // MARK: Objects
+    /// Whether requests take preconditions. Otherwise the engine checks the metadata first.
     var bindsWrites: Bool { get }
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest
     func update(_ reference: Reference, _ change: MetadataChange, if conditions: Preconditions) -> RemoteRequest
+    /// The response to one of these two; nil where it has no metadata.
+    func metadata(in response: HTTPResponse, of reference: Reference) -> ObjectMetadata?
+    /// Whether the object was written after the other one.
+    func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest
-    /// Of that generation alone, whatever else is there.
+    /// Deletes only this generation where the service can.
     func delete(_ reference: Reference, generation: Int64) -> RemoteRequest
     func list(_ query: ListQuery) -> RemoteRequest
-    /// From that byte on; of that generation, where the service can tell it from another.
+    /// Nil where the response is no listing.
+    func listing(in response: HTTPResponse, for query: ListQuery) -> Listing?
+    /// Requests the bytes from an offset on, of this generation where the service can.
     ///
-    /// - Parameter isGzip: they may come so, as they are stored: the service would else unpack them.
+    /// - Parameter isGzip: accept the bytes as stored; the service would decompress them otherwise.
     func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64) -> RemoteRequest
-    /// With the checksums that the server is to compare before it stores anything.
+    func description(in headers: HTTPHeaders) -> MediaDescription
+    /// What a response that is no success says.
+    func error(in response: HTTPResponse) -> ServerError
+    var links: Links { get }
+
+    // MARK: Uploads
+    /// Carries the checksums, so that the server verifies the bytes before it stores them.
     func sendWhole(
         _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
     ) -> RemoteRequest
     func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest
-    /// Whether the last bytes may come with the CRC32C of all.
+    func session(in response: HTTPResponse) -> RemoteSession?
+    /// Whether the last bytes can carry the CRC32C of all bytes.
     var takesFinalChecksum: Bool { get }
     func send(
-        _ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody, crc32c: UInt32?
+        _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
     ) -> RemoteRequest
-    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest
-    func cancel(_ session: ResumableSession) -> RemoteRequest
-
-    /// How objects come by URLs for everybody.
-    var links: Links { get }
-
-    // Answers of status 2xx, and of those others that are no refusal.
-    func opened(_ response: HTTPResponse) -> ResumableSession?
-    /// What the answer to a chunk, a finalization or a query says; nil where it is a refusal.
-    func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews?
+    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest
+    func cancel(_ session: RemoteSession) -> RemoteRequest
+    /// The response to sent bytes or a query; nil where it is an error. May add to the session what later requests need.
+    func status(
+        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession
+    ) -> UploadStatus?
 }
 
+/// How download URLs are made.
 enum Links {
     case tokens(any TokenDialect)
-    case signatures
+    case signatures(any SignatureDialect)
 }
 
-/// How a service is asked for the tokens that make a URL good for everybody.
+/// Download URLs with a token that the service stores with the object.
 protocol TokenDialect {
     func createToken(for reference: Reference) -> RemoteRequest
     func deleteToken(_ token: String, of reference: Reference) -> RemoteRequest
+    /// The tokens that metadata lists; nil where the response has no metadata.
+    func tokens(in response: HTTPResponse, of reference: Reference) -> [String]?
+    func downloadURL(of reference: Reference, _ token: String, at endpoint: Endpoint) -> String
 }
 
-/// What a server is asked, before anybody has signed it.
+/// Download URLs that the client signs.
+protocol SignatureDialect {
+    /// In seconds.
+    var longestLifetime: Int64 { get }
+    func downloadURL(_ link: DownloadLink, signedBy signer: any URLSigner) async throws(StorageError) -> String
+}
+
+/// The parts of a signed download URL.
+struct DownloadLink {
+    let endpoint: Endpoint
+    let reference: Reference
+    let time: Timestamp
+    /// In seconds.
+    let lifetime: Int64
+    /// The Google Cloud project that pays for downloads.
+    let userProject: String?
+}
+
+/// A request before authorization.
 struct RemoteRequest {
     var method: String
-    /// A target at the endpoint, or the whole URL of a session.
+    /// A path below the endpoint, or an absolute URL.
     var target: String
     var headers: HTTPHeaders = [:]
     var body = HTTPBody.none
-    /// Where the answer's body goes if the sink accepts it.
+    /// Takes the body of the response if it accepts the header.
     var sink: (any HTTPBodySink)?
-    /// Of a body that is held in memory, in bytes.
+    /// The limit of a response body that is held in memory, in bytes.
     var answerBytes = HTTPLimits().answerBytes
-    /// What a missing thing would be.
+    /// What status 404 is about.
     var subject = Subject.object
-    /// The server compares the bytes with a checksum.
+    /// The server verifies a checksum of the bytes.
     var hasChecksum = false
 
     enum Subject { case object, bucket, listing, session }
@@ -89,14 +125,14 @@ extension RemoteRequest {
     }
 }
 
-/// A line to the server for one upload; whoever has it may go on with it.
-struct ResumableSession: Equatable, Sendable, CustomStringConvertible {
-    /// A bearer secret.
-    var url: String
-    /// In bytes: every chunk but the last is a multiple of it.
+/// A resumable upload at the server.
+struct RemoteSession: Equatable, Sendable, CustomStringConvertible {
+    /// The dialect's own, and a secret. It is stored with the task.
+    var text: String
+    /// In bytes: the size of every chunk but the last is a multiple of it.
     var granularity = ChunkSizes.granularity
 
-    /// As the server wants it cut: who asks for it after a restart may not know how.
+    /// The start of the range, cut to the granularity. A task from an earlier process may not know it.
     func chunk(_ range: Range<Int64>, of size: Int64) -> Range<Int64> {
         guard range.upperBound < size, granularity > 0 else { return range }
         let count = max((range.upperBound - range.lowerBound) / granularity * granularity, granularity)
@@ -106,13 +142,19 @@ struct ResumableSession: Equatable, Sendable, CustomStringConvertible {
     var description: String { "session(…)" }
 }
 
-/// Where an upload stands, as its server tells it.
-enum UploadNews: Equatable {
+/// The server's state of an upload.
+enum UploadStatus: Equatable {
     case received(upTo: Int64)
-    /// With the object's metadata as JSON, where the server sent it.
-    case stored([UInt8])
-    /// Ended by somebody, without an object.
+    /// The response has the object's metadata where the server sent it.
+    case stored
+    /// Cancelled, without an object.
     case ended
-    /// Not to be understood.
     case garbled(String)
+}
+
+/// What a server says about an error.
+struct ServerError {
+    /// A sentence.
+    var message: String?
+    var isMissingBucket = false
 }

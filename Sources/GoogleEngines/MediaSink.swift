@@ -22,13 +22,15 @@ final class MediaSink: HTTPBodySink {
     let content: StoredContent
     let offset: Int64
     private let store: any MediaStore
+    private let dialect: any Dialect
     private let state: Mutex<State>
 
     /// - Parameter offset: of the first missing byte.
-    init(_ content: StoredContent, from offset: Int64, into store: any MediaStore) {
+    init(_ content: StoredContent, from offset: Int64, into store: any MediaStore, _ dialect: any Dialect) {
         self.content = content
         self.offset = offset
         self.store = store
+        self.dialect = dialect
         state = Mutex(State(left: content.size - offset))
     }
 
@@ -41,7 +43,7 @@ final class MediaSink: HTTPBodySink {
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
-        let head = MediaHead(status: status, headers: headers, of: content, from: offset)
+        let head = MediaHead(status, headers, dialect.description(in: headers), of: content, from: offset)
         state.withLock { state in
             (state.head, state.status) = (head, status)
             if case .bytes(let start) = head { state.skipped = offset - start }

@@ -1,29 +1,31 @@
 import HTTPClient
 import HTTPText
-import JSONText
 import Secrets
 import Storage
 
 extension StorageError {
     /// What a server's refusal means, in the codes of the SDK.
-    static func refusal(_ response: HTTPResponse, of request: RemoteRequest, to reference: Reference) -> StorageError {
-        let text = response.text
+    static func refusal(
+        _ response: HTTPResponse, of request: RemoteRequest, to reference: Reference, by dialect: any Dialect
+    ) -> StorageError {
+        let (text, details) = (response.text, dialect.error(in: response))
+        let reason = response.reason(details.message)
         var error: StorageError
         switch response.status {
         case 400 where request.failsChecksum(text), 412 where request.failsChecksum(text):
             error = StorageError(
                 .nonMatchingChecksum,
-                "The bytes of \(reference.url) did not arrive as they were sent\(response.reason). Nothing was stored.")
+                "The bytes of \(reference.url) did not arrive as they were sent\(reason). Nothing was stored.")
         case 401:
             error = StorageError(.unauthenticated, "User is not authenticated, and the server wants to know who asks.")
         case 402: error = StorageError(.quotaExceeded, "Quota for bucket \(reference.bucket) exceeded.")
         case 403: error = StorageError(.unauthorized, "User does not have permission to access \(reference.url).")
-        case 404 where request.subject == .bucket || text.contains("bucket does not exist"):
+        case 404 where request.subject == .bucket || details.isMissingBucket:
             error = StorageError(.bucketNotFound, "Bucket \(reference.bucket) does not exist.")
         case 404 where request.subject == .object: error = .objectNotFound(reference)
         case 404 where request.subject == .listing:
             error = StorageError(.objectNotFound, "There is nothing to list at \(reference.url).")
-        default: error = StorageError(.unknown, "The server answered \(response.status)\(response.reason).")
+        default: error = StorageError(.unknown, "The server answered \(response.status)\(reason).")
         }
         error.httpStatus = response.status
         if !text.isEmpty { error.serverResponse = text }
@@ -85,9 +87,9 @@ extension HTTPResponse {
         return String(decoding: start.hidingSecrets(secrets).utf8.prefix(Self.longestQuote), as: UTF8.self)
     }
 
-    /// The sentence of an error in JSON.
-    fileprivate var reason: String {
-        guard let message = JSON(wire: body)?["error"]?["message"]?.string, !message.isEmpty else { return "" }
+    /// The server's sentence, to follow ours.
+    fileprivate func reason(_ message: String?) -> String {
+        guard let message, !message.isEmpty else { return "" }
         return ": " + quoting(message.hasSuffix(".") ? String(message.dropLast()) : message)
     }
 

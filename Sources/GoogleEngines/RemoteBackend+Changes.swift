@@ -35,8 +35,8 @@ extension RemoteBackend {
                 ObjectChange(
                     reference: reference, caller: caller, conditions: conditions,
                     request: { [dialect] in dialect.update(reference, change, if: $0) },
-                    accept: { response throws(StorageError) in
-                        guard let metadata = ObjectMetadata(wire: response.body, reference) else {
+                    accept: { [dialect] response throws(StorageError) in
+                        guard let metadata = dialect.metadata(in: response, of: reference) else {
                             throw .garbled("no metadata", response, reference)
                         }
                         return metadata
@@ -122,7 +122,7 @@ extension RemoteBackend {
             throw error
         }
         if response.isSuccess { return try change.accept(response) }
-        var refusal = StorageError.refusal(response, of: request, to: change.reference)
+        var refusal = StorageError.refusal(response, of: request, to: change.reference, by: dialect)
         if refusal.code == .objectNotFound {
             if mayBeDone, let value = change.whenGone { return value }
             try change.conditions.check(.none, at: change.reference)

@@ -12,7 +12,7 @@ private enum FirstAnswer {
     /// That generation may not be there any more. If it still is, this is why it failed.
     case doubtful(generation: Int64, StorageError)
     /// Whose bytes these are, the head does not say; nil where there are too many of them.
-    case undescribed([UInt8]?, HTTPHeaders)
+    case undescribed([UInt8]?, MediaDescription)
 }
 
 extension RemoteBackend {
@@ -24,7 +24,8 @@ extension RemoteBackend {
             let object = known
             known = nil
             let first =
-                object == nil ? try await self.firstAnswer(reference, maxSize, caller) : .undescribed(nil, [:])
+                object == nil
+                ? try await self.firstAnswer(reference, maxSize, caller) : .undescribed(nil, MediaDescription())
             if case .verified(let bytes) = first { return bytes }
             var doubt: (Int64, StorageError)?
             if case .doubtful(let generation, let error) = first { doubt = (generation, error) }
@@ -32,7 +33,7 @@ extension RemoteBackend {
                 object async throws(StorageError) in
                 guard object.size <= maxSize else { throw .sizeExceeded(reference, object.size, maxSize) }
                 let content = StoredContent(object)
-                if case .undescribed(let bytes?, let headers) = first, content.holds(bytes, headers) {
+                if case .undescribed(let bytes?, let described) = first, content.holds(bytes, described) {
                     return .done(bytes)
                 }
                 return try await self.bytes(of: content, caller)
@@ -43,14 +44,16 @@ extension RemoteBackend {
     private func firstAnswer(
         _ reference: Reference, _ maxSize: Int64, _ caller: Caller
     ) async throws(StorageError) -> FirstAnswer {
-        let sink = DescribedMediaSink(reference, maxSize: maxSize)
+        let sink = DescribedMediaSink(reference, maxSize: maxSize, dialect)
         var request = dialect.media(of: reference, generation: nil, isGzip: true, from: 0)
         request.sink = sink
         let answer = await answer(to: request, reference, caller)
         if case .success(let response) = answer {
             // Nothing was asked for that these two are about.
             let isStrange = [412, 416].contains(response.status)
-            guard response.isSuccess || isStrange else { throw .refusal(response, of: request, to: reference) }
+            guard response.isSuccess || isStrange else {
+                throw .refusal(response, of: request, to: reference, by: dialect)
+            }
             sink.bodyEnded(response)
         }
         switch sink.head {
@@ -61,9 +64,11 @@ extension RemoteBackend {
             throw .sizeExceeded(reference, content.size, maxSize).after(httpStatus: 200)
         case .recoded(let content): return FirstAnswer(try await bytes(of: content, caller), of: content)
         case .undescribed(let memory):
-            if memory.isFull { return .undescribed(nil, [:]) }
-            return .undescribed(memory.taken, try answer.get().headers)
-        case nil: return .undescribed(nil, try answer.get().headers)
+            if memory.isFull { return .undescribed(nil, MediaDescription()) }
+            return .undescribed(memory.taken, dialect.description(in: try answer.get().headers))
+        case nil:
+            _ = try answer.get()
+            return .undescribed(nil, MediaDescription())
         }
     }
 
@@ -71,18 +76,18 @@ extension RemoteBackend {
     {
         guard content.size > 0 else { return .done([]) }
         let memory = MediaInMemory(expecting: content.size)
-        let outcome = try await fetch(into: MediaSink(content, from: 0, into: memory), caller)
+        let outcome = try await fetch(into: MediaSink(content, from: 0, into: memory, dialect), caller)
         return verified(outcome, memory, content)
     }
 
     private func verified(
-        _ outcome: MediaOutcome<HTTPHeaders>, _ memory: MediaInMemory, _ content: StoredContent
+        _ outcome: MediaOutcome<MediaDescription>, _ memory: MediaInMemory, _ content: StoredContent
     ) -> MediaOutcome<[UInt8]> {
         switch outcome {
         case .doubtful(let error): return .doubtful(error)
-        case .done(let headers):
+        case .done(let described):
             let bytes = memory.taken
-            guard let flaw = content.flaw(in: bytes, headers) else { return .done(bytes) }
+            guard let flaw = content.flaw(in: bytes, described) else { return .done(bytes) }
             return .doubtful(.damaged(content, flaw))
         }
     }

@@ -1,6 +1,4 @@
 import HTTPClient
-import HTTPText
-import JSONText
 import Storage
 
 // URLs for everybody: good for as long as an object's token is, or a signature.
@@ -10,31 +8,35 @@ extension RemoteBackend {
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String {
         switch dialect.links {
-        case .signatures: return try await signedURL(of: reference, seconds ?? SignedURL.longestLifetime, for: caller)
+        case .signatures(let dialect):
+            return try await signedURL(of: reference, seconds ?? dialect.longestLifetime, dialect, for: caller)
         case .tokens(let dialect):
             if seconds != nil { throw .urlsDoNotExpire }
-            let known = try await tokens(from: self.dialect.metadata(of: reference, generation: nil), reference, caller)
-            if let token = known.first { return url(of: reference, token) }
-            return url(of: reference, try await newToken(dialect, reference, caller))
+            let known = try await tokens(
+                dialect, self.dialect.metadata(of: reference, generation: nil), reference, caller)
+            if let token = known.first { return dialect.downloadURL(of: reference, token, at: endpoint) }
+            return dialect.downloadURL(of: reference, try await newToken(dialect, reference, caller), at: endpoint)
         }
     }
 
     public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         guard case .tokens(let dialect) = dialect.links else { throw .signaturesStay(reference) }
-        let old = try await tokens(from: self.dialect.metadata(of: reference, generation: nil), reference, caller)
+        let old = try await tokens(dialect, self.dialect.metadata(of: reference, generation: nil), reference, caller)
         var rest: [String] = []
         for token in old {
-            rest = try await tokens(from: dialect.deleteToken(token, of: reference), reference, caller)
+            rest = try await tokens(dialect, dialect.deleteToken(token, of: reference), reference, caller)
         }
         // Whoever takes the last one is given another, by some.
-        if let token = rest.first(where: { !old.contains($0) }) { return url(of: reference, token) }
-        return url(of: reference, try await newToken(dialect, reference, caller))
+        if let token = rest.first(where: { !old.contains($0) }) {
+            return dialect.downloadURL(of: reference, token, at: endpoint)
+        }
+        return dialect.downloadURL(of: reference, try await newToken(dialect, reference, caller), at: endpoint)
     }
 
     private func newToken(
         _ dialect: any TokenDialect, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> String {
-        let tokens = try await tokens(from: dialect.createToken(for: reference), reference, caller)
+        let tokens = try await tokens(dialect, dialect.createToken(for: reference), reference, caller)
         guard let token = tokens.last else {
             throw StorageError(
                 .unknown, "Object \(reference.object) has no download token, and the server has made none."
@@ -44,7 +46,7 @@ extension RemoteBackend {
     }
 
     private func tokens(
-        from request: RemoteRequest, _ reference: Reference, _ caller: Caller
+        _ dialect: any TokenDialect, _ request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> [String] {
         try await retrying(caller) { () async throws(StorageError) in
             let response: HTTPResponse
@@ -53,17 +55,13 @@ extension RemoteBackend {
             } catch {
                 throw request.method == "POST" && error.code == .unauthorized ? error.needsAdministrator : error
             }
-            guard ObjectMetadata(wire: response.body, reference) != nil,
-                let tokens = JSON(wire: response.body).map({ $0["downloadTokens"] ?? "" }), let text = tokens.string
-            else { throw .garbled("no metadata with download tokens", response, reference) }
-            return text.split(separator: ",").map(String.init)
+            guard let tokens = dialect.tokens(in: response, of: reference) else {
+                throw .garbled("no metadata with download tokens", response, reference)
+            }
+            return tokens
         }
     }
 
-    private func url(of reference: Reference, _ token: String) -> String {
-        "\(endpoint.url)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media"
-            + "&token=\(token.escaped)"
-    }
 }
 
 // MARK: - Signatures
@@ -71,15 +69,16 @@ extension RemoteBackend {
 extension RemoteBackend {
     /// Only for who may see the object, as whoever has the URL may fetch it in the name of the account that signs.
     private func signedURL(
-        of reference: Reference, _ lifetime: Int64, for caller: Caller
+        of reference: Reference, _ lifetime: Int64, _ dialect: any SignatureDialect, for caller: Caller
     ) async throws(StorageError) -> String {
-        guard (1...SignedURL.longestLifetime).contains(lifetime) else {
+        guard (1...dialect.longestLifetime).contains(lifetime) else {
             throw .invalidArgument(
-                "expiresIn", "expiresIn must be between 1 and \(SignedURL.longestLifetime) seconds, not \(lifetime).")
+                "expiresIn", "expiresIn must be between 1 and \(dialect.longestLifetime) seconds, not \(lifetime).")
         }
         _ = try await metadata(of: reference, for: caller)
         if endpoint.isPlain {
-            return endpoint.url + dialect.metadata(of: reference, generation: nil).target + "?alt=media"
+            let request = self.dialect.media(of: reference, generation: nil, isGzip: false, from: 0)
+            return url(of: request)
         }
         guard let signer = try await signer?() else {
             throw StorageError(
@@ -91,10 +90,10 @@ extension RemoteBackend {
                 """
             ).about(reference)
         }
-        let url = SignedURL(
-            endpoint: endpoint, reference: reference, account: signer.account, time: time.now(), lifetime: lifetime,
+        let link = DownloadLink(
+            endpoint: endpoint, reference: reference, time: time.now(), lifetime: lifetime,
             userProject: caller.userProject)
-        return try await url.signed(by: signer)
+        return try await dialect.downloadURL(link, signedBy: signer)
     }
 }
 

@@ -19,12 +19,12 @@ extension RemoteBackend {
         let request = dialect.metadata(of: reference, generation: generation)
         let response = try await ask(request, for: caller, about: reference)
         if response.isSuccess {
-            guard let object = ObjectMetadata(wire: response.body, reference) else {
+            guard let object = dialect.metadata(in: response, of: reference) else {
                 throw .garbled("no metadata", response, reference)
             }
             return .object(object, clockLead: response.clockLead(at: time.now()))
         }
-        let refusal = StorageError.refusal(response, of: request, to: reference)
+        let refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)
         switch refusal.code {
         case .objectNotFound: return .nothing
         case .unauthenticated, .unauthorized: return .hidden(refusal)

@@ -36,7 +36,7 @@ extension RemoteBackend {
 
     /// Fetches what is missing. Returns when all of it is with the store; throws a retryable error where it may go on
     /// later.
-    func fetch(into sink: MediaSink, _ caller: Caller) async throws(StorageError) -> MediaOutcome<HTTPHeaders> {
+    func fetch(into sink: MediaSink, _ caller: Caller) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let content = sink.content
         var request = dialect.media(
             of: content.reference, generation: content.generation, isGzip: content.encoding.isGzip, from: sink.offset)
@@ -56,7 +56,7 @@ extension RemoteBackend {
 
     func outcome(
         of answer: Result<HTTPResponse, StorageError>, to request: RemoteRequest, _ sink: MediaSink
-    ) throws(StorageError) -> MediaOutcome<HTTPHeaders> {
+    ) throws(StorageError) -> MediaOutcome<MediaDescription> {
         let reference = sink.content.reference
         switch answer {
         case .success(let response): return try outcome(of: response, to: request, sink)
@@ -74,15 +74,16 @@ extension RemoteBackend {
 
     private func outcome(
         of response: HTTPResponse, to request: RemoteRequest, _ sink: MediaSink
-    ) throws(StorageError) -> MediaOutcome<HTTPHeaders> {
+    ) throws(StorageError) -> MediaOutcome<MediaDescription> {
         let (status, reference) = (response.status, sink.content.reference)
-        switch MediaHead(status: status, headers: response.headers, of: sink.content, from: sink.offset) {
-        case .bytes where sink.left == 0: return .done(response.headers)
+        let described = dialect.description(in: response.headers)
+        switch MediaHead(status, response.headers, described, of: sink.content, from: sink.offset) {
+        case .bytes where sink.left == 0: return .done(described)
         case .bytes: throw .garbled("\(sink.left) bytes are missing", response, reference, retryable: true)
         case .changed: return .doubtful(.everOther(reference))
         case .garbled(let what): throw .garbled(what, response, reference, retryable: true)
         case nil:
-            var refusal = StorageError.refusal(response, of: request, to: reference)
+            var refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)
             // The next try begins with the first byte.
             if status == 416 { refusal.retryable = true }
             guard [404, 412, 416].contains(status) else { throw refusal }

@@ -25,8 +25,8 @@ extension RemoteBackend {
         return try await retrying(caller) { () async throws(StorageError) in
             let response = try await self.ask(request, for: caller, about: reference)
             if response.status == 400 && isGiven { throw .strangeToken(reference, httpStatus: 400) }
-            guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
-            guard let page = Listing(wire: response.body, for: query) else {
+            guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: self.dialect) }
+            guard let page = self.dialect.listing(in: response, for: query) else {
                 throw .garbled("no listing", response, reference)
             }
             // Whoever followed it would never come to an end.

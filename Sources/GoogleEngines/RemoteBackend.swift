@@ -99,7 +99,7 @@ public final class RemoteBackend: Backend {
         from request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         let response = try await success(of: request, reference, caller)
-        guard let metadata = ObjectMetadata(wire: response.body, reference) else {
+        guard let metadata = dialect.metadata(in: response, of: reference) else {
             throw .garbled("no metadata", response, reference)
         }
         return metadata
@@ -110,7 +110,7 @@ public final class RemoteBackend: Backend {
         of request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> HTTPResponse {
         let response = try await ask(request, for: caller, about: reference)
-        guard response.isSuccess else { throw .refusal(response, of: request, to: reference) }
+        guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: dialect) }
         return response
     }
 
@@ -169,10 +169,8 @@ extension RemoteBackend {
         whole.limits.answerBytes = request.answerBytes
         whole.onSent = onSent
         whole.isSentOnce = request.method != "GET"
-        for token in tokens { dialect.sign(&whole.headers, with: token) }
-        if let project = caller.userProject ?? tokens.lazy.compactMap(\.userProject).first, endpoint.covers(whole.url) {
-            whole.headers.add("x-goog-user-project", project)
-        }
+        let project = caller.userProject ?? tokens.lazy.compactMap(\.userProject).first
+        dialect.authorize(&whole, with: tokens, userProject: project.flatMap { endpoint.covers(whole.url) ? $0 : nil })
         do throws(HTTPError) {
             var response = try await http.perform(whole)
             // Some servers repeat what they refuse.
@@ -216,7 +214,10 @@ extension RemoteBackend {
         return tokens
     }
 
-    private func url(of request: RemoteRequest) -> String {
+    /// The URL of the requests of a session.
+    func url(of session: RemoteSession) -> String { url(of: dialect.query(session, total: 0)) }
+
+    func url(of request: RemoteRequest) -> String {
         request.target.hasPrefix("/") ? endpoint.url + request.target : request.target
     }
 }

@@ -99,7 +99,7 @@ final class RemoteDownload: DownloadSession {
         var object = object
         if offset < object.size, !attempt.isAborted {
             switch try await fetch(object, from: offset, attempt, reports) {
-            case .done(let headers): object.complete(headers)
+            case .done(let described): object.complete(described)
             case .doubtful(let error):
                 // Nothing that came with it is to be trusted.
                 await queue.run { landing in landing.discard() }
@@ -112,7 +112,7 @@ final class RemoteDownload: DownloadSession {
 
     private func fetch(
         _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ reports: ArrivalReports
-    ) async throws(StorageError) -> MediaOutcome<HTTPHeaders> {
+    ) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let buffer = LandingBuffer(on: queue) { landing, bytes throws(StorageError) in
             guard !attempt.isAborted else { return }
             try landing.append(bytes)
@@ -120,7 +120,7 @@ final class RemoteDownload: DownloadSession {
         }
         do throws(StorageError) {
             let outcome = try await backend.fetch(
-                into: MediaSink(StoredContent(object), from: offset, into: buffer), download.caller)
+                into: MediaSink(StoredContent(object), from: offset, into: buffer, backend.dialect), download.caller)
             await queue.run { _ in }
             if let failure = buffer.failure { throw failure }
             return outcome
@@ -149,9 +149,9 @@ final class RemoteDownload: DownloadSession {
 
 extension ObjectMetadata {
     /// With the checksum that the answer told, where the metadata had none.
-    fileprivate mutating func complete(_ headers: HTTPHeaders) {
+    fileprivate mutating func complete(_ described: MediaDescription) {
         guard crc32c == nil && md5 == nil else { return }
-        (crc32c, md5) = (headers.storedCRC32C, headers.storedMD5)
+        (crc32c, md5) = (described.crc32c, described.md5)
     }
 }
 

@@ -88,15 +88,18 @@ import Storage
     /// What a session says that it has stored, if that is there, or if something newer has replaced it. A session may
     /// say so of bytes that were refused in the end: after that only the object itself proves it.
     func proven(_ response: HTTPResponse, afterRefusal isRefused: Bool) async throws(StorageError) -> ObjectMetadata? {
-        guard let named = ObjectMetadata(wire: response.body, upload.reference) else {
+        guard let named = backend.dialect.metadata(in: response, of: upload.reference) else {
             return try await verified(response)
         }
         switch try await look(generation: named.generation) {
         case .hidden: return isRefused ? nil : try await verified(response)
         case .object(let found, _) where found.generation == named.generation: return try await verified(found)
-        case .object(let other, _): return !isRefused && other.generation > named.generation ? named : nil
+        case .object(let other, _):
+            return !isRefused && backend.dialect.isNewer(other, than: named) ? named : nil
         case .nothing:
-            guard !isRefused, case .object(let now, _) = try await look(), now.generation > named.generation else {
+            guard !isRefused, case .object(let now, _) = try await look(),
+                backend.dialect.isNewer(now, than: named)
+            else {
                 return nil
             }
             return named
@@ -109,7 +112,7 @@ import Storage
     func refusal(
         _ response: HTTPResponse, of request: RemoteRequest, isRepetition: Bool = false
     ) async throws(StorageError) -> StorageError {
-        var refusal = StorageError.refusal(response, of: request, to: upload.reference)
+        var refusal = StorageError.refusal(response, of: request, to: upload.reference, by: backend.dialect)
         guard response.status == 412, refusal.code == .unknown, !binding.isEmpty else { return refusal }
         guard isRepetition else { return try await backend.preconditionFailed(upload.reference, for: upload.caller) }
         refusal.retryable = true

@@ -5,16 +5,18 @@ import LocalFiles
 import Storage
 import Synchronization
 
-/// The server's session of an upload, once: a later process goes on with it.
-private struct SessionMark: Codable {
-    /// A bearer secret.
-    var url: String
+/// What a later process needs to resume an upload.
+private struct UploadBookmark: Codable {
+    /// The text of the session, a secret.
+    var session: String
     var granularity: Int64
     /// Of all bytes before `end`.
     var crc32c: UInt32
     var end: Int64
-    /// The generation that was there.
+    /// The generation that was there before the upload.
     var before: Int64?
+
+    private enum CodingKeys: String, CodingKey { case session = "url", granularity, crc32c, end, before }
 }
 
 /// One upload to a remote engine. What the server says of where it is counts, never what was sent.
@@ -32,7 +34,7 @@ final class RemoteUpload: UploadSession {
     /// The body of the step's last request; nil until it has one.
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionOpening()
-    @Loop private var session: ResumableSession?
+    @Loop private var session: RemoteSession?
     /// A request that carried the end of the upload may have been obeyed, though nobody heard of it.
     @Loop private var mayBeStored = false
     @Loop private(set) var replacesNewer = true
@@ -53,10 +55,11 @@ final class RemoteUpload: UploadSession {
         guard upload.isRestored else { return }
         // Nobody knows what the earlier process had sent.
         mayBeStored = true
-        guard let mark = upload.bookmark.flatMap({ try? SessionMark(text: $0.text) }),
-            backend.endpoint.covers(mark.url), (0...upload.source.size).contains(mark.end)
+        guard let mark = upload.bookmark.flatMap({ try? UploadBookmark(text: $0.text) }),
+            (0...upload.source.size).contains(mark.end)
         else { return }
-        session = ResumableSession(url: mark.url, granularity: mark.granularity)
+        let restored = RemoteSession(text: mark.session, granularity: mark.granularity)
+        if backend.endpoint.covers(backend.url(of: restored)) { session = restored }
         before = mark.before
         source.know(mark.crc32c, upTo: mark.end)
     }
@@ -64,8 +67,8 @@ final class RemoteUpload: UploadSession {
     func bookmark() async -> Bookmark? {
         guard let session = await session else { return nil }
         let known = source.known
-        let mark = SessionMark(
-            url: session.url, granularity: session.granularity, crc32c: known.crc32c, end: known.end,
+        let mark = UploadBookmark(
+            session: session.text, granularity: session.granularity, crc32c: known.crc32c, end: known.end,
             before: await before)
         return (try? mark.text).map(Bookmark.init)
     }
@@ -214,10 +217,12 @@ final class RemoteUpload: UploadSession {
         return .opened(granularity: session.granularity)
     }
 
-    private func session(openedBy request: RemoteRequest) async throws(StorageError) -> ResumableSession {
+    private func session(openedBy request: RemoteRequest) async throws(StorageError) -> RemoteSession {
         let response = try await ask(request)
         guard response.isSuccess else { throw try await refusal(response, of: request) }
-        guard let session = backend.dialect.opened(response), backend.endpoint.allows(session.url) else {
+        guard let session = backend.dialect.session(in: response),
+            backend.endpoint.allows(backend.url(of: session))
+        else {
             throw .garbled("no upload session", response, upload.reference)
         }
         return session
@@ -234,8 +239,8 @@ final class RemoteUpload: UploadSession {
         guard let session else { return try await lost(StorageError(.unknown, "The upload session is not known.")) }
         let request = backend.dialect.query(session, total: upload.source.size)
         let response = try await ask(request)
-        if let news = backend.dialect.news(response, after: nil, of: upload.source.size) {
-            guard case .stored = news else { return try await answer(news, response) }
+        if let status = status(in: response, after: nil, session) {
+            guard status == .stored else { return try await answer(status, response) }
             guard let stored = try await proven(response, afterRefusal: refusal != nil) else {
                 throw refusal ?? .neverStored(upload.reference)
             }
@@ -279,8 +284,8 @@ final class RemoteUpload: UploadSession {
         let tokens = try await backend.tokens(for: request, of: upload.caller)
         let response = try await backend.send(
             request, tokens, upload.caller, upload.reference, onSent: counter(of: request.body.count))
-        if let news = backend.dialect.news(response, after: range, of: upload.source.size) {
-            return try await answer(news, response)
+        if let status = status(in: response, after: range, session) {
+            return try await answer(status, response)
         }
         let refusal = try await self.refusal(response, of: request)
         switch response.status {
@@ -301,8 +306,8 @@ final class RemoteUpload: UploadSession {
         }
     }
 
-    private func answer(_ news: UploadNews, _ response: HTTPResponse) async throws(StorageError) -> Answer {
-        switch news {
+    private func answer(_ status: UploadStatus, _ response: HTTPResponse) async throws(StorageError) -> Answer {
+        switch status {
         case .received(let offset): return .received(upTo: offset)
         case .stored: return .completed(try await verified(response))
         case .garbled(let what): throw .garbled(what, response, upload.reference)
@@ -312,7 +317,17 @@ final class RemoteUpload: UploadSession {
         }
     }
 
-    private func opened() throws(StorageError) -> ResumableSession {
+    /// Keeps what the dialect adds to the session, unless it was discarded meanwhile.
+    private func status(
+        in response: HTTPResponse, after range: Range<Int64>?, _ session: RemoteSession
+    ) -> UploadStatus? {
+        var session = session
+        let status = backend.dialect.status(in: response, after: range, of: upload.source.size, &session)
+        if self.session != nil { self.session = session }
+        return status
+    }
+
+    private func opened() throws(StorageError) -> RemoteSession {
         guard let session else { throw StorageError(.internalError, "The upload was never opened.") }
         return session
     }

@@ -5,7 +5,7 @@ import Storage
 /// next one gets the session that it has opened, and if nobody wants it any more it is cancelled at the server.
 @Loop
 final class SessionOpening {
-    typealias Opened = Result<ResumableSession, StorageError>
+    typealias Opened = Result<RemoteSession, StorageError>
 
     private var isUnderWay = false
     private var isDiscarded = false
@@ -15,13 +15,13 @@ final class SessionOpening {
 
     nonisolated init() {}
 
-    typealias Open = @Loop () async throws(StorageError) -> ResumableSession
+    typealias Open = @Loop () async throws(StorageError) -> RemoteSession
 
     /// The session, once it is open. Throws at once where the step is told to stop. `open` makes the request, unless
     /// an earlier one is under way.
     func session(
         of upload: Upload, at backend: RemoteBackend, _ open: @escaping Open
-    ) async throws(StorageError) -> ResumableSession {
+    ) async throws(StorageError) -> RemoteSession {
         if case .failure? = opened { opened = nil }
         if opened == nil, !isUnderWay { begin(upload, backend, open) }
         while isUnderWay {

@@ -1,6 +1,4 @@
 import Checksums
-import HTTPClient
-import HTTPText
 import Storage
 
 /// Which bytes a server has stored, so that what arrives can be verified. Told by the object's metadata, or by the head
@@ -22,32 +20,46 @@ struct StoredContent: Equatable, Sendable {
     }
 
     /// Nil where the head does not say enough.
-    init?(_ headers: HTTPHeaders, _ reference: Reference) {
-        guard let generation = headers["x-goog-generation"].flatMap({ Int64($0) }),
-            let size = headers["x-goog-stored-content-length"].flatMap({ Int64($0) }), size >= 0
+    init?(_ described: MediaDescription, _ reference: Reference) {
+        guard let generation = described.generation, let size = described.size, size >= 0,
+            described.crc32c != nil || described.md5 != nil
         else { return nil }
         (self.reference, self.generation, self.size) = (reference, generation, size)
-        (crc32c, md5) = (headers.storedCRC32C, headers.storedMD5)
-        guard crc32c != nil || md5 != nil else { return nil }
-        encoding = ContentEncoding(headers["x-goog-stored-content-encoding"])
+        (crc32c, md5, encoding) = (described.crc32c, described.md5, described.encoding)
     }
 
-    /// Whether these are its bytes, which came behind that head.
-    func holds(_ bytes: [UInt8], _ headers: HTTPHeaders) -> Bool {
-        MediaHead(status: 200, headers: headers, of: self, from: 0) == .bytes(from: 0) && Int64(bytes.count) == size
-            && flaw(in: bytes, headers) == nil
+    /// Whether these bytes of a complete response are the stored ones.
+    func holds(_ bytes: [UInt8], _ described: MediaDescription) -> Bool {
+        !described.isOther(than: self) && Int64(bytes.count) == size && flaw(in: bytes, described) == nil
     }
 
-    /// What the head says counts where no checksum is known.
-    func flaw(in bytes: [UInt8], _ headers: HTTPHeaders) -> String? {
+    /// The difference to the stored bytes. Uses the checksums of the response where none are known.
+    func flaw(in bytes: [UInt8], _ described: MediaDescription) -> String? {
         var checksum = Checksum()
-        if let crc32c = crc32c ?? headers.storedCRC32C {
+        if let crc32c = crc32c ?? described.crc32c {
             bytes.withUnsafeBytes { checksum.updateCRC($0) }
             return checksum.crc32c == crc32c ? nil : "their CRC32C is another"
         }
-        guard let md5 = md5 ?? headers.storedMD5 else { return nil }
+        guard let md5 = md5 ?? described.md5 else { return nil }
         bytes.withUnsafeBytes { checksum.updateMD5($0) }
         return checksum.md5 == md5 ? nil : "their MD5 is another"
+    }
+}
+
+/// What a response header says about the stored object. Nil is unknown.
+struct MediaDescription: Equatable, Sendable {
+    var generation: Int64?
+    /// In bytes.
+    var size: Int64?
+    var encoding = ContentEncoding(nil)
+    var crc32c: UInt32?
+    var md5: [UInt8]?
+
+    func isOther(than content: StoredContent) -> Bool {
+        if let generation { return generation != content.generation }
+        if let crc32c, let ours = content.crc32c { return crc32c != ours }
+        if let md5, let ours = content.md5 { return md5 != ours }
+        return false
     }
 }
 

@@ -9,7 +9,7 @@ import Storage
     /// The metadata of what was stored. Throws `nonMatchingChecksum` after it has deleted what is not what was meant:
     /// only what the very answer to this upload names, for what is there by now may be somebody else's.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
-        if let named = ObjectMetadata(wire: response.body, upload.reference) { return try await verified(named) }
+        if let named = backend.dialect.metadata(in: response, of: upload.reference) { return try await verified(named) }
         guard case .object(let stored, _) = try await backend.look(at: upload.reference, for: upload.caller),
             stored.generation != before
         else { throw .garbled("no metadata", response, upload.reference) }
@@ -60,7 +60,7 @@ import Storage
 
 extension RemoteBackend {
     /// Tells the server that an upload will not be gone on with. Nobody waits for it.
-    @Loop func cancel(_ session: ResumableSession, _ upload: Upload) {
+    @Loop func cancel(_ session: RemoteSession, _ upload: Upload) {
         background.run { [self] in _ = await insist(dialect.cancel(session), upload) }
     }
 
@@ -94,7 +94,7 @@ extension RemoteBackend {
                     let response = try await LastAnswer.told { () async throws(StorageError) in
                         try await self.ask(request, for: caller, about: upload.reference)
                     }
-                    let refusal = StorageError.refusal(response, of: request, to: upload.reference)
+                    let refusal = StorageError.refusal(response, of: request, to: upload.reference, by: self.dialect)
                     if response.isSuccess || !refusal.retryable { return response.isSuccess || response.status == 404 }
                 } catch {
                     continue

@@ -34,11 +34,12 @@ private let size: Int64 = 1000
 
 private func checkNews(_ response: HTTPResponse) {
     for dialect in [firebase, gcs] as [any Dialect] {
-        if let session = dialect.opened(response) { expect(!session.url.isEmpty, "a session has a URL") }
+        var session = RemoteSession(text: "")
+        if let opened = dialect.session(in: response) { expect(!opened.text.isEmpty, "a session has a URL") }
         for range in [nil, 256..<size] as [Range<Int64>?] {
-            guard let news = dialect.news(response, after: range, of: size) else { continue }
+            guard let status = dialect.status(in: response, after: range, of: size, &session) else { continue }
             expect(response.status < 400 || response.status == 499, "a refusal is no news: \(response.status)")
-            if case .received(let offset) = news { checkUpload(told: offset) }
+            if case .received(let offset) = status { checkUpload(told: offset) }
         }
     }
 }
@@ -62,18 +63,19 @@ private func checkMedia(_ response: HTTPResponse, _ reference: Reference) {
         updated: Timestamp(microseconds: 0), md5: nil, crc32c: 42, settable: SettableMetadata())
     for offset in [0, 5] as [Int64] {
         let head = MediaHead(
-            status: response.status, headers: response.headers, of: StoredContent(object), from: offset)
+            response.status, response.headers, gcs.description(in: response.headers), of: StoredContent(object),
+            from: offset)
         expect((head == nil) == ![200, 206].contains(response.status), "only 200 and 206 bring bytes")
         if case .bytes(let first) = head {
             expect(first == (response.status == 200 ? 0 : offset), "bytes begin where they were asked for")
         }
     }
-    expect(response.headers.storedMD5.map { $0.count == 16 } ?? true, "an MD5 has 16 bytes")
+    expect(gcs.description(in: response.headers).md5.map { $0.count == 16 } ?? true, "an MD5 has 16 bytes")
 }
 
 private func checkRefusal(_ response: HTTPResponse, _ reference: Reference) {
     for request in [gcs.metadata(of: reference, generation: nil), gcs.list(ListQuery(reference, maxResults: 1))] {
-        let error = StorageError.refusal(response, of: request, to: reference)
+        let error = StorageError.refusal(response, of: request, to: reference, by: gcs)
         expect(!error.message.isEmpty && error.httpStatus == response.status, "a refusal says what was answered")
         expect(error.retryAfter.map { $0 >= .zero } ?? true, "no rest is negative")
         expect((error.serverResponse?.utf8.count ?? 0) <= 3 * 2048, "a refusal quotes the beginning alone")

@@ -13,7 +13,7 @@ import Testing
 @Suite struct DialectTests {
     let firebase = FirebaseDialect(version: "storage-rpc/1")
     let gcs = GCSDialect()
-    let session = ResumableSession(url: "https://host/session")
+    let session = RemoteSession(text: "https://host/session")
 
     @Test func `Names are one segment of the path`() throws {
         let reference = try Reference(bucket: "b", path: "a/b+c %?#ä&'")
@@ -70,7 +70,7 @@ import Testing
         #expect(chunk.headers["X-Goog-Upload-Command"] == command)
         #expect(chunk.headers["X-Goog-Upload-Offset"] == "\(start)")
         let put = gcs.send(start..<end, of: 10, to: session, .bytes([0]), crc32c: 1)
-        #expect(put.headers["Content-Range"] == range && put.method == "PUT" && put.target == session.url)
+        #expect(put.headers["Content-Range"] == range && put.method == "PUT" && put.target == session.text)
         #expect(put.headers["X-Goog-Hash"] == "crc32c=AAAAAQ==" && chunk.headers["X-Goog-Hash"] == nil)
     }
 
@@ -78,10 +78,10 @@ import Testing
         arguments: [
             (
                 200, ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "7"],
-                UploadNews.received(upTo: 7)
+                UploadStatus.received(upTo: 7)
             ),
             (200, ["X-Goog-Upload-Status": "active"], .received(upTo: 10)),
-            (200, ["X-Goog-Upload-Status": "final"], .stored([])),
+            (200, ["X-Goog-Upload-Status": "final"], .stored),
             (200, ["X-Goog-Upload-Status": "cancelled"], .ended),
             (200, ["X-Goog-Upload-Status": "odd"], .garbled("X-Goog-Upload-Status: odd")),
             (200, [:], .garbled("no X-Goog-Upload-Status")),
@@ -90,20 +90,24 @@ import Testing
                 .garbled("X-Goog-Upload-Size-Received: x")
             ),
             (400, ["X-Goog-Upload-Status": "active"], nil), (308, [:], nil),
-        ] as [(Int, HTTPHeaders, UploadNews?)])
-    func `Firebase tells by headers`(status: Int, headers: HTTPHeaders, news: UploadNews?) {
-        #expect(firebase.news(HTTPResponse(status: status, headers: headers), after: 4..<10, of: 20) == news)
+        ] as [(Int, HTTPHeaders, UploadStatus?)])
+    func `Firebase tells by headers`(status: Int, headers: HTTPHeaders, expected: UploadStatus?) {
+        var session = session
+        let response = HTTPResponse(status: status, headers: headers)
+        #expect(firebase.status(in: response, after: 4..<10, of: 20, &session) == expected)
     }
 
     @Test(
         arguments: [
-            (308, ["Range": "bytes=0-6"], UploadNews.received(upTo: 7)), (308, [:], .received(upTo: 0)),
+            (308, ["Range": "bytes=0-6"], UploadStatus.received(upTo: 7)), (308, [:], .received(upTo: 0)),
             (308, ["Range": "bytes=5-6"], .garbled("Range: bytes=5-6")),
             (308, ["Range": "bytes=0-9223372036854775807"], .garbled("Range: bytes=0-9223372036854775807")),
-            (200, [:], .stored([])), (201, [:], .stored([])), (499, [:], .ended), (503, [:], nil), (204, [:], nil),
-        ] as [(Int, HTTPHeaders, UploadNews?)])
-    func `GCS tells by status`(status: Int, headers: HTTPHeaders, news: UploadNews?) {
-        #expect(gcs.news(HTTPResponse(status: status, headers: headers), after: 4..<10, of: 20) == news)
+            (200, [:], .stored), (201, [:], .stored), (499, [:], .ended), (503, [:], nil), (204, [:], nil),
+        ] as [(Int, HTTPHeaders, UploadStatus?)])
+    func `GCS tells by status`(status: Int, headers: HTTPHeaders, expected: UploadStatus?) {
+        var session = session
+        let response = HTTPResponse(status: status, headers: headers)
+        #expect(gcs.status(in: response, after: 4..<10, of: 20, &session) == expected)
     }
 
     @Test func `Metadata is read as both services and their emulators write it`() throws {
@@ -145,7 +149,8 @@ import Testing
     func `Refusals have the codes of the SDK`(status: Int, code: StorageError.Code, retryable: Bool) throws {
         let reference = try ref("a")
         let response = HTTPResponse(status: status, body: Array(#"{"error":{"message":"Because."}}"#.utf8))
-        let error = StorageError.refusal(response, of: firebase.metadata(of: reference, generation: nil), to: reference)
+        let error = StorageError.refusal(
+            response, of: firebase.metadata(of: reference, generation: nil), to: reference, by: firebase)
         #expect(error.code == code && error.retryable == retryable && error.httpStatus == status)
         #expect(error.serverResponse?.contains("Because") == true && error.object == "a")
         if code == .unknown { #expect(error.message == "The server answered \(status): Because.") }
@@ -162,7 +167,7 @@ import Testing
         headers["Date"] = date
         let response = HTTPResponse(status: 503, headers: headers)
         let error = StorageError.refusal(
-            response, of: gcs.metadata(of: try ref("a"), generation: nil), to: try ref("a"))
+            response, of: gcs.metadata(of: try ref("a"), generation: nil), to: try ref("a"), by: gcs)
         #expect(error.retryAfter == expected)
     }
 }

@@ -4,22 +4,24 @@ import HTTPText
 import JSONText
 import Storage
 
-/// The REST protocol of Firebase Storage, v0, with uploads in the X-Goog-Upload manner.
-struct FirebaseDialect: Dialect {
+/// The REST protocol of Firebase Storage, v0, with uploads by X-Goog-Upload headers.
+struct FirebaseDialect: GoogleDialect {
     let authorization: [Token.Kind] = [.idToken, .accessToken]
     let takesAppCheck = true
     let bindsWrites = false
     let takesFinalChecksum = false
     let signIn = "auth/setToken, --id-token-file or STORAGE_RPC_ID_TOKEN"
-    /// Sent as the SDKs send theirs.
     let version: String
 
-    func sign(_ headers: inout HTTPHeaders, with token: Token) {
-        switch token.kind {
-        case .idToken: headers["Authorization"] = "Firebase \(token.secret)"
-        case .accessToken: headers["Authorization"] = "Bearer \(token.secret)"
-        case .appCheckToken: headers["X-Firebase-AppCheck"] = token.secret
+    func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
+        for token in tokens {
+            switch token.kind {
+            case .idToken: request.headers["Authorization"] = "Firebase \(token.secret)"
+            case .accessToken: request.headers["Authorization"] = "Bearer \(token.secret)"
+            case .appCheckToken: request.headers["X-Firebase-AppCheck"] = token.secret
+            }
         }
+        if let userProject { request.headers.add("x-goog-user-project", userProject) }
     }
 
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest {
@@ -70,6 +72,15 @@ extension FirebaseDialect: TokenDialect {
     func deleteToken(_ token: String, of reference: Reference) -> RemoteRequest {
         RemoteRequest(method: "POST", target: object(reference) + "?delete_token=\(token.escaped)", headers: own)
     }
+
+    func tokens(in response: HTTPResponse, of reference: Reference) -> [String]? {
+        guard metadata(in: response, of: reference) != nil, let json = JSON(wire: response.body) else { return nil }
+        return (json["downloadTokens"] ?? "").string?.split(separator: ",").map(String.init)
+    }
+
+    func downloadURL(of reference: Reference, _ token: String, at endpoint: Endpoint) -> String {
+        "\(endpoint.url)\(object(reference))?alt=media&token=\(token.escaped)"
+    }
 }
 
 // MARK: - Uploads
@@ -97,24 +108,24 @@ extension FirebaseDialect {
     }
 
     func send(
-        _ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody, crc32c: UInt32?
+        _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
     ) -> RemoteRequest {
         let word = range.upperBound < total ? "upload" : range.isEmpty ? "finalize" : "upload, finalize"
         var request = command(word, session)
         request.headers.add("X-Goog-Upload-Offset", String(range.lowerBound))
         if !range.isEmpty { request.body = body }
-        // The start tells the MD5 that the client gave; nothing else is compared.
+        // The server compares the MD5 that the client gave at the start.
         request.hasChecksum = range.upperBound == total
         return request
     }
 
-    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest { command("query", session) }
+    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest { command("query", session) }
 
-    func cancel(_ session: ResumableSession) -> RemoteRequest { command("cancel", session) }
+    func cancel(_ session: RemoteSession) -> RemoteRequest { command("cancel", session) }
 
-    private func command(_ word: String, _ session: ResumableSession) -> RemoteRequest {
+    private func command(_ word: String, _ session: RemoteSession) -> RemoteRequest {
         RemoteRequest(
-            method: "POST", target: session.url,
+            method: "POST", target: session.text,
             headers: own.with("X-Goog-Upload-Protocol", "resumable").with("X-Goog-Upload-Command", word),
             subject: .session)
     }
@@ -123,18 +134,22 @@ extension FirebaseDialect {
         "\(bucket(upload.reference))?name=\(upload.reference.object.escaped)"
     }
 
-    func opened(_ response: HTTPResponse) -> ResumableSession? {
-        guard let url = response.headers["X-Goog-Upload-URL"], !url.isEmpty, response.uploadStatus == "active" else {
+    func session(in response: HTTPResponse) -> RemoteSession? {
+        guard let url = response.headers["X-Goog-Upload-URL"], !url.isEmpty, !url.hasPrefix("/"),
+            response.uploadStatus == "active"
+        else {
             return nil
         }
         let granularity = response.headers["X-Goog-Upload-Chunk-Granularity"].flatMap { Int64($0) }
-        return ResumableSession(url: url, granularity: granularity ?? ChunkSizes.granularity)
+        return RemoteSession(text: url, granularity: granularity ?? ChunkSizes.granularity)
     }
 
-    func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews? {
+    func status(
+        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession
+    ) -> UploadStatus? {
         guard (200..<300).contains(response.status) else { return nil }
         switch response.uploadStatus {
-        case "final": return .stored(response.body)
+        case "final": return .stored
         case "active":
             guard let text = response.headers["X-Goog-Upload-Size-Received"] else {
                 return range.map { .received(upTo: $0.upperBound) } ?? .garbled("no X-Goog-Upload-Size-Received")

@@ -5,15 +5,16 @@ import JSONText
 import Storage
 
 /// The JSON API of Google Cloud Storage, v1, with uploads by Content-Range.
-struct GCSDialect: Dialect {
+struct GCSDialect: GoogleDialect {
     let authorization: [Token.Kind] = [.accessToken]
     let takesAppCheck = false
     let bindsWrites = true
     let takesFinalChecksum = true
     let signIn = "auth/setToken, --service-account, --access-token-file or GOOGLE_APPLICATION_CREDENTIALS"
 
-    func sign(_ headers: inout HTTPHeaders, with token: Token) {
-        headers["Authorization"] = "Bearer \(token.secret)"
+    func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
+        if let token = tokens.first { request.headers["Authorization"] = "Bearer \(token.secret)" }
+        if let userProject { request.headers.add("x-goog-user-project", userProject) }
     }
 
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest {
@@ -49,13 +50,24 @@ struct GCSDialect: Dialect {
         return .media(object(reference) + query, isGzip: isGzip, from: offset)
     }
 
-    var links: Links { .signatures }
+    var links: Links { .signatures(self) }
 
     private func object(_ reference: Reference) -> String {
         "/storage/v1/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)"
     }
 
     private var json: HTTPHeaders { ["Content-Type": "application/json; charset=utf-8"] }
+}
+
+extension GCSDialect: SignatureDialect {
+    var longestLifetime: Int64 { SignedURL.longestLifetime }
+
+    func downloadURL(_ link: DownloadLink, signedBy signer: any URLSigner) async throws(StorageError) -> String {
+        try await SignedURL(
+            endpoint: link.endpoint, reference: link.reference, account: signer.account, time: link.time,
+            lifetime: link.lifetime, userProject: link.userProject
+        ).signed(by: signer)
+    }
 }
 
 // MARK: - Uploads
@@ -79,7 +91,7 @@ extension GCSDialect {
     }
 
     func send(
-        _ range: Range<Int64>, of total: Int64, to session: ResumableSession, _ body: HTTPBody, crc32c: UInt32?
+        _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
     ) -> RemoteRequest {
         let bytes = range.isEmpty ? "*" : "\(range.lowerBound)-\(range.upperBound - 1)"
         var request = put(session, "bytes \(bytes)/\(total)", body)
@@ -89,18 +101,18 @@ extension GCSDialect {
         return request
     }
 
-    /// The same as a finalization without bytes: the service tells where it is, or that it is done.
-    func query(_ session: ResumableSession, total: Int64) -> RemoteRequest {
+    /// Equal to a final chunk without bytes: the server says how much it has, or that the object is stored.
+    func query(_ session: RemoteSession, total: Int64) -> RemoteRequest {
         put(session, ContentRange.text(nil, of: total))
     }
 
-    func cancel(_ session: ResumableSession) -> RemoteRequest {
-        RemoteRequest(method: "DELETE", target: session.url, subject: .session)
+    func cancel(_ session: RemoteSession) -> RemoteRequest {
+        RemoteRequest(method: "DELETE", target: session.text, subject: .session)
     }
 
-    private func put(_ session: ResumableSession, _ range: String, _ body: HTTPBody = .none) -> RemoteRequest {
+    private func put(_ session: RemoteSession, _ range: String, _ body: HTTPBody = .none) -> RemoteRequest {
         RemoteRequest(
-            method: "PUT", target: session.url, headers: ["Content-Range": range], body: body, subject: .session)
+            method: "PUT", target: session.text, headers: ["Content-Range": range], body: body, subject: .session)
     }
 
     private func start(_ upload: Upload, _ type: String, _ conditions: Preconditions) -> String {
@@ -110,32 +122,34 @@ extension GCSDialect {
             + conditions.query(after: "&")
     }
 
-    func opened(_ response: HTTPResponse) -> ResumableSession? {
-        response.headers["Location"].flatMap { $0.isEmpty ? nil : ResumableSession(url: $0) }
+    func session(in response: HTTPResponse) -> RemoteSession? {
+        response.headers["Location"].flatMap { $0.isEmpty || $0.hasPrefix("/") ? nil : RemoteSession(text: $0) }
     }
 
-    func news(_ response: HTTPResponse, after range: Range<Int64>?, of total: Int64) -> UploadNews? {
+    func status(
+        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession
+    ) -> UploadStatus? {
         switch response.status {
-        case 200, 201: .stored(response.body)
+        case 200, 201: .stored
         case 308: persisted(response.headers["Range"])
         case 499: .ended
         default: nil
         }
     }
 
-    /// No Range at all says that nothing is there yet.
-    private func persisted(_ range: String?) -> UploadNews {
+    /// Without a Range nothing has been received.
+    private func persisted(_ range: String?) -> UploadStatus {
         guard let range else { return .received(upTo: 0) }
         guard let text = range.split(separator: "=").last, text.hasPrefix("0-"), let last = Int64(text.dropFirst(2)),
             last >= 0, last < .max
         else { return .garbled("Range: \(range)") }
-        // One byte is what an emulator says of nothing; a service keeps whole granules.
+        // An emulator says one byte for none; the service keeps whole granules.
         return .received(upTo: last == 0 ? 0 : last + 1)
     }
 }
 
 extension Preconditions {
-    /// As parameters behind those that there are, or behind the path.
+    /// Query parameters that follow the mark.
     fileprivate func query(after mark: String) -> String {
         let parameters = [("ifGenerationMatch", generation), ("ifMetagenerationMatch", metageneration)]
         let text = parameters.compactMap { name, value in value.map { "\(name)=\($0)" } }.joined(separator: "&")

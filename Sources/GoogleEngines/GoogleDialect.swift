@@ -1,0 +1,150 @@
+import FoundationEssentials
+import HTTPClient
+import HTTPText
+import JSONText
+import Storage
+
+/// What the dialects of Firebase Storage and Google Cloud Storage share: the JSON resources and the `x-goog-` headers.
+protocol GoogleDialect: Dialect {}
+
+extension GoogleDialect {
+    func metadata(in response: HTTPResponse, of reference: Reference) -> ObjectMetadata? {
+        ObjectMetadata(wire: response.body, reference)
+    }
+
+    func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool { object.generation > other.generation }
+
+    func listing(in response: HTTPResponse, for query: ListQuery) -> Listing? {
+        Listing(wire: response.body, for: query)
+    }
+
+    func description(in headers: HTTPHeaders) -> MediaDescription {
+        MediaDescription(
+            generation: headers["x-goog-generation"].flatMap { Int64($0) },
+            size: headers["x-goog-stored-content-length"].flatMap { Int64($0) },
+            encoding: ContentEncoding(headers["x-goog-stored-content-encoding"]), crc32c: headers.storedCRC32C,
+            md5: headers.storedHash("md5").flatMap { $0.count == 16 ? $0 : nil })
+    }
+
+    func error(in response: HTTPResponse) -> ServerError {
+        ServerError(
+            message: JSON(wire: response.body)?["error"]?["message"]?.string,
+            isMissingBucket: String(decoding: response.body, as: UTF8.self).contains("bucket does not exist"))
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var storedCRC32C: UInt32? {
+        guard let bytes = storedHash("crc32c"), bytes.count == 4 else { return nil }
+        return bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// Of the whole object, from one `x-goog-hash` header or several.
+    fileprivate func storedHash(_ name: String) -> [UInt8]? {
+        let entries = all("x-goog-hash").flatMap { $0.split(separator: ",") }
+        let values = entries.compactMap { entry -> Substring? in
+            let sides = entry.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            return sides.count == 2 && sides[0] == name ? sides[1] : nil
+        }
+        return values.first.flatMap { Data(base64Encoded: String($0)) }.map(Array.init)
+    }
+}
+
+extension Listing {
+    /// Keeps the order of the server; nil where the bytes are no JSON object.
+    ///
+    /// Leaves out names that are no valid references or not below the listed one.
+    init?(wire bytes: [UInt8], for query: ListQuery) {
+        guard let json = JSON(wire: bytes), json.object != nil else { return nil }
+        let items = (json["items"]?.array ?? []).compactMap { $0["name"]?.string }
+        let prefixes = (json["prefixes"]?.array ?? []).compactMap(\.string)
+        let token = json["nextPageToken"]?.string ?? ""
+        self.init(
+            prefixes: Self.eachOnce(prefixes.compactMap(query.prefix)),
+            items: Self.eachOnce(items.compactMap(query.item)), pageToken: token.isEmpty ? nil : token)
+    }
+
+    private static func eachOnce(_ references: [Reference]) -> [Reference] {
+        var seen: Set<Reference> = []
+        return references.filter { seen.insert($0).inserted }
+    }
+}
+
+extension ObjectMetadata {
+    /// Needs a generation; without a size the object is empty. Reads leniently, as emulators write differently.
+    init?(wire bytes: [UInt8], _ reference: Reference) {
+        guard let json = JSON(wire: bytes), let generation = json.integer("generation"),
+            let size = (json["size"] ?? .null).isNull ? 0 : json.integer("size"), size >= 0
+        else { return nil }
+        let created = json["timeCreated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? Timestamp(microseconds: 0)
+        self.init(
+            reference: reference, generation: generation, metageneration: json.integer("metageneration") ?? 1,
+            size: size, timeCreated: created,
+            updated: json["updated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? created,
+            md5: json["md5Hash"]?.string.flatMap { Data(base64Encoded: $0) }.map(Array.init),
+            crc32c: json["crc32c"]?.string.flatMap(UInt32.init(wireChecksum:)), settable: SettableMetadata(wire: json))
+    }
+}
+
+extension SettableMetadata {
+    fileprivate init(wire json: JSON) {
+        self.init()
+        for property in ContentProperty.allCases { content[property] = json[property.rawValue]?.string }
+        for member in json["metadata"]?.object ?? [] {
+            custom[member.key] = member.value.string ?? member.value.text
+        }
+    }
+
+    /// The metadata that an upload starts with.
+    func wire(name: String, md5Hash: String?, crc32c: String?) -> JSON {
+        var members = [JSON.Member(key: "name", value: .string(name))]
+        members += ContentProperty.allCases.compactMap { property in
+            content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
+        }
+        if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
+        if let crc32c { members.append(.init(key: "crc32c", value: .string(crc32c))) }
+        if !custom.isEmpty { members.append(.init(key: "metadata", value: JSON(members: custom))) }
+        return .object(members)
+    }
+}
+
+extension MetadataChange {
+    /// Only the members that change; null removes.
+    var wire: JSON {
+        var members = ContentProperty.allCases.compactMap { property in
+            content[property].map { JSON.Member(key: property.rawValue, value: .init($0)) }
+        }
+        switch custom {
+        case .keep: break
+        case .removeAll: members.append(.init(key: "metadata", value: .null))
+        case .merge(let entries):
+            let entries = entries.map { JSON.Member(key: $0.key, value: .init($0.value)) }
+            members.append(.init(key: "metadata", value: .object(entries)))
+        }
+        return .object(members)
+    }
+}
+
+extension JSON {
+    fileprivate init(_ text: String?) { self = text.map(JSON.string) ?? .null }
+
+    /// Takes a number or a string of digits.
+    fileprivate func integer(_ key: String) -> Int64? {
+        let value = self[key]
+        return value?.number?.int64 ?? value?.string.flatMap { Int64($0) }
+    }
+}
+
+extension UInt32 {
+    /// Base64 of four bytes, the first one highest.
+    var wireChecksum: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
+
+    /// The same, or a decimal number, which the Firebase emulator writes.
+    fileprivate init?(wireChecksum text: String) {
+        if let bytes = Data(base64Encoded: text), bytes.count == 4 {
+            self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
+        } else {
+            self.init(text)
+        }
+    }
+}
