@@ -2,20 +2,20 @@ import Platform
 import JSONText
 import Storage
 
-/// The credentials that programs for Google Cloud look for by themselves: a file, or the machine that they run on.
+/// Application default credentials: a file, or the metadata server.
 struct ApplicationDefault: Sendable {
     let environment: @Sendable (String) -> String?
     let context: CredentialContext
 
     private static let path = "GOOGLE_APPLICATION_CREDENTIALS"
 
-    /// Somebody has said which file they are in.
+    /// The environment names their file.
     var areNamed: Bool { variable(Self.path) != nil }
 
-    /// Looked for anew each time.
+    /// Searches each time.
     func find() async throws(StorageError) -> any GoogleCredential { try await credential(file()) }
 
-    /// Nil where they are the machine's.
+    /// Nil where the metadata server has them.
     func file() async throws(StorageError) -> (file: CredentialFile, json: JSON)? {
         if let path = variable(Self.path) {
             let file = CredentialFile(path: path, name: Self.path)
@@ -43,9 +43,9 @@ struct ApplicationDefault: Sendable {
     private func variable(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
 }
 
-/// The signer of the application default credentials, with the tokens that it has, for as long as these stay the same.
+/// Caches the signer of the application default credentials, with its tokens, until their file changes.
 @Loop
-final class KeptSigner {
+final class CachedSigner {
     private let credentials: ApplicationDefault
     private var kept: (json: JSON?, signer: (any URLSigner)?)?
 

@@ -1,7 +1,7 @@
 import JSONText
 import Storage
 
-/// A person who has signed in with `gcloud auth application-default login`.
+/// The credentials of a user that `gcloud auth application-default login` stores.
 struct AuthorizedUser: GoogleCredential {
     private let clientID: String
     private let clientSecret: Secret

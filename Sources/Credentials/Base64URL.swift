@@ -1,4 +1,4 @@
-/// Base64 as JSON Web Tokens have it: RFC 4648 section 5, without padding.
+/// Base64url without padding (RFC 4648 section 5).
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -18,7 +18,7 @@ enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil where there is another character in it.
+    /// Nil for any other character.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (bits, pending): (UInt32, UInt32) = (0, 0)

@@ -2,7 +2,7 @@ import HTTPClient
 import JSONText
 import Storage
 
-/// A JSON file with credentials of Google Cloud, by its path and by what names it: a flag, a variable.
+/// A JSON file with Google Cloud credentials: its path, and the flag or variable that names it.
 struct CredentialFile: Sendable {
     let path: String
     let name: String
@@ -30,13 +30,13 @@ struct CredentialFile: Sendable {
 
     func complaint(_ why: String) -> StorageError { .unauthenticated("\(origin) \(why).", file: path) }
 
-    /// A member that has to be there.
+    /// A required member.
     func text(_ member: String, in json: JSON) throws(StorageError) -> String {
         guard let text = json[member]?.string, !text.isEmpty else { throw complaint("has no \(member)") }
         return text
     }
 
-    /// A member that may be left out, or be empty or null.
+    /// A member that may be missing, empty or null.
     func optionalText(_ member: String, in json: JSON) throws(StorageError) -> String? {
         guard let value = json[member], !value.isNull, value != "" else { return nil }
         return try text(member, in: json)

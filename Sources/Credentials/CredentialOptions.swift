@@ -9,17 +9,17 @@ import Storage
     import Darwin
 #endif
 
-/// Where the command line and the environment say that tokens are.
+/// The token sources that the command line and the environment name.
 public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflectable {
     /// Paths.
     public var files: [Token.Kind: String] = [:]
-    /// Command lines, which may have secrets in them.
+    /// Command lines, which may contain secrets.
     public var commands: [Token.Kind: String] = [:]
     /// The path of a key file.
     public var serviceAccount: String?
-    /// Whether to look where programs for Google Cloud look by themselves.
+    /// Whether to use the application default credentials.
     public var useApplicationDefault = false
-    /// Those of `commands` that run now.
+    /// The running ones of `commands`.
     public let running = RunningCommands()
     public var environment: @Sendable (String) -> String?
 
@@ -31,29 +31,31 @@ public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflec
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Asks what was named for a kind in this order: file, command, environment variable, service account, application
-/// default credentials. What is named first is used alone: where it fails, nobody asks in another's name.
+/// For each kind, uses the first that is named: file, command, environment variable, service account, application default
+/// credentials. Where that one fails, no other is used.
 public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialContext) -> any TokenSource {
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
-        if let path = options.files[kind] { sources.append(FileTokens(kind: kind, path: path, now: context.time.now)) }
+        if let path = options.files[kind] {
+            sources.append(FileTokenSource(kind: kind, path: path, now: context.time.now))
+        }
         if let line = options.commands[kind] {
             sources.append(
-                FetchedTokens(kind, ShellCommand(line: Secret(line), running: options.running), now: context.time.now))
+                CachedTokenSource(
+                    kind, ShellCommand(line: Secret(line), running: options.running), now: context.time.now))
         }
         if let value = options.environment(kind.variable), !value.isEmpty {
-            sources.append(VariableTokens(kind: kind, value: Secret(value), now: context.time.now))
+            sources.append(VariableTokenSource(kind: kind, value: Secret(value), now: context.time.now))
         }
     }
-    if let path = options.serviceAccount { sources.append(FetchedTokens(serviceAccount: path, context)) }
+    if let path = options.serviceAccount { sources.append(CachedTokenSource(serviceAccount: path, context)) }
     if options.useApplicationDefault {
-        sources.append(FetchedTokens(ApplicationDefault(environment: options.environment, context: context)))
+        sources.append(CachedTokenSource(ApplicationDefault(environment: options.environment, context: context)))
     }
-    return ChainedTokens(sources)
+    return TokenSourceChain(sources)
 }
 
-/// Signs with the key file that was named, or in the name of the application default credentials, if these are what
-/// asks for objects too.
+/// Signs with the named key file, or with the application default credentials if requests use these too.
 public func makeSignerSource(_ options: CredentialOptions, _ context: CredentialContext) -> URLSignerSource {
     if let path = options.serviceAccount {
         return { () async throws(StorageError) in try await ServiceAccount.read(path) }
@@ -61,7 +63,7 @@ public func makeSignerSource(_ options: CredentialOptions, _ context: Credential
     let credentials = ApplicationDefault(
         environment: options.environment, context: context)
     guard options.useApplicationDefault, !options.namesAccessToken || credentials.areNamed else { return { nil } }
-    let kept = KeptSigner(credentials)
+    let kept = CachedSigner(credentials)
     return { () async throws(StorageError) in try await kept.signer() }
 }
 

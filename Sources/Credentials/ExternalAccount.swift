@@ -3,15 +3,15 @@ import HTTPClient
 import JSONText
 import Storage
 
-/// Somebody whom another provider knows, and Google Cloud believes: workload identity federation. The provider's token
-/// is exchanged (RFC 8693), and the one that comes back perhaps once more, for one of a service account.
+/// Workload identity federation: exchanges a token of another provider (RFC 8693) for one of Google Cloud, and that
+/// perhaps for one of a service account.
 struct ExternalAccount: GoogleCredential {
     private let audience: String
     private let subjectTokenType: String
     private let tokenURL: String
     private let source: SubjectTokenSource
     private let client: (id: String, secret: Secret)?
-    /// Pays for the exchange where people of a company are known by their provider.
+    /// The project that pays for the exchange in workforce identity federation.
     private let workforceProject: String?
     private let impersonation: Impersonation?
     private let file: CredentialFile
@@ -38,7 +38,7 @@ struct ExternalAccount: GoogleCredential {
         return try await impersonation?.token(for: federated, context) ?? federated
     }
 
-    /// The service account signs in its own name.
+    /// Signs for the impersonated service account.
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         impersonation.map { $0.signer(asking: self, context) }
     }

@@ -1,17 +1,17 @@
 import JSONText
 import Storage
 
-/// A credential of Google Cloud, whatever its type: access tokens are to be had for it.
+/// A credential of Google Cloud, which gives access tokens.
 protocol GoogleCredential: Sendable {
-    /// A new one each time.
+    /// Fetches a new token each time.
     func token(_ context: CredentialContext) async throws(StorageError) -> Token
-    /// Who signs in the name of its service account; nil where it has none.
+    /// The signer of its service account; nil where it has none.
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)?
 }
 
 enum GoogleScope {
     static let platform = "https://www.googleapis.com/auth/cloud-platform"
-    /// For objects, and for Firebase as well.
+    /// For objects and for Firebase.
     static let all = ["https://www.googleapis.com/auth/devstorage.full_control", platform]
 }
 
@@ -20,7 +20,7 @@ extension CredentialFile {
         "service_account", "authorized_user", "external_account", "impersonated_service_account",
     ]
 
-    /// What the file says, or a part of it. Throws `unauthenticated` for a type that is not supported.
+    /// Parses the file or a part of it. Throws `unauthenticated` for an unsupported type.
     func credential(_ json: JSON) async throws(StorageError) -> any GoogleCredential {
         let credential: any GoogleCredential
         switch json["type"]?.string {
@@ -36,7 +36,7 @@ extension CredentialFile {
     }
 }
 
-/// Has a project pay for what is asked in its name.
+/// Adds the project that pays for requests.
 struct BilledCredential: GoogleCredential {
     let credential: any GoogleCredential
     let project: String

@@ -5,17 +5,17 @@ import JSONText
 import Platform
 import Storage
 
-/// The API of Google Cloud that acts in the name of service accounts.
+/// The IAM Service Account Credentials API of Google Cloud.
 struct IAMCredentials: Sendable {
     static let server = "https://iamcredentials.googleapis.com"
 
     let context: CredentialContext
-    /// Where the credentials come from, for people: begins a sentence.
+    /// Names the source of the credentials; begins a sentence in error messages.
     let origin: String
-    /// What names the URL.
+    /// The member of the file that names the URL.
     var member = "service account"
 
-    /// Throws `unauthenticated`, with the server's reason but nothing of what was sent.
+    /// Throws `unauthenticated` with the server's reason, without any part of the request.
     func answer(of url: String, _ body: JSON, token: Token) async throws(StorageError) -> JSON {
         guard url.isTrustedWithSecrets else { throw .notTrusted(origin, member) }
         var headers: HTTPHeaders = [
@@ -38,7 +38,7 @@ struct IAMCredentials: Sendable {
     }
 }
 
-/// Signs in a service account's name without its key: its server does.
+/// Signs for a service account without its key, by the `signBlob` method of the API.
 struct IAMSigner: URLSigner {
     static let method = ":signBlob"
 
@@ -77,7 +77,7 @@ struct IAMSigner: URLSigner {
         return Array(signature)
     }
 
-    /// A token that the server refuses is asked for anew, once.
+    /// Replaces a refused token once.
     private func answer(to request: JSON) async throws(StorageError) -> JSON {
         let token = try await tokens.token(insteadOf: nil)
         do throws(StorageError) {

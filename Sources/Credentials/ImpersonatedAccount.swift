@@ -1,8 +1,8 @@
 import JSONText
 import Storage
 
-/// A service account that another credential may act for: what `gcloud auth application-default login` makes with
-/// `--impersonate-service-account`.
+/// A service account that another credential impersonates, as `gcloud auth application-default login
+/// --impersonate-service-account` stores it.
 struct ImpersonatedAccount: GoogleCredential {
     private let source: any GoogleCredential
     private let impersonation: Impersonation
@@ -22,7 +22,6 @@ struct ImpersonatedAccount: GoogleCredential {
         return token
     }
 
-    /// Who may act for the account may sign in its name.
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
         impersonation.signer(asking: source, context)
     }

@@ -1,7 +1,7 @@
 import JSONText
 import Storage
 
-/// Acting for a service account, perhaps through others that may act for one another.
+/// Impersonation of a service account, perhaps through a chain of delegates.
 struct Impersonation: Sendable {
     static let method = ":generateAccessToken"
 
@@ -25,7 +25,7 @@ struct Impersonation: Sendable {
         self.file = file
     }
 
-    /// A token of the account, for one of who may act for it.
+    /// Exchanges a token of the caller for one of the account.
     func token(for source: Token, _ context: CredentialContext) async throws(StorageError) -> Token {
         let request: JSON = [
             "delegates": .array(delegates.map(JSON.string)), "scope": .array(GoogleScope.all.map(JSON.string)),
@@ -33,12 +33,12 @@ struct Impersonation: Sendable {
         ]
         let api = IAMCredentials(context: context, origin: file.origin, member: "service_account_impersonation_url")
         let answer = try await api.answer(of: url, request, token: source)
-        return try AccessTokenAnswer.token(
+        return try AccessTokenResponse.token(
             answer["accessToken"], expires: answer["expireTime"]?.string.flatMap(Timestamp.init(rfc3339:)),
             from: file.origin)
     }
 
-    /// - Parameter credential: of who may have the account sign.
+    /// - Parameter credential: the credential of the caller.
     func signer(asking credential: any GoogleCredential, _ context: CredentialContext) -> any URLSigner {
         IAMSigner(
             account: account, url: url.dropLast(Self.method.count) + IAMSigner.method, delegates: delegates,

@@ -3,12 +3,12 @@ import HTTPText
 import JSONText
 import Storage
 
-/// What tells programs on a machine of Google Cloud who they are.
+/// The metadata server of a Google Cloud machine, which has the tokens of its service account.
 struct MetadataServer: GoogleCredential {
     private static let origin = "The metadata server of Google Cloud"
 
     private let host: String
-    /// Where its account signs.
+    /// The server of the IAM API.
     private let iam: String
 
     init(host: String?, iam: String = IAMCredentials.server) {
@@ -19,7 +19,7 @@ struct MetadataServer: GoogleCredential {
     func token(_ context: CredentialContext) async throws(StorageError) -> Token {
         let started = context.time.now()
         let body = try await answer(to: "token", context)
-        return try AccessTokenAnswer.token(in: body, since: started, from: Self.origin)
+        return try AccessTokenResponse.token(in: body, since: started, from: Self.origin)
     }
 
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {

@@ -1,6 +1,6 @@
 import Secrets
 
-/// A text that nobody may see: a key, a refresh token, a client's secret.
+/// A secret text that descriptions do not show: a key, a refresh token, a client secret.
 struct Secret: Sendable, CustomStringConvertible, CustomReflectable {
     let text: String
 
@@ -11,7 +11,7 @@ struct Secret: Sendable, CustomStringConvertible, CustomReflectable {
 }
 
 extension String {
-    /// As a part of a message: on one line, not too long. Nil where it repeats a secret, or a piece of one.
+    /// The text for an error message: one line of limited length; nil where it contains a part of a secret.
     func quotable(without secrets: [Secret] = []) -> String? {
         let scalars = unicodeScalars.prefix(300).map { scalar in
             switch scalar.properties.generalCategory {

@@ -2,7 +2,7 @@ import Platform
 import JSONText
 import Storage
 
-/// The account of a program, with the key that proves it: what Google calls a service account key file.
+/// A service account with its private key, from a key file.
 public struct ServiceAccount: GoogleCredential, URLSigner {
     public let account: String
     private let key: SigningKey
@@ -10,9 +10,9 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
     private let tokenURI: String
     private let file: CredentialFile
 
-    /// Throws `unauthenticated` that names the file, and what is wrong with it.
+    /// Throws `unauthenticated` with the file and its flaw.
     ///
-    /// - Parameter flag: what gave the path, for people.
+    /// - Parameter flag: the flag that names the path.
     public static func read(_ path: String, flag: String = "--service-account") async throws(StorageError) -> Self {
         let file = CredentialFile(path: path, name: flag)
         return try await Self(file.read(), of: file)
@@ -47,7 +47,7 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
         }
     }
 
-    /// By RSASSA-PKCS1-v1_5 with SHA-256, on a thread that may be busy with it.
+    /// RSASSA-PKCS1-v1_5 with SHA-256, on a worker thread.
     public func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
         let key = key
         guard let signature = await credentialThreads.run({ key.sign(bytes) }) else {
@@ -74,7 +74,7 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
             for: "urn:ietf:params:oauth:grant-type:jwt-bearer", [("assertion", Secret(assertion))])
     }
 
-    /// A web token about ourselves, by RFC 7523, good for an hour.
+    /// A JWT assertion (RFC 7523) that is valid for an hour.
     private func assertion(at seconds: Int64) async throws(StorageError) -> String {
         var header: [JSON.Member] = [.init(key: "alg", value: "RS256"), .init(key: "typ", value: "JWT")]
         if let keyID { header.append(.init(key: "kid", value: .string(keyID))) }

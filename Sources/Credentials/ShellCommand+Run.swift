@@ -2,8 +2,7 @@ import Platform
 import Glibc
 
 extension ShellCommand {
-    /// Closes the descriptor when the process has ended, and leaves the process to be waited for: its number is not
-    /// given to another one until then.
+    /// Closes the descriptor when the process has ended, but does not reap it, so that its ID stays reserved.
     func announceEnd(of process: pid_t, on end: Int32) throws(ThreadUnavailable) {
         try startThread("command", 256 << 10) {
             var news = siginfo_t()
@@ -12,7 +11,7 @@ extension ShellCommand {
         }
     }
 
-    /// A command that runs: what it has printed, and for how long it may go on.
+    /// A running command.
     struct Run {
         let process: pid_t
         let output: Int32
@@ -26,13 +25,13 @@ extension ShellCommand {
             return printed
         }
 
-        /// Kills the command with all that it started.
+        /// Kills the command with its children.
         func stop() {
             kill(-process, SIGKILL)
             _ = status()
         }
 
-        /// Until the command has ended; others may still hold its output open.
+        /// Reads until the command has ended, even if its children hold the output open.
         private func readAll(within command: ShellCommand) -> Result<[UInt8], Failure> {
             let deadline = ContinuousClock.now + command.limit
             var bytes: [UInt8] = []
@@ -69,7 +68,7 @@ extension ShellCommand {
             }
         }
 
-        /// How the process has ended.
+        /// Reaps the process.
         private func status() -> Result<Void, Failure> {
             stoppable.end()
             var raw: Int32 = 0

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The commands that run, to be stopped when the process ends.
+/// The running commands, which are stopped when the process ends.
 public final class RunningCommands: Sendable {
     private struct State: Sendable {
         var runs: [ObjectIdentifier: StoppableRun] = [:]
@@ -10,7 +10,7 @@ public final class RunningCommands: Sendable {
 
     private let state = Mutex(State())
 
-    /// Ends them with all that they started, and those that begin later too.
+    /// Kills the commands with their children, and all that start later.
     public func stopAll() {
         let runs = state.withLock { state in
             state.isOver = true
@@ -30,7 +30,7 @@ public final class RunningCommands: Sendable {
     func remove(_ run: StoppableRun) { _ = state.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) } }
 }
 
-/// One run of a command, which can be stopped by anybody, before it has begun too.
+/// One run of a command, which can be stopped at any time, even before it starts.
 final class StoppableRun: Sendable {
     private enum State: Sendable { case ready, running(pid_t), stopped }
 
@@ -43,7 +43,7 @@ final class StoppableRun: Sendable {
         }
     }
 
-    /// Nil where it has been stopped.
+    /// Nil where it was stopped before.
     func begin(
         _ start: () -> Result<pid_t, ShellCommand.Failure>
     ) -> Result<pid_t, ShellCommand.Failure>? {
@@ -55,6 +55,6 @@ final class StoppableRun: Sendable {
         }
     }
 
-    /// Must come before the process is waited for: its number may be another's then.
+    /// Must precede `waitpid`, after which another process may have the same ID.
     func end() { state.withLock { $0 = .stopped } }
 }

@@ -2,19 +2,19 @@ import CSystem
 import Platform
 import Glibc
 
-/// A command line that `/bin/sh` runs for what it prints. It reads nothing, and its complaints go where ours go.
+/// A command line for `/bin/sh`, whose output is read. Its stdin is empty, its stderr is ours.
 ///
-/// The command has a process group of its own, so that it can be ended with all that it started, and neither our
-/// blocked signals nor our descriptors.
+/// The command has its own process group, so that it can be killed with its children. It inherits neither blocked signals
+/// nor descriptors.
 struct ShellCommand: Sendable {
     let line: Secret
     var limit: Duration = .seconds(30)
-    /// In bytes; who prints more is ended.
+    /// In bytes. A command that prints more is killed.
     var largestOutput = TokenText.largest
     var running = RunningCommands()
     var startThread = systemThreads
 
-    /// How a command ended that has nothing to show for it.
+    /// Why a command has no output.
     enum Failure: Error, Equatable {
         case notStarted(String)
         case ended(status: Int32)
@@ -25,7 +25,7 @@ struct ShellCommand: Sendable {
         case unknown
     }
 
-    /// Blocks until the command has ended. What it left running in the background goes on.
+    /// Blocks until the command has ended. Its background processes keep running.
     func run(_ run: StoppableRun = StoppableRun()) -> Result<[UInt8], Failure> {
         running.add(run)
         defer { running.remove(run) }
@@ -89,7 +89,7 @@ struct ShellCommand: Sendable {
 }
 
 extension ShellCommand.Failure {
-    /// Goes on after "the command".
+    /// Follows "the command".
     var reason: String {
         switch self {
         case .notStarted(let reason): "could not be started: \(reason)"

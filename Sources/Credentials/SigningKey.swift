@@ -1,13 +1,13 @@
 import CCrypto
 import Storage
 
-/// The library, which is never unloaded, or a key, which is only ever read.
-/// Sound: every function of libcrypto may be called from every thread with these.
+/// The library or a key. Sound: the library is never unloaded, keys are only read, and libcrypto allows both from every
+/// thread.
 private struct CryptoPointer: @unchecked Sendable {
     let raw: OpaquePointer
 }
 
-/// The system's libcrypto, loaded when it is first needed.
+/// The system's libcrypto, loaded on first use.
 struct CryptoLibrary: Sendable {
     private let pointer: CryptoPointer
     fileprivate var raw: OpaquePointer { pointer.raw }
@@ -18,7 +18,7 @@ struct CryptoLibrary: Sendable {
 
     static let ofSystem = Result { () throws(Missing) in try CryptoLibrary(named: nil) }
 
-    /// - Parameter name: of the file; where nil, those under which it is usually found.
+    /// - Parameter name: the file; nil tries the usual names.
     init(named name: String?) throws(Missing) {
         var reason = [CChar](repeating: 0, count: CCRYPTO_REASON_SIZE)
         let found = name.map { ccrypto_load($0, &reason) } ?? ccrypto_load(nil, &reason)
@@ -33,20 +33,20 @@ struct CryptoLibrary: Sendable {
         pointer = CryptoPointer(raw: found)
     }
 
-    /// SHA-256. Nil where libcrypto will not.
+    /// SHA-256; nil where libcrypto fails.
     func hash(_ bytes: [UInt8]) -> [UInt8]? {
         var hash = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256_SIZE))
         return ccrypto_sha256(raw, bytes, bytes.count, &hash) ? hash : nil
     }
 }
 
-/// A private RSA key that signs, and shows itself to nobody.
+/// A private RSA key for signatures.
 final class SigningKey: Sendable {
     private let library: CryptoLibrary
     private let pointer: CryptoPointer
     private var raw: OpaquePointer { pointer.raw }
 
-    /// Nil where the text is no private RSA key in PEM, or is locked with a password.
+    /// Nil where the text is no private RSA key in PEM, or needs a password.
     init?(_ pem: Secret, _ library: CryptoLibrary) {
         let bytes = Array(pem.text.utf8)
         guard let raw = ccrypto_read_rsa(library.raw, bytes, bytes.count) else { return nil }
@@ -55,7 +55,7 @@ final class SigningKey: Sendable {
 
     deinit { ccrypto_free(library.raw, raw) }
 
-    /// By RSASSA-PKCS1-v1_5 with SHA-256; takes milliseconds. Nil where libcrypto will not.
+    /// RSASSA-PKCS1-v1_5 with SHA-256, which takes milliseconds; nil where libcrypto fails.
     func sign(_ bytes: [UInt8]) -> [UInt8]? {
         let signature = [UInt8](unsafeUninitializedCapacity: CCRYPTO_LARGEST_SIGNATURE) { room, count in
             count = ccrypto_sign(library.raw, raw, bytes, bytes.count, room.baseAddress)
@@ -63,6 +63,6 @@ final class SigningKey: Sendable {
         return signature.isEmpty ? nil : signature
     }
 
-    /// SHA-256. Nil where libcrypto will not.
+    /// SHA-256; nil where libcrypto fails.
     func hash(_ bytes: [UInt8]) -> [UInt8]? { library.hash(bytes) }
 }

@@ -1,9 +1,9 @@
 import Platform
 
-/// Threads for what blocks here: files, commands, signatures.
+/// Worker threads for files, commands and signatures.
 let credentialThreads = WorkerThreads("credentials", limit: 8)
 
-/// A file that is small enough to be read at once, whenever it is needed: so nobody has to notice that it changed.
+/// Reads small files whole, each time they are needed, so that changes take effect.
 enum SmallFile {
     struct Unreadable: Error {
         let reason: String
@@ -12,7 +12,7 @@ enum SmallFile {
 
     static let largest = 64 << 10
 
-    /// Reads on a thread that may block; of a larger file, one byte more than the largest has.
+    /// Reads on a worker thread, at most one byte more than `largest`.
     static func read(_ path: String) async throws(Unreadable) -> [UInt8] {
         let outcome = await credentialThreads.run {
             Result { () throws(Unreadable) in try readNow(path) }

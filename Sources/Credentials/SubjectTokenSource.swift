@@ -3,7 +3,7 @@ import HTTPText
 import JSONText
 import Storage
 
-/// Where an external account finds the token by which its own provider knows it: the `credential_source` of its file.
+/// The `credential_source` of an external account: where to find its provider's token.
 struct SubjectTokenSource: Sendable {
     private enum Place {
         case file(String)
@@ -11,7 +11,7 @@ struct SubjectTokenSource: Sendable {
     }
 
     private let place: Place
-    /// The member of a JSON object that has the token; nil where it is the text.
+    /// The member of a JSON object with the token; nil where the whole text is the token.
     private let field: String?
     private let file: CredentialFile
 
@@ -63,7 +63,7 @@ struct SubjectTokenSource: Sendable {
         }
     }
 
-    /// A server in plain text is on this machine or beside it, not behind a proxy.
+    /// Plain http goes without a proxy, since the server is on this machine or next to it.
     private func answer(
         of url: String, _ headers: HTTPHeaders, _ context: CredentialContext
     ) async throws(StorageError) -> [UInt8] {
@@ -97,7 +97,6 @@ struct SubjectTokenSource: Sendable {
 }
 
 extension String {
-    /// Without white space around it.
     fileprivate var trimmed: String {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         let rest = utf8.drop(while: isSpace)

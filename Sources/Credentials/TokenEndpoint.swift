@@ -4,22 +4,22 @@ import HTTPText
 import JSONText
 import Storage
 
-/// A server that gives access tokens for something better, by OAuth 2.0 (RFC 6749 section 4 and 6, RFC 7523).
+/// A token endpoint of OAuth 2.0 (RFC 6749 sections 4 and 6, RFC 7523).
 struct TokenEndpoint: Sendable {
     static let google = "https://oauth2.googleapis.com/token"
 
     let url: String
-    /// What names the URL.
+    /// The member of the file that names the URL.
     var member = "token_uri"
     let context: CredentialContext
-    /// Where the credentials come from, for people: begins a sentence.
+    /// Names the source of the credentials; begins a sentence in error messages.
     let origin: String
 
-    /// Throws `unauthenticated`, with the server's reason but nothing of what was sent.
+    /// Throws `unauthenticated` with the server's reason, without any part of the request.
     ///
     /// - Parameters:
-    ///   - fields: what may be repeated by the server.
-    ///   - client: who asks, where the server wants to know that in a header.
+    ///   - fields: the fields that are not secret.
+    ///   - client: for HTTP Basic authentication.
     func token(
         for grant: String, _ proof: [(name: String, value: Secret)], also fields: [(name: String, value: String)] = [],
         client: (id: String, secret: Secret)? = nil
@@ -39,7 +39,7 @@ struct TokenEndpoint: Sendable {
         let response = try await context.response(to: request, of: origin, by: context.http, within: context.server)
         let secrets = proof.map(\.value) + (client.map { [$0.secret] } ?? [])
         guard response.status == 200 else { throw refusal(response, secrets: secrets) }
-        return try AccessTokenAnswer.token(in: response.body, since: started, from: origin)
+        return try AccessTokenResponse.token(in: response.body, since: started, from: origin)
     }
 
     private func refusal(_ response: HTTPResponse, secrets: [Secret]) -> StorageError {
@@ -55,8 +55,8 @@ struct TokenEndpoint: Sendable {
     }
 }
 
-/// What a server that gives tokens answers with.
-enum AccessTokenAnswer {
+/// Parses the response of a token endpoint.
+enum AccessTokenResponse {
     static func token(in body: [UInt8], since started: Timestamp, from origin: String) throws(StorageError) -> Token {
         let json = JSON(text: body)
         let expires = started.later(bySeconds: json?["expires_in"]?.wholeNumber ?? 3600)
@@ -67,7 +67,7 @@ enum AccessTokenAnswer {
         guard let secret = value?.string else {
             throw .unauthenticated("\(origin) gives no token: the server's answer has no access_token.")
         }
-        do throws(TokenText.Unusable) {
+        do throws(TokenText.InvalidToken) {
             var token = try TokenText.token(.accessToken, in: Array(secret.utf8))
             token.expires = expires
             return token
@@ -78,7 +78,7 @@ enum AccessTokenAnswer {
 }
 
 extension String {
-    /// Plain HTTP goes no further than this machine.
+    /// True for https, and for http to this machine.
     var isTrustedWithSecrets: Bool {
         let lowered = lowercased()
         if lowered.hasPrefix("https://") { return true }

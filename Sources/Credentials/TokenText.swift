@@ -1,10 +1,10 @@
 import JSONText
 import Storage
 
-/// What a file, a variable or a command says, as a token.
+/// Parses the token in a file, a variable or the output of a command.
 enum TokenText {
-    /// A sentence about the text, without any of it.
-    struct Unusable: Error, Equatable {
+    /// Describes the flaw without quoting the text.
+    struct InvalidToken: Error, Equatable {
         let reason: String
 
         init(_ reason: String) { self.reason = reason }
@@ -12,17 +12,17 @@ enum TokenText {
 
     static let largest = 64 << 10
 
-    /// The text without the white space around it; a JSON Web Token tells itself when it expires.
-    static func token(_ kind: Token.Kind, in bytes: [UInt8]) throws(Unusable) -> Token {
+    /// Trims the text. The expiry comes from a JSON Web Token.
+    static func token(_ kind: Token.Kind, in bytes: [UInt8]) throws(InvalidToken) -> Token {
         let secret = try secret(in: bytes)
         return Token(kind, secret, expires: WebToken.expiry(of: secret))
     }
 
-    /// The same, or the member of a JSON object that is meant for this.
-    static func token(_ kind: Token.Kind, printed bytes: [UInt8], at now: Timestamp) throws(Unusable) -> Token {
+    /// Also takes a JSON object with a member for the token.
+    static func token(_ kind: Token.Kind, printed bytes: [UInt8], at now: Timestamp) throws(InvalidToken) -> Token {
         guard let json = JSON(text: bytes), json.object != nil else { return try token(kind, in: bytes) }
         guard let text = memberNames(kind).lazy.compactMap({ json[$0]?.string }).first else {
-            throw Unusable("JSON without " + memberNames(kind).joined(separator: " or "))
+            throw InvalidToken("JSON without " + memberNames(kind).joined(separator: " or "))
         }
         var token = try token(kind, in: Array(text.utf8))
         token.expires = expiry(json, from: now) ?? token.expires
@@ -43,16 +43,16 @@ enum TokenText {
         return json["expiry"]?.wholeNumber.flatMap(Timestamp.init(secondsSince1970:))
     }
 
-    private static func secret(in bytes: [UInt8]) throws(Unusable) -> String {
-        guard bytes.count <= largest else { throw Unusable("larger than 64 KiB") }
+    private static func secret(in bytes: [UInt8]) throws(InvalidToken) -> String {
+        guard bytes.count <= largest else { throw InvalidToken("larger than 64 KiB") }
         let start = bytes.firstIndex { !isSpace($0) } ?? bytes.endIndex
         let end = bytes.lastIndex { !isSpace($0) } ?? start
-        guard start < bytes.endIndex else { throw Unusable("empty") }
+        guard start < bytes.endIndex else { throw InvalidToken("empty") }
         let text = bytes[start...end]
-        guard text.allSatisfy({ $0 < 0x80 }) else { throw Unusable("not a token: a character of it is not ASCII") }
-        guard !text.contains(0x20) else { throw Unusable("not a token: there is a space in it") }
+        guard text.allSatisfy({ $0 < 0x80 }) else { throw InvalidToken("not a token: a character of it is not ASCII") }
+        guard !text.contains(0x20) else { throw InvalidToken("not a token: there is a space in it") }
         guard text.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw Unusable("not a token: there is a control character in it")
+            throw InvalidToken("not a token: there is a control character in it")
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -60,9 +60,9 @@ enum TokenText {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }
 
-/// JSON Web Tokens, as far as one needs to look into them.
+/// Reads JSON Web Tokens.
 enum WebToken {
-    /// The claim `exp`; nil where the text is no such token, or does not say.
+    /// The claim `exp`, if there is one.
     static func expiry(of text: String) -> Timestamp? {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return nil }
@@ -71,7 +71,7 @@ enum WebToken {
 }
 
 extension JSON {
-    /// Nil where the bytes are no JSON.
+    /// Nil for invalid JSON.
     init?(text bytes: [UInt8]) {
         let parsed = bytes.withUnsafeBytes { bytes in
             Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxDepth: 64) }
@@ -80,7 +80,7 @@ extension JSON {
         self = json
     }
 
-    /// Of a number, its fraction cut off, or of a string of digits.
+    /// A number without its fraction, or a string of digits.
     var wholeNumber: Int64? {
         if let string { return Int64(string) }
         return number?.int64 ?? number?.double.flatMap { Int64(exactly: $0.rounded(.towardZero)) }

@@ -1,6 +1,6 @@
 import Storage
 
-/// How much of a request's body has left.
+/// The progress of sending a request body.
 struct BodyProgress {
     let count: Int64
     var sent: Int64 = 0
@@ -8,7 +8,7 @@ struct BodyProgress {
 
     var isThrough: Bool { sent >= count }
 
-    /// Whether the rest would take no longer than so, at the speed so far.
+    /// Whether the rest would be sent within the limit at the speed so far.
     func isThrough(within limit: Duration) -> Bool {
         if isThrough { return true }
         guard sent > 0 else { return false }

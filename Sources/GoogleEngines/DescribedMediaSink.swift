@@ -3,16 +3,16 @@ import HTTPText
 import Storage
 import Synchronization
 
-/// Takes all bytes of whichever generation is there. Which these are, and whether they may be taken, the head says.
+/// Takes all bytes of the current generation, if the response header allows it.
 final class DescribedMediaSink: HTTPBodySink {
     enum Head: Sendable {
-        /// Just these bytes are taken.
-        case described(MediaSink, MediaInMemory)
-        /// The head does not say enough: all are taken, up to the limit.
-        case undescribed(MediaInMemory)
-        /// There are more than may be taken, so none is.
+        /// The bytes are taken and verified.
+        case described(MediaSink, MemoryDestination)
+        /// The header does not identify the object: bytes are taken up to the limit.
+        case undescribed(MemoryDestination)
+        /// The object exceeds the limit. No bytes are taken.
         case tooLarge(StoredContent)
-        /// They come otherwise encoded than they are stored. None is taken.
+        /// The response is encoded differently from the stored object. No bytes are taken.
         case recoded(StoredContent)
     }
 
@@ -25,7 +25,7 @@ final class DescribedMediaSink: HTTPBodySink {
         (self.reference, self.maxSize, self.dialect) = (reference, maxSize, dialect)
     }
 
-    /// Nil where no bytes of an object have come.
+    /// Nil before bytes of an object arrive.
     var head: Head? { state.withLock { $0 } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
@@ -35,7 +35,7 @@ final class DescribedMediaSink: HTTPBodySink {
         return head != nil
     }
 
-    /// An empty body has never asked for the sink.
+    /// The client does not offer an empty body to the sink.
     func bodyEnded(_ response: HTTPResponse) {
         if head == nil { _ = accepts(status: response.status, headers: response.headers) }
     }
@@ -55,7 +55,7 @@ extension DescribedMediaSink.Head {
     ) {
         guard status == 200 else { return nil }
         guard let content = StoredContent(dialect.description(in: headers), reference) else {
-            self = .undescribed(MediaInMemory(atMost: maxSize))
+            self = .undescribed(MemoryDestination(atMost: maxSize))
             return
         }
         if content.size > maxSize {
@@ -63,18 +63,18 @@ extension DescribedMediaSink.Head {
         } else if content.encoding != ContentEncoding(headers["Content-Encoding"]) {
             self = .recoded(content)
         } else {
-            let memory = MediaInMemory(expecting: content.size)
+            let memory = MemoryDestination(expecting: content.size)
             self = .described(MediaSink(content, from: 0, into: memory, dialect), memory)
         }
     }
 }
 
 /// Keeps bytes in memory.
-final class MediaInMemory: MediaStore {
+final class MemoryDestination: MediaDestination {
     private let state: Mutex<(bytes: [UInt8], isFull: Bool)>
     private let limit: Int64
 
-    /// A size that is a lie takes no memory.
+    /// Reserves little for a size that may be wrong.
     init(expecting size: Int64 = 0, atMost limit: Int64 = .max) {
         var room: [UInt8] = []
         room.reserveCapacity(Int(min(size, 16 << 20)))
@@ -83,7 +83,7 @@ final class MediaInMemory: MediaStore {
     }
 
     var taken: [UInt8] { state.withLock { $0.bytes } }
-    /// More came than it may keep.
+    /// The limit was exceeded.
     var isFull: Bool { state.withLock { $0.isFull } }
 
     func take(_ more: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {

@@ -1,31 +1,31 @@
 import Storage
 
-/// Where a remote engine's server is, and who said so.
+/// The server of a remote engine, and the setting that names it.
 public struct Endpoint: Equatable, Sendable {
     /// Scheme, host and port, without a slash at the end.
     public let url: String
-    /// The flag or variable to look at when nothing is there.
+    /// The flag or variable that error messages name.
     public let origin: String
     /// Not https: an emulator.
     public var isPlain: Bool { !isSecure }
 
-    /// Why a URL cannot be an endpoint.
-    public struct Unusable: Error, Equatable {
+    /// A text that is no valid endpoint.
+    public struct InvalidEndpoint: Error, Equatable {
         public let message: String
     }
 
     /// Takes `http[s]://HOST[:PORT]`, and `HOST:PORT` as plain http. Throws a sentence that names the origin.
-    public init(_ text: String, from origin: String, allowInsecure: Bool) throws(Unusable) {
+    public init(_ text: String, from origin: String, allowInsecure: Bool) throws(InvalidEndpoint) {
         let whole = text.contains("://") ? text : "http://" + text
         let url = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
         guard let parts = Self.parts(of: url) else {
-            throw Unusable(
+            throw InvalidEndpoint(
                 message: "\(origin) needs an http or https URL without a path, and a port up to 65535, not \"\(text)\"")
         }
         self.url = parts.scheme + "://" + parts.authority
         self.origin = origin
         guard isSecure || allowInsecure || Self.isLoopback(parts.authority) else {
-            throw Unusable(
+            throw InvalidEndpoint(
                 message: """
                     \(origin) is plain http to another machine, \(self.url): \
                     everybody on the way could read tokens and bytes; use https, or --allow-insecure
@@ -41,13 +41,13 @@ public struct Endpoint: Equatable, Sendable {
     public static let firebase = Endpoint(official: "https://firebasestorage.googleapis.com")
     public static let gcs = Endpoint(official: "https://storage.googleapis.com")
 
-    /// Whether tokens may go to this URL, which a server has named: it is as secret on the way as they are here.
+    /// Whether tokens may be sent to a URL that the server named: only to the endpoint's own origin.
     func covers(_ other: String) -> Bool {
         guard let mine = Self.parts(of: url), let its = Self.parts(of: Self.origin(of: other)) else { return false }
         return mine == its
     }
 
-    /// Whether bytes may go to this URL, which a server has named: never in plain text where the endpoint is secure.
+    /// Whether bytes may be sent to a URL that the server named: not over plain http where the endpoint uses https.
     func allows(_ other: String) -> Bool {
         guard let its = Self.parts(of: Self.origin(of: other)) else { return false }
         return its.scheme == "https" || !isSecure

@@ -2,15 +2,15 @@ import HTTPClient
 import HTTPText
 import Storage
 
-/// What the head of an answer says about the bytes behind it.
+/// What a response header says about the bytes that follow it.
 enum MediaHead: Equatable {
-    /// They begin there, at the asked-for byte or before it.
+    /// The bytes start there, at the requested offset or before it.
     case bytes(from: Int64)
-    /// They are those of another generation.
+    /// The bytes belong to another generation.
     case changed
     case garbled(String)
 
-    /// Nil where no bytes of an object come. `offset` is the first byte that was asked for.
+    /// Nil where no bytes of an object follow. `offset` is the first requested byte.
     init?(
         _ status: Int, _ headers: HTTPHeaders, _ described: MediaDescription, of content: StoredContent,
         from offset: Int64

@@ -3,17 +3,17 @@ import HTTPText
 import Storage
 import Synchronization
 
-/// Where bytes go that are just what was asked for. Called on the transfer thread, so it may not block.
-protocol MediaStore: Sendable {
+/// Takes the requested bytes. Called on the transfer thread, so it must not block.
+protocol MediaDestination: Sendable {
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite
 }
 
-/// Lets through from an answer what is missing of an object: not what was not asked for, and not one byte more.
+/// Passes exactly the missing bytes of an object from a response to a destination.
 final class MediaSink: HTTPBodySink {
     private struct State {
         var head: MediaHead?
         var status: Int?
-        /// Bytes that come before those that are missing.
+        /// Bytes of the response before the first missing one.
         var skipped: Int64 = 0
         var left: Int64
         var isTooMuch = false
@@ -21,12 +21,12 @@ final class MediaSink: HTTPBodySink {
 
     let content: StoredContent
     let offset: Int64
-    private let store: any MediaStore
+    private let store: any MediaDestination
     private let dialect: any Dialect
     private let state: Mutex<State>
 
-    /// - Parameter offset: of the first missing byte.
-    init(_ content: StoredContent, from offset: Int64, into store: any MediaStore, _ dialect: any Dialect) {
+    /// - Parameter offset: the first missing byte.
+    init(_ content: StoredContent, from offset: Int64, into store: any MediaDestination, _ dialect: any Dialect) {
         self.content = content
         self.offset = offset
         self.store = store
@@ -34,12 +34,12 @@ final class MediaSink: HTTPBodySink {
         state = Mutex(State(left: content.size - offset))
     }
 
-    /// Nil where no bytes of an object have come, as for an empty body.
+    /// Nil before bytes of an object arrive, and for an empty body.
     var head: MediaHead? { state.withLock { $0.head } }
-    /// Of the answer, as soon as it has begun.
+    /// The status of the response, once it has begun.
     var status: Int? { state.withLock { $0.status } }
     var left: Int64 { state.withLock { $0.left } }
-    /// More came than there should be.
+    /// The server sent more bytes than the object has.
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {

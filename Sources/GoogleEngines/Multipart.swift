@@ -3,7 +3,7 @@ import HTTPClient
 import JSONText
 import Storage
 
-/// Metadata and bytes in one body, multipart/related as RFC 2387 has it.
+/// Metadata and bytes in one multipart/related body (RFC 2387).
 struct Multipart {
     let boundary: String
     let metadata: [UInt8]
@@ -30,14 +30,14 @@ struct Multipart {
 }
 
 extension Upload {
-    /// With the MD5 that the client gave, or else with that one.
+    /// Contains the MD5 that the client gave, or else this one.
     func wireMetadata(md5: [UInt8]? = nil, crc32c: UInt32? = nil) -> JSON {
         metadata.wire(
             name: reference.object, md5Hash: expectedMD5 ?? md5.map { Data($0).base64EncodedString() },
             crc32c: crc32c?.wireChecksum)
     }
 
-    /// The content type where it can be sent in a header; the metadata, which has it in any case, counts for more.
+    /// The content type, if a header can carry it. The metadata carries it in any case and takes precedence.
     var headerContentType: String {
         let type = metadata.content[.contentType] ?? ""
         let isSound = !type.isEmpty && type.utf8.allSatisfy { (0x20...0x7E).contains($0) }

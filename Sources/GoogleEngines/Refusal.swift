@@ -4,7 +4,7 @@ import Secrets
 import Storage
 
 extension StorageError {
-    /// What a server's refusal means, in the codes of the SDK.
+    /// Maps a server's error to the error codes of the SDK.
     static func refusal(
         _ response: HTTPResponse, of request: RemoteRequest, to reference: Reference, by dialect: any Dialect
     ) -> StorageError {
@@ -34,10 +34,10 @@ extension StorageError {
         return error.about(reference)
     }
 
-    /// The refusals that may pass.
+    /// The temporary errors.
     private static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
-    /// With a word on where tokens come from, where one is missing.
+    /// Adds where to get a token, if one is missing.
     func explained(_ dialect: any Dialect) -> StorageError {
         guard code == .unauthenticated, httpStatus == 401, serverResponse?.contains("App Check") != true else {
             return self
@@ -47,7 +47,7 @@ extension StorageError {
         return error
     }
 
-    /// An answer that cannot be understood. A question may be repeated, what may have been carried out may not.
+    /// A response that cannot be understood. Retryable only if the request changes nothing.
     static func garbled(
         _ what: String, _ response: HTTPResponse, _ reference: Reference, retryable: Bool = false
     ) -> StorageError {
@@ -59,7 +59,7 @@ extension StorageError {
         return error.about(reference)
     }
 
-    /// Why there was no answer.
+    /// A request without a response.
     static func noAnswer(_ failure: HTTPError, from endpoint: Endpoint, _ reference: Reference) -> StorageError {
         let hint =
             switch failure.kind {
@@ -76,12 +76,12 @@ extension StorageError {
 extension HTTPResponse {
     var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// The beginning of the body, for people.
+    /// The start of the body, for error messages.
     fileprivate var text: String { quoting(String(decoding: body.prefix(2 * Self.longestQuote), as: UTF8.self)) }
 
     private static let longestQuote = 2048
 
-    /// The beginning of something that the server has said, without secrets: it is cut once they are hidden.
+    /// The start of a text from the server. Hides secrets before it cuts.
     fileprivate func quoting(_ text: String) -> String {
         let start = String(decoding: text.utf8.prefix(2 * Self.longestQuote), as: UTF8.self)
         return String(decoding: start.hidingSecrets(secrets).utf8.prefix(Self.longestQuote), as: UTF8.self)
@@ -93,7 +93,7 @@ extension HTTPResponse {
         return ": " + quoting(message.hasSuffix(".") ? String(message.dropLast()) : message)
     }
 
-    /// In seconds, or as a date; the server's own clock counts.
+    /// In seconds, or as a date relative to the server's clock.
     fileprivate var retryAfter: Duration? {
         guard let text = headers["Retry-After"] else { return nil }
         if let seconds = Int64(text) { return .seconds(min(max(0, seconds), 1 << 31)) }
@@ -103,13 +103,13 @@ extension HTTPResponse {
 }
 
 extension RemoteRequest {
-    /// Whether a refusal is about the checksum that the request has, in whatever words.
+    /// Whether the error text is about the checksum in the request.
     fileprivate func failsChecksum(_ text: String) -> Bool {
         let text = text.lowercased()
         return hasChecksum && ["crc32c", "md5", "checksum", "hash"].contains { text.contains($0) }
     }
 
-    /// What of it nobody may read, where a server repeats it. Of a session that is all, unless a part of it tells.
+    /// The secrets in the target: its secret parameters, or the whole URL of a session without any.
     var secrets: [String] {
         let named = target.namedSecrets
         return named.isEmpty && subject == .session ? [target] : named

@@ -1,8 +1,8 @@
 import HTTPClient
 import Storage
 
-// Changes of an object that are carried out once, however often they have to be asked for: what was there before is
-// looked at first, and after a lost answer again. Where the protocol can bind a retry to what was there, it is bound.
+// Changes that are applied once even when requests are retried: the metadata is read first, and again after a lost
+// response. A retry carries the generation as a precondition where the protocol has one.
 
 /// One change of an object.
 private struct ObjectChange<Value: Sendable>: Sendable {
@@ -13,7 +13,7 @@ private struct ObjectChange<Value: Sendable>: Sendable {
     let request: @Sendable (Preconditions) -> RemoteRequest
     /// Makes the outcome of an answer that is a success.
     let accept: @Sendable (HTTPResponse) throws(StorageError) -> Value
-    /// What became of a request whose answer was lost.
+    /// The effect of a request with a lost response.
     let effect: @Sendable (_ before: ObjectVersion, _ now: ObjectMetadata?) throws(StorageError) -> ChangeEffect<Value>
     /// The outcome where the object is gone after a lost answer; nil where that is a failure.
     let whenGone: Value?

@@ -9,7 +9,7 @@ import Synchronization
 /// What an answer with the bytes of whichever generation is there came to.
 private enum FirstAnswer {
     case verified([UInt8])
-    /// That generation may not be there any more. If it still is, this is why it failed.
+    /// The generation may have been replaced. If it has not, this error is the result.
     case doubtful(generation: Int64, StorageError)
     /// Whose bytes these are, the head does not say; nil where there are too many of them.
     case undescribed([UInt8]?, MediaDescription)
@@ -75,13 +75,13 @@ extension RemoteBackend {
     private func bytes(of content: StoredContent, _ caller: Caller) async throws(StorageError) -> MediaOutcome<[UInt8]>
     {
         guard content.size > 0 else { return .done([]) }
-        let memory = MediaInMemory(expecting: content.size)
+        let memory = MemoryDestination(expecting: content.size)
         let outcome = try await fetch(into: MediaSink(content, from: 0, into: memory, dialect), caller)
         return verified(outcome, memory, content)
     }
 
     private func verified(
-        _ outcome: MediaOutcome<MediaDescription>, _ memory: MediaInMemory, _ content: StoredContent
+        _ outcome: MediaOutcome<MediaDescription>, _ memory: MemoryDestination, _ content: StoredContent
     ) -> MediaOutcome<[UInt8]> {
         switch outcome {
         case .doubtful(let error): return .doubtful(error)

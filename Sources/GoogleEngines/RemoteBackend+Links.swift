@@ -1,7 +1,7 @@
 import HTTPClient
 import Storage
 
-// URLs for everybody: good for as long as an object's token is, or a signature.
+// Public download URLs, by tokens or signatures.
 
 extension RemoteBackend {
     public func downloadURL(
@@ -26,7 +26,7 @@ extension RemoteBackend {
         for token in old {
             rest = try await tokens(dialect, dialect.deleteToken(token, of: reference), reference, caller)
         }
-        // Whoever takes the last one is given another, by some.
+        // Some servers create a new token when the last one is deleted.
         if let token = rest.first(where: { !old.contains($0) }) {
             return dialect.downloadURL(of: reference, token, at: endpoint)
         }
@@ -67,7 +67,7 @@ extension RemoteBackend {
 // MARK: - Signatures
 
 extension RemoteBackend {
-    /// Only for who may see the object, as whoever has the URL may fetch it in the name of the account that signs.
+    /// Requires that the caller may read the metadata, since the URL gives everybody the signer's access to the object.
     private func signedURL(
         of reference: Reference, _ lifetime: Int64, _ dialect: any SignatureDialect, for caller: Caller
     ) async throws(StorageError) -> String {

@@ -2,12 +2,12 @@ import HTTPClient
 import HTTPText
 import Storage
 
-/// What a look at a reference shows.
-enum Sight: Sendable {
+/// The result of reading a reference's metadata.
+enum LookupResult: Sendable {
     case nothing
     /// The server's clock is ahead of this machine's by so much, rounded down to a second.
     case object(ObjectMetadata, clockLead: Duration)
-    /// The caller may not look.
+    /// The caller has no permission to read it.
     case hidden(StorageError)
 }
 
@@ -15,7 +15,7 @@ extension RemoteBackend {
     /// - Parameter generation: looks for that one alone, where the service can tell it from another.
     func look(
         at reference: Reference, generation: Int64? = nil, for caller: Caller
-    ) async throws(StorageError) -> Sight {
+    ) async throws(StorageError) -> LookupResult {
         let request = dialect.metadata(of: reference, generation: generation)
         let response = try await ask(request, for: caller, about: reference)
         if response.isSuccess {
@@ -32,7 +32,7 @@ extension RemoteBackend {
         }
     }
 
-    /// The error for a write that the server has refused because of its preconditions.
+    /// The error for a write whose preconditions failed at the server.
     func preconditionFailed(_ reference: Reference, for caller: Caller) async throws(StorageError) -> StorageError {
         let version: ObjectVersion? =
             switch try await look(at: reference, for: caller) {
@@ -45,7 +45,7 @@ extension RemoteBackend {
 }
 
 extension HTTPResponse {
-    /// By how much the server's clock is ahead of this machine's, rounded down to a second; zero where it does not say.
+    /// How far the server's clock is ahead of this machine's, rounded down to a second; zero where unknown.
     fileprivate func clockLead(at now: Timestamp) -> Duration {
         guard let date = headers["Date"].flatMap({ HTTPDate($0) }) else { return .zero }
         return .seconds(date.secondsSince1970) - .microseconds(now.microseconds)
@@ -53,7 +53,7 @@ extension HTTPResponse {
 }
 
 extension StorageError {
-    /// Somebody else wrote between a write whose answer was lost and its repetition.
+    /// Another client wrote between a write with a lost response and its retry.
     static func overtaken(_ reference: Reference, by version: ObjectVersion) -> StorageError {
         .preconditionFailed(
             reference, version, "was changed by somebody else while this was tried again, and stays as it is")

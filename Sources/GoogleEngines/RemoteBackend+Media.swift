@@ -2,19 +2,19 @@ import HTTPClient
 import HTTPText
 import Storage
 
-/// What an attempt to fetch bytes of one generation came to.
+/// The result of fetching bytes of one generation.
 enum MediaOutcome<Value: Sendable>: Sendable {
     case done(Value)
-    /// That generation may not be there any more. If it still is, this is why it failed.
+    /// The generation may have been replaced. If it has not, this error is the result.
     case doubtful(StorageError)
 }
 
 extension RemoteBackend {
-    /// Looks at the metadata and has bytes fetched, anew where the object was overwritten meanwhile.
+    /// Reads the metadata and fetches bytes of that generation; repeats both when the object is overwritten meanwhile.
     ///
     /// - Parameters:
-    ///   - known: the metadata, where the first look is not needed.
-    ///   - doubt: why bytes of that generation could not be had: the outcome, if it is still there.
+    ///   - known: the metadata, if the caller has it.
+    ///   - doubt: why fetching that generation failed; thrown if it is still current.
     func settled<Value: Sendable>(
         _ reference: Reference, _ caller: Caller, known: ObjectMetadata? = nil,
         doubt: (generation: Int64, error: StorageError)? = nil,
@@ -34,8 +34,7 @@ extension RemoteBackend {
         throw .everOther(reference)
     }
 
-    /// Fetches what is missing. Returns when all of it is with the store; throws a retryable error where it may go on
-    /// later.
+    /// Fetches the missing bytes. Throws a retryable error where a later attempt can continue.
     func fetch(into sink: MediaSink, _ caller: Caller) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let content = sink.content
         var request = dialect.media(
@@ -84,7 +83,7 @@ extension RemoteBackend {
         case .garbled(let what): throw .garbled(what, response, reference, retryable: true)
         case nil:
             var refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)
-            // The next try begins with the first byte.
+            // The next attempt starts with the first byte.
             if status == 416 { refusal.retryable = true }
             guard [404, 412, 416].contains(status) else { throw refusal }
             return .doubtful(refusal)
@@ -102,7 +101,7 @@ extension StorageError {
 
     fileprivate static func tooMuch(_ content: StoredContent) -> StorageError { damaged(content, "there are more") }
 
-    /// Overwritten again and again, or answers that are not about one and the same object.
+    /// The object was overwritten repeatedly, or the responses are about different objects.
     fileprivate static func everOther(_ reference: Reference) -> StorageError {
         var error = StorageError(.unknown, "Object \(reference.object) was another while it was being fetched.")
         error.retryable = true

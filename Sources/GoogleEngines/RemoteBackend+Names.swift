@@ -1,7 +1,7 @@
 import HTTPClient
 import Storage
 
-// What is done to objects without touching their bytes.
+// Listing objects.
 
 extension RemoteBackend {
     /// Pages with nothing but a token for the next one are passed over, up to a limit.

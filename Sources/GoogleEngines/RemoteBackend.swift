@@ -4,12 +4,12 @@ import LocalFiles
 import Platform
 import Storage
 
-/// A real client of a service that keeps objects far away.
+/// An engine that stores objects in a remote service.
 public final class RemoteBackend: Backend {
     public let kind: EngineKind
     public let uploadsAtOnce = 8
     public let smallUploadsAtOnce = 32
-    /// Up to here one request does it, instead of three.
+    /// In bytes. Smaller uploads take one request instead of three.
     public let oneRequestLimit: Int64 = 256 << 10
     public let chunkSizes = ChunkSizes(largest: 128 << 20)
 
@@ -23,12 +23,12 @@ public final class RemoteBackend: Backend {
     let downloading = WorkerThreads("downloads", limit: 8)
     let background = BackgroundWork()
     let time: TimeSource
-    /// Who signs URLs, loaded for each one; nil where nobody can.
+    /// Loads the signer for each download URL; nil where none is configured.
     let signer: URLSignerSource?
     /// Writes a line at the log level debug; nil where that level is off.
     private let debug: (@Sendable (String) -> Void)?
     private let version: String
-    /// Of one request, unless all of its tries together have less time.
+    /// The limits of one request, if the caller's retry time is not shorter.
     private let limits: HTTPLimits
 
     /// Firebase Storage, or its emulator.
@@ -42,7 +42,7 @@ public final class RemoteBackend: Backend {
             allowed, debug)
     }
 
-    /// Google Cloud Storage, or what speaks its JSON API.
+    /// Google Cloud Storage, or a compatible server.
     public static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
         time: TimeSource = TimeSource(), signer: URLSignerSource? = nil,
@@ -70,7 +70,7 @@ public final class RemoteBackend: Backend {
         self.time = time
     }
 
-    /// The one that the service prefers.
+    /// The kind that the service prefers.
     public var tokenKind: Token.Kind { dialect.authorization[0] }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
@@ -105,7 +105,7 @@ public final class RemoteBackend: Backend {
         return metadata
     }
 
-    /// Throws any other answer as a refusal.
+    /// Throws any other response as an error.
     func success(
         of request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async throws(StorageError) -> HTTPResponse {
@@ -114,7 +114,7 @@ public final class RemoteBackend: Backend {
         return response
     }
 
-    /// Tries until it works, cannot work, or the caller's retry time is over.
+    /// Retries until the body succeeds, fails permanently, or the caller's retry time is over.
     func retrying<Value: Sendable>(
         _ caller: Caller, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
@@ -122,7 +122,7 @@ public final class RemoteBackend: Backend {
         while true {
             let elapsed = time.clock.stopwatch()
             do throws(StorageError) {
-                return try await LastAnswer.told(by: body)
+                return try await LastStatus.attached(by: body)
             } catch {
                 guard error.retryable, !Task.isCancelled else { throw error.explained(dialect) }
                 retryTime.note(error, took: elapsed(), at: time.now())
@@ -140,9 +140,9 @@ public final class RemoteBackend: Backend {
 // MARK: - One request
 
 extension RemoteBackend {
-    /// The server's answer, whatever its status. A token that it refuses is asked for anew, once, and the request repeated.
+    /// The server's response, whatever its status. Replaces a refused token once, and repeats the request.
     ///
-    /// - Parameter onLost: told of a request without an answer.
+    /// - Parameter onLost: called when a request has no response.
     func ask(
         _ request: RemoteRequest, for caller: Caller, about reference: Reference,
         onSent: (@Sendable (Int64) -> Void)? = nil, onLost: ((HTTPError) -> Void)? = nil
@@ -173,20 +173,20 @@ extension RemoteBackend {
         dialect.authorize(&whole, with: tokens, userProject: project.flatMap { endpoint.covers(whole.url) ? $0 : nil })
         do throws(HTTPError) {
             var response = try await http.perform(whole)
-            // Some servers repeat what they refuse.
+            // Some servers quote the request in their errors.
             response.secrets = tokens.map(\.secret) + request.secrets + response.headers.secrets
-            LastAnswer.note(response.status)
+            LastStatus.record(response.status)
             return response
         } catch {
-            LastAnswer.note(nil)
+            LastStatus.record(nil)
             onLost?(error)
             throw .noAnswer(error, from: endpoint, reference)
         }
     }
 
-    /// None for a URL that a server has named and that is not the endpoint's.
+    /// Empty for a URL outside of the endpoint.
     func tokens(for request: RemoteRequest, of caller: Caller) async throws(StorageError) -> [Token] {
-        LastAnswer.note(nil)
+        LastStatus.record(nil)
         guard let source = caller.tokens, endpoint.covers(url(of: request)) else { return [] }
         var tokens: [Token] = []
         for kind in dialect.authorization where tokens.isEmpty {
@@ -198,7 +198,7 @@ extension RemoteBackend {
         return tokens
     }
 
-    /// The same with a fresh one in the place of the one that was refused; nil where none is to be had.
+    /// The tokens with a new one in place of the refused one; nil where there is no other.
     func renewed(
         _ tokens: [Token], after refusal: HTTPResponse, of caller: Caller
     ) async throws(StorageError) -> [Token]? {
@@ -223,8 +223,8 @@ extension RemoteBackend {
 }
 
 extension HTTPLimits {
-    /// A server that is silent may use up a quarter of the retry time, or five seconds, before it is asked again. What is
-    /// neither much to send nor much to take has to be over in that time as a whole, or in half a minute.
+    /// Limits silence to a quarter of the retry time, at least five seconds. A request with small bodies is limited to that
+    /// time as a whole, at least half a minute.
     func within(_ retryTime: Duration, of request: RemoteRequest) -> HTTPLimits {
         let most = min(max(retryTime / 4, .seconds(5)), max(retryTime, .seconds(1)))
         var limits = self

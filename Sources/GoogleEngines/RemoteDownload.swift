@@ -7,13 +7,13 @@ import Synchronization
 
 /// One download from a remote engine: bytes of one generation, verified against its metadata.
 ///
-/// A try that is told to stop answers at once; the next one waits until all that it had under way is over.
+/// An aborted step answers at once. The next step waits until all work of the aborted one is over.
 final class RemoteDownload: DownloadSession {
-    private typealias Attempt = AbortableStep<DownloadAnswer>
+    private typealias Step = AbortableStep<DownloadAnswer>
     typealias Report = @Sendable (Progress) -> Void
 
-    private struct Try {
-        var attempt: Attempt
+    private struct Fetch {
+        var step: Step
         var reports: ArrivalReports
         var task: Task<Void, Never>
     }
@@ -22,7 +22,7 @@ final class RemoteDownload: DownloadSession {
     private let backend: RemoteBackend
     private let queue: SerialQueue<LandingFile>
     private let mark: LandingBookmark
-    private let latest = Mutex<Try?>(nil)
+    private let latest = Mutex<Fetch?>(nil)
 
     init(_ download: Download, _ backend: RemoteBackend) {
         self.download = download
@@ -34,15 +34,15 @@ final class RemoteDownload: DownloadSession {
 
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
-            let attempt = Attempt(waiter, aborted: .aborted)
+            let step = Step(waiter, aborted: .aborted)
             let reports = ArrivalReports(backend.time.clock, report)
             latest.withLock { latest in
                 let before = latest?.task
                 let task = Task { @Loop in
                     await before?.value
-                    await run(attempt, reports)
+                    await run(step, reports)
                 }
-                latest = Try(attempt: attempt, reports: reports, task: task)
+                latest = Fetch(step: step, reports: reports, task: task)
             }
         }
     }
@@ -50,8 +50,8 @@ final class RemoteDownload: DownloadSession {
     func abort() {
         guard let latest = latest.withLock({ $0 }) else { return }
         latest.reports.end()
-        latest.attempt.abort()
-        if latest.attempt.isAborted { latest.task.cancel() }
+        latest.step.abort()
+        if latest.step.isAborted { latest.task.cancel() }
     }
 
     func bookmark() async -> Bookmark? { mark.bookmark }
@@ -69,15 +69,15 @@ final class RemoteDownload: DownloadSession {
 }
 
 @Loop extension RemoteDownload {
-    private func run(_ attempt: Attempt, _ reports: ArrivalReports) async {
-        guard !attempt.isAborted else { return }
+    private func run(_ step: Step, _ reports: ArrivalReports) async {
+        guard !step.isAborted else { return }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
-                try await LastAnswer.told { () async throws(StorageError) in
+                try await LastStatus.attached { () async throws(StorageError) in
                     try await backend.settled(download.reference, download.caller) {
                         object async throws(StorageError) in
-                        try await self.fetch(object, attempt, reports)
+                        try await self.fetch(object, step, reports)
                     }
                 })
         } catch {
@@ -85,20 +85,20 @@ final class RemoteDownload: DownloadSession {
         }
         await queue.run { landing in landing.park() }
         reports.end()
-        attempt.answer(answer)
+        step.answer(answer)
     }
 
     private func fetch(
-        _ object: ObjectMetadata, _ attempt: Attempt, _ reports: ArrivalReports
+        _ object: ObjectMetadata, _ step: Step, _ reports: ArrivalReports
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         let offset = try await queue.run { landing throws(StorageError) in
-            try landing.open(for: object.generation) { !attempt.isAborted }
+            try landing.open(for: object.generation) { !step.isAborted }
             return landing.offset
         }
         reports.arrived(offset, of: object.size)
         var object = object
-        if offset < object.size, !attempt.isAborted {
-            switch try await fetch(object, from: offset, attempt, reports) {
+        if offset < object.size, !step.isAborted {
+            switch try await fetch(object, from: offset, step, reports) {
             case .done(let described): object.complete(described)
             case .doubtful(let error):
                 // Nothing that came with it is to be trusted.
@@ -107,14 +107,14 @@ final class RemoteDownload: DownloadSession {
                 return .doubtful(error)
             }
         }
-        return try await finish(object, attempt)
+        return try await finish(object, step)
     }
 
     private func fetch(
-        _ object: ObjectMetadata, from offset: Int64, _ attempt: Attempt, _ reports: ArrivalReports
+        _ object: ObjectMetadata, from offset: Int64, _ step: Step, _ reports: ArrivalReports
     ) async throws(StorageError) -> MediaOutcome<MediaDescription> {
-        let buffer = LandingBuffer(on: queue) { landing, bytes throws(StorageError) in
-            guard !attempt.isAborted else { return }
+        let buffer = DownloadBuffer(on: queue) { landing, bytes throws(StorageError) in
+            guard !step.isAborted else { return }
             try landing.append(bytes)
             reports.arrived(landing.offset, of: object.size)
         }
@@ -131,13 +131,13 @@ final class RemoteDownload: DownloadSession {
     }
 
     private func finish(
-        _ object: ObjectMetadata, _ attempt: Attempt
+        _ object: ObjectMetadata, _ step: Step
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         do throws(StorageError) {
             _ = try await queue.run { landing throws(StorageError) in
-                guard !attempt.isAborted else { return false }
+                guard !step.isAborted else { return false }
                 return try landing.finish(
-                    size: object.size, crc32c: object.crc32c, md5: object.md5, if: attempt.mayCommit)
+                    size: object.size, crc32c: object.crc32c, md5: object.md5, if: step.mayCommit)
             }
             return .done(object)
         } catch {

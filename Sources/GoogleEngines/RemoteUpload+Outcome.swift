@@ -2,19 +2,19 @@ import Platform
 import HTTPClient
 import Storage
 
-// What became of an upload whose answer was lost: told by what was there before anything was sent, and what is now.
+// Finds out whether an upload with a lost response succeeded, from the object before the upload and the one now.
 
 @Loop extension RemoteUpload {
-    private func look(generation: Int64? = nil) async throws(StorageError) -> Sight {
+    private func look(generation: Int64? = nil) async throws(StorageError) -> LookupResult {
         try await backend.look(at: upload.reference, generation: generation, for: upload.caller)
     }
 
     /// Remembers what is there before anything is sent. For a session that is looked up in any case: some servers
     /// forget its preconditions.
-    func lookBefore(openingSession: Bool = false) async throws(StorageError) {
+    func lookBefore(createsSession: Bool = false) async throws(StorageError) {
         guard !hasLooked else { return }
         before = upload.preconditions.generation
-        if openingSession || before == nil || !backend.dialect.bindsWrites {
+        if createsSession || before == nil || !backend.dialect.bindsWrites {
             before = try await checkPreconditions()?.generation ?? before
         }
         hasLooked = true
@@ -43,7 +43,7 @@ import Storage
 
     /// The object, if it is this upload's. Otherwise the upload is bound to what is there. Throws where somebody else
     /// has written since this process looked first.
-    func whatBecame() async throws(StorageError) -> ObjectMetadata? {
+    func ownStoredObject() async throws(StorageError) -> ObjectMetadata? {
         let now: ObjectVersion
         switch try await look() {
         case .hidden: return nil

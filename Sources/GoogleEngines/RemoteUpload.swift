@@ -19,30 +19,30 @@ private struct UploadBookmark: Codable {
     private enum CodingKeys: String, CodingKey { case session = "url", granularity, crc32c, end, before }
 }
 
-/// One upload to a remote engine. What the server says of where it is counts, never what was sent.
+/// One upload to a remote engine. Progress is what the server acknowledges.
 ///
-/// A step that is told to stop ends at once, but for one that may have completed the upload: then the server is
-/// asked whether it has, so that an object that exists is not reported as cancelled. A pause waits a moment for what is
-/// nearly through, and for a session that is being opened.
+/// A stopped step ends at once, unless it may have completed the upload: then it asks the server, so that an existing
+/// object is not reported as cancelled. A pause waits briefly for a request that is nearly sent, and for a session that
+/// is being created.
 final class RemoteUpload: UploadSession {
     typealias Answer = UploadMachine.Answer
 
     let upload: Upload
     let backend: RemoteBackend
-    let source: RemoteSource
+    let source: UploadReader
     private let underWay = Mutex<(step: UploadMachine.Step, task: Task<Answer, Never>)?>(nil)
-    /// The body of the step's last request; nil until it has one.
+    /// The progress of the step's last request body.
     private let sending = Mutex<BodyProgress?>(nil)
-    private let opening = SessionOpening()
+    private let opening = SessionCreation()
     @Loop private var session: RemoteSession?
-    /// A request that carried the end of the upload may have been obeyed, though nobody heard of it.
+    /// A request with the last bytes may have succeeded, though its response was lost.
     @Loop private var mayBeStored = false
     @Loop private(set) var replacesNewer = true
-    /// The generation that was there before anything was sent; nil where nobody knows.
+    /// The generation before the upload; nil where it is unknown.
     @Loop var before: Int64?
-    /// This process has looked for it.
+    /// This process has read `before`.
     @Loop var hasLooked = false
-    /// What requests are bound to: the client's preconditions, and for a repetition what was there.
+    /// The preconditions of requests: the client's, and for a retry the generation that was found.
     @Loop var binding: Preconditions
     @Loop var isRepetition = false
 
@@ -50,10 +50,10 @@ final class RemoteUpload: UploadSession {
         self.upload = upload
         self.backend = backend
         binding = upload.preconditions
-        source = RemoteSource(
+        source = UploadReader(
             upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
         guard upload.isRestored else { return }
-        // Nobody knows what the earlier process had sent.
+        // The earlier process may have sent everything.
         mayBeStored = true
         guard let mark = upload.bookmark.flatMap({ try? UploadBookmark(text: $0.text) }),
             (0...upload.source.size).contains(mark.end)
@@ -85,7 +85,7 @@ final class RemoteUpload: UploadSession {
 
     func abort() { underWay.withLock { $0 }?.task.cancel() }
 
-    /// How long a pause waits for what is nearly through. With the question that may follow that is less than a second.
+    /// How long a pause waits for a request that is nearly sent.
     static let grace = Duration.milliseconds(400)
     private static let outcomeTimeout = Duration.milliseconds(500)
 
@@ -112,7 +112,7 @@ final class RemoteUpload: UploadSession {
 @Loop extension RemoteUpload {
     private func answer(to step: UploadMachine.Step) async -> Answer {
         do throws(StorageError) {
-            return try await LastAnswer.told { () async throws(StorageError) in
+            return try await LastStatus.attached { () async throws(StorageError) in
                 switch step {
                 case .sendWhole: try await sendWhole()
                 case .open: try await open()
@@ -124,13 +124,13 @@ final class RemoteUpload: UploadSession {
             guard Task.isCancelled else {
                 return .failed((source.failure ?? error).about(upload.reference).explained(backend.dialect))
             }
-            // The server has heard nothing of it.
+            // The server has received nothing of this range.
             if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
             return .aborted
         }
     }
 
-    /// Of the body of the step's last request.
+    /// Sent bytes of the step's last request.
     nonisolated var sent: Int64 { sending.withLock { $0?.sent ?? 0 } }
     private var isThrough: Bool { sending.withLock { $0?.isThrough ?? false } }
 
@@ -139,9 +139,9 @@ final class RemoteUpload: UploadSession {
         return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
     }
 
-    /// Whatever the server has answered before, this is about the source.
+    /// A mismatch is about the source, so it has no HTTP status.
     private func check(_ md5: [UInt8]) throws(StorageError) {
-        LastAnswer.note(nil)
+        LastStatus.record(nil)
         try upload.checkMD5(md5)
     }
 
@@ -149,7 +149,7 @@ final class RemoteUpload: UploadSession {
         try await backend.ask(request, for: upload.caller, about: upload.reference)
     }
 
-    /// The answer to what may have completed the upload when it was told to stop; within a second.
+    /// Asks whether a stopped request completed the upload, within a time limit.
     private func outcome(
         asking question: @escaping @Loop @Sendable () async throws(StorageError) -> Answer
     ) async -> Answer {
@@ -170,10 +170,10 @@ final class RemoteUpload: UploadSession {
 // MARK: - In one request
 
 @Loop extension RemoteUpload {
-    /// What a request with all bytes has come to is asked for before they are sent again.
+    /// Before a retry, checks whether the previous request stored the object.
     private func sendWhole() async throws(StorageError) -> Answer {
         if mayBeStored {
-            if let stored = try await whatBecame() { return .completed(stored) }
+            if let stored = try await ownStoredObject() { return .completed(stored) }
         } else {
             try await lookBefore()
         }
@@ -195,7 +195,7 @@ final class RemoteUpload: UploadSession {
         } catch {
             guard Task.isCancelled, mayBeStored, isThrough else { throw error }
             return await outcome { () async throws(StorageError) in
-                try await self.whatBecame().map { .completed($0) } ?? .aborted
+                try await self.ownStoredObject().map { .completed($0) } ?? .aborted
             }
         }
     }
@@ -207,7 +207,7 @@ final class RemoteUpload: UploadSession {
     private func open() async throws(StorageError) -> Answer {
         if let answer = try await answerIfSuperseded() { return answer }
         if upload.expectedMD5 != nil { try check(await source.md5()) }
-        try await lookBefore(openingSession: true)
+        try await lookBefore(createsSession: true)
         let request = backend.dialect.open(upload, if: binding)
         let session = try await opening.session(of: upload, at: backend) { () async throws(StorageError) in
             try await self.session(openedBy: request)
@@ -234,7 +234,7 @@ final class RemoteUpload: UploadSession {
         return superseded
     }
 
-    /// - Parameter refusal: of the last bytes, which may not be stored, whatever the session says.
+    /// - Parameter refusal: the error for the last bytes; then the session's word that they are stored is not enough.
     private func query(after refusal: StorageError? = nil) async throws(StorageError) -> Answer {
         guard let session else { return try await lost(StorageError(.unknown, "The upload session is not known.")) }
         let request = backend.dialect.query(session, total: upload.source.size)
@@ -252,7 +252,7 @@ final class RemoteUpload: UploadSession {
     }
 
     private func lost(_ why: StorageError) async throws(StorageError) -> Answer {
-        if mayBeStored, let stored = try await whatBecame() { return .completed(stored) }
+        if mayBeStored, let stored = try await ownStoredObject() { return .completed(stored) }
         return .forgotten(why)
     }
 
@@ -273,8 +273,8 @@ final class RemoteUpload: UploadSession {
         }
     }
 
-    /// Bytes are refused where the offset is not the server's, too: then its own counts. With a fresh token only those
-    /// bytes are sent again that it has not taken.
+    /// Queries the session when bytes are refused, since the server's offset may differ. With a new token it sends only
+    /// bytes that the server does not have.
     private func send(_ range: Range<Int64>, isRepeated: Bool) async throws(StorageError) -> Answer {
         let session = try opened()
         let isLast = range.upperBound == upload.source.size

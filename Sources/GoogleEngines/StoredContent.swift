@@ -1,8 +1,7 @@
 import Checksums
 import Storage
 
-/// Which bytes a server has stored, so that what arrives can be verified. Told by the object's metadata, or by the head
-/// of the answer that carries them.
+/// What is known of the stored bytes, to verify a download: from the object's metadata, or from a response header.
 struct StoredContent: Equatable, Sendable {
     let reference: Reference
     let generation: Int64
@@ -19,7 +18,7 @@ struct StoredContent: Equatable, Sendable {
         encoding = ContentEncoding(object.settable.content[.contentEncoding])
     }
 
-    /// Nil where the head does not say enough.
+    /// Nil where the header does not identify the object.
     init?(_ described: MediaDescription, _ reference: Reference) {
         guard let generation = described.generation, let size = described.size, size >= 0,
             described.crc32c != nil || described.md5 != nil
@@ -63,7 +62,7 @@ struct MediaDescription: Equatable, Sendable {
     }
 }
 
-/// How bytes are encoded, stored or on their way; `identity` where nobody says.
+/// A content encoding; `identity` by default.
 struct ContentEncoding: Equatable, Sendable {
     private let text: String
 

@@ -3,11 +3,11 @@ import FoundationEssentials
 import HTTPClient
 import Storage
 
-// Success means verified bytes: what the server says that it has stored is compared with what was read here.
+// An upload succeeds only when the stored size and checksum match the bytes that were read here.
 
 @Loop extension RemoteUpload {
-    /// The metadata of what was stored. Throws `nonMatchingChecksum` after it has deleted what is not what was meant:
-    /// only what the very answer to this upload names, for what is there by now may be somebody else's.
+    /// The metadata of the stored object. Deletes an object that does not match, and throws `nonMatchingChecksum`.
+    /// Deletes only an object that the response to this upload names: any other may belong to another client.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
         if let named = backend.dialect.metadata(in: response, of: upload.reference) { return try await verified(named) }
         guard case .object(let stored, _) = try await backend.look(at: upload.reference, for: upload.caller),
@@ -16,7 +16,7 @@ import Storage
         return try await verified(stored, isNamed: false)
     }
 
-    /// - Parameter isNamed: the server has said that this upload made it.
+    /// - Parameter isNamed: the server says that this upload stored the object.
     func verified(_ stored: ObjectMetadata, isNamed: Bool = true) async throws(StorageError) -> ObjectMetadata {
         let flaw: String?
         do throws(StorageError) {
@@ -38,8 +38,8 @@ import Storage
         ).about(upload.reference)
     }
 
-    /// How the stored object differs from the source; nil where it does not. CRC32C counts where the server has it:
-    /// it was computed as the bytes went by.
+    /// How the stored object differs from the source; nil where it does not. Prefers CRC32C, which was computed while the
+    /// bytes were sent.
     func flaw(in stored: ObjectMetadata) async throws(StorageError) -> String? {
         guard stored.size == upload.source.size else {
             return "it has \(stored.size) bytes instead of \(upload.source.size)"
@@ -59,13 +59,13 @@ import Storage
 }
 
 extension RemoteBackend {
-    /// Tells the server that an upload will not be gone on with. Nobody waits for it.
+    /// Cancels a session at the server, in the background.
     @Loop func cancel(_ session: RemoteSession, _ upload: Upload) {
-        background.run { [self] in _ = await insist(dialect.cancel(session), upload) }
+        background.run { [self] in _ = await sendDetached(dialect.cancel(session), upload) }
     }
 
-    /// False where it may still be there. A service that cannot delete one generation alone is asked first whether it
-    /// is still that one.
+    /// Deletes what this upload stored; false where it may still exist. Where the service cannot delete one generation
+    /// alone, the current generation is checked first.
     @Loop @discardableResult
     func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
         if !dialect.bindsWrites {
@@ -81,17 +81,17 @@ extension RemoteBackend {
             }
             guard await task.value == stored.generation else { return true }
         }
-        return await insist(dialect.delete(stored.reference, generation: stored.generation), upload)
+        return await sendDetached(dialect.delete(stored.reference, generation: stored.generation), upload)
     }
 
-    /// Three tries, whatever becomes of the task that is waiting.
-    @Loop private func insist(_ request: RemoteRequest, _ upload: Upload) async -> Bool {
+    /// Makes up to three attempts, even when the calling task is cancelled.
+    @Loop private func sendDetached(_ request: RemoteRequest, _ upload: Upload) async -> Bool {
         let caller = upload.caller.with(retryTime: .seconds(4))
         let tries = Task { @Loop in
             for attempt in 0..<3 {
                 do {
                     if attempt > 0 { try await time.clock.sleep(for: .milliseconds(500)) }
-                    let response = try await LastAnswer.told { () async throws(StorageError) in
+                    let response = try await LastStatus.attached { () async throws(StorageError) in
                         try await self.ask(request, for: caller, about: upload.reference)
                     }
                     let refusal = StorageError.refusal(response, of: request, to: upload.reference, by: self.dialect)

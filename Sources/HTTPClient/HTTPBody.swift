@@ -1,6 +1,6 @@
 import HTTPText
 
-/// What a request carries.
+/// The body of a request.
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
@@ -15,15 +15,15 @@ public enum HTTPBody: Sendable {
     }
 }
 
-/// Bytes to send, of known number, from any place: a connection that died before its answer has them sent again.
+/// A source of a known number of bytes. The client reads them again when it resends a request.
 public protocol HTTPBodySource: Sendable {
     var count: Int64 { get }
 
-    /// Fills the buffer, at most, from `offset` on. Called on the transfer thread, so it may not block: who has no
-    /// byte yet answers `.later` and calls `wake` when there is one.
+    /// Reads bytes at `offset` into the buffer. Called on the transfer thread, so it must not block: a source without bytes
+    /// returns `.later`, and calls `wake` when it has some.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, wake: HTTPWaker) -> HTTPBodyRead
 
-    /// The transfer has ended, whichever way, and reads no more. Called on the transfer thread.
+    /// The transfer has ended and reads no more. Called on the transfer thread.
     func transferEnded()
 }
 
@@ -32,20 +32,20 @@ extension HTTPBodySource {
 }
 
 public enum HTTPBodyRead: Sendable, Equatable {
-    /// As many; never 0.
+    /// The number of bytes, never 0.
     case bytes(Int)
     case later
     /// Ends the transfer with `bodyFailed`.
     case failed(String)
 }
 
-/// Takes the body of an answer as it comes.
+/// Takes a response body while it arrives.
 public protocol HTTPBodySink: Sendable {
-    /// Whether the answer with this status is for the sink; others are held in memory. Called on the transfer thread.
+    /// Whether the sink takes the body; otherwise it is held in memory. Called on the transfer thread.
     func accepts(status: Int, headers: HTTPHeaders) -> Bool
 
-    /// Called on the transfer thread, so it may not block: who cannot take the bytes answers `.later`, gets the same
-    /// bytes again after it has called `wake`, and holds the server up until then.
+    /// Called on the transfer thread, so it must not block: a full sink returns `.later`, and gets the same bytes again after
+    /// it has called `wake`.
     func write(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite
 }
 
@@ -62,7 +62,7 @@ public enum HTTPBodyWrite: Sendable, Equatable {
     case failed(String)
 }
 
-/// Lets a transfer go on that waits for its source or its sink. May be called from anywhere, at any time, once too often.
+/// Resumes a transfer that waits for its source or its sink. Can be called from any thread at any time.
 public struct HTTPWaker: Sendable {
     let ticket: TransferTicket
     let thread: TransferThread

@@ -1,13 +1,13 @@
 import Platform
 import Synchronization
 
-/// Sends requests over connections that it keeps, all of them from one thread, which starts with the first request.
+/// Sends requests over reused connections from one thread, which starts with the first request.
 ///
-/// Certificates are always verified for https. Released clients finish what they have begun.
+/// https always verifies certificates. A released client finishes its running requests.
 public final class HTTPClient: Sendable {
     private let thread: TransferThread
 
-    /// - Parameter connectionsPerHost: more requests than these wait for their turn.
+    /// - Parameter connectionsPerHost: further requests wait for a connection.
     public convenience init(connectionsPerHost: Int = 64, environment: HTTPEnvironment = .ofProcess) {
         self.init(connectionsPerHost: connectionsPerHost, environment: environment, startThread: systemThreads)
     }
@@ -19,7 +19,7 @@ public final class HTTPClient: Sendable {
 
     deinit { thread.order(.stop) }
 
-    /// Returns the server's answer, whatever its status. Cancelling the task ends the transfer at once.
+    /// Returns the response, whatever its status. Cancelling the task ends the transfer at once.
     public func perform(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         if let flaw = request.flaw { throw HTTPError(flaw, host: request.host) }
         let ticket = TransferTicket(request)

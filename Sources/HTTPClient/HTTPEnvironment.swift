@@ -1,12 +1,12 @@
 import Platform
 
-/// What the environment says about proxies and certificates, under the names that curl goes by.
+/// Proxies and certificates from the environment variables that curl uses.
 public struct HTTPEnvironment: Sendable, Equatable {
-    /// From `http_proxy` (in capitals a web server could have set it for a client), or `all_proxy`, `ALL_PROXY`.
+    /// From `http_proxy`, `all_proxy` or `ALL_PROXY`. `HTTP_PROXY` is ignored, since CGI servers set it from a header.
     public var proxy = ""
     /// From `https_proxy`, `HTTPS_PROXY`, or `all_proxy`, `ALL_PROXY`.
     public var secureProxy = ""
-    /// From `no_proxy`, `NO_PROXY`: hosts that are asked directly.
+    /// From `no_proxy`, `NO_PROXY`: hosts without a proxy.
     public var direct = ""
     /// A file of certificates to trust instead of the system's, from `SSL_CERT_FILE`, `CURL_CA_BUNDLE`.
     public var certificateFile: String?

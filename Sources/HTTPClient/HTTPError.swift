@@ -1,42 +1,42 @@
 import CCurl
 
-/// Why there is no answer. Says nothing of paths, queries or the values of headers, which may be secret.
+/// A request without a response. Contains no paths, queries or header values, which may be secret.
 public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable, Equatable {
         /// No usable libcurl on this machine.
         case libraryMissing(String)
-        /// This libcurl does not take an option that the request needs; its name, and why.
+        /// libcurl refused an option that the request needs: its name, and the reason.
         case optionRefused(String, String)
-        /// The system has no thread for transfers.
+        /// The transfer thread could not be started.
         case noThread(String)
         case badURL
-        /// A method or a header that must not be sent.
+        /// An invalid method or header.
         case badRequest(String)
         case cannotResolve
         case cannotConnect(String)
         case tls(String)
-        /// Reset, closed or garbled before the answer was complete.
+        /// Reset, closed or garbled before the response was complete.
         case connectionBroken(String)
         case connectTimedOut
-        /// No byte moved for too long.
+        /// No byte was transferred for too long.
         case stalled
-        /// The whole request was sent, and no answer began.
+        /// The request was sent, and no response began.
         case noAnswer
-        /// The limit for all of it has passed.
+        /// The total limit has passed.
         case deadlineExceeded
-        /// The answer, or its head, is larger than allowed; in bytes.
+        /// The response or its header exceeds the limit, in bytes.
         case tooLarge(limit: Int)
-        /// The source or the sink gave up.
+        /// The source or the sink failed.
         case bodyFailed(String)
         case cancelled
-        /// Something else, by libcurl's number.
+        /// Another error code of libcurl.
         case other(code: Int32, String)
     }
 
     public var kind: Kind
     /// Host and port of the URL.
     public var host: String
-    /// False only if the server cannot have seen any of the request.
+    /// False only if no part of the request was sent.
     public var mayHaveReachedServer: Bool
 
     public init(_ kind: Kind, host: String, mayHaveReachedServer: Bool = false) {
@@ -45,7 +45,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         self.mayHaveReachedServer = mayHaveReachedServer
     }
 
-    /// Whether the same request may fare better later.
+    /// Whether a retry can succeed.
     public var isRetryable: Bool {
         switch kind {
         case .noThread, .cannotResolve, .cannotConnect, .connectionBroken, .connectTimedOut, .stalled, .noAnswer: true

@@ -1,21 +1,20 @@
 import HTTPText
 
-/// One request. It is sent as it stands: no redirect is followed, no `Expect` is added, nothing is compressed.
+/// One request, sent unchanged: no redirects, no `Expect`, no compression.
 public struct HTTPRequest: Sendable {
     public var method: String
     /// Absolute, `http` or `https`, escaped. Dots in its path stay as they are.
     public var url: String
-    /// Without those that the body decides: `Content-Length`, `Transfer-Encoding` and `Expect` are refused.
+    /// `Content-Length`, `Transfer-Encoding` and `Expect` are refused, since the client sets them.
     public var headers: HTTPHeaders
     public var body: HTTPBody
-    /// Where the body of the answer goes if the sink accepts it; into memory otherwise.
+    /// Takes the response body if it accepts the header. Otherwise the body is held in memory.
     public var sink: (any HTTPBodySink)?
     public var limits: HTTPLimits
-    /// Fails where a kept connection dies before its answer, instead of being sent again on another one: for requests
-    /// that are not idempotent.
+    /// Fails instead of resending when a reused connection closes before the response: for requests that are not idempotent.
     public var isSentOnce = false
-    /// Told how many bytes of the body the system has taken for sending, on the transfer thread: must be quick.
-    /// The number falls when the body is sent anew on another connection.
+    /// Called on the transfer thread with the number of sent body bytes. It must not block. The number falls when the body is
+    /// resent on another connection.
     public var onSent: (@Sendable (Int64) -> Void)?
 
     public init(
@@ -31,24 +30,24 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// How long a request may take, and how large its answer may be.
+/// Time and size limits of a request.
 public struct HTTPLimits: Sendable, Equatable {
-    /// From looking up the name until the request can be sent, TLS included. Waiting for a free connection is not.
+    /// For name resolution, connection and TLS, without the wait for a free connection.
     public var connect: Duration = .seconds(15)
-    /// How long not one byte may move, either way, while neither the source nor the sink is holding it up.
+    /// For time without any transferred byte, while neither the source nor the sink waits.
     public var stall: Duration = .seconds(30)
-    /// How long the answer may take to begin once the whole request is sent.
+    /// For the start of the response after the request is sent.
     public var answer: Duration = .seconds(120)
-    /// For all of it, waiting for a connection included.
+    /// For everything, including the wait for a connection.
     public var total: Duration?
-    /// For a body that is held in memory, in bytes.
+    /// In bytes, for a response body in memory.
     public var answerBytes = 1 << 20
 
     public init() {}
 }
 
 extension HTTPRequest {
-    /// What the request would break, said without any value of a header.
+    /// The first flaw of the request, without any header value.
     var flaw: HTTPError.Kind? {
         guard isURLSound else { return .badURL }
         guard isToken(method.utf8) else { return .badRequest("the method is not a token") }
@@ -64,7 +63,7 @@ extension HTTPRequest {
         return nil
     }
 
-    /// Host and port, for people: without credentials, path and query.
+    /// Host and port, for error messages.
     var host: String {
         let rest = url.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
         let authority = rest.prefix { ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }

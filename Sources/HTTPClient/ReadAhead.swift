@@ -1,14 +1,13 @@
 import Platform
 import Synchronization
 
-/// The bytes of a body that are read on another thread, some blocks ahead of the sending. Memory is taken while
-/// a transfer reads, and is the less the more bodies have it.
+/// Reads the bytes of a body on a worker thread, some blocks ahead of the transfer. Uses less memory the more bodies are
+/// being sent.
 ///
-/// Blocks go round: one job at a time fills the next free one, the transfer empties the oldest. Going back, as
-/// for a connection that died, forgets all blocks; what the job is then filling is read for nothing.
+/// One job at a time fills the next free block of the ring, and the transfer empties the oldest. A resend discards all
+/// blocks.
 public final class ReadAhead: HTTPBodySource {
-    /// Fills the whole buffer from `offset` of the body on. Called on a worker thread, may block. What it throws
-    /// ends the transfer with `bodyFailed` and the error's text.
+    /// Fills the whole buffer from `offset` on, on a worker thread. An error ends the transfer with `bodyFailed`.
     public typealias Fill = @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws -> Void
 
     public let count: Int64

@@ -1,13 +1,13 @@
 import Platform
 
-/// Which blocks are filled with which bytes. The oldest belongs to the transfer, the first free one to the job.
+/// The state of the blocks. The transfer owns the oldest filled one, the job the first free one.
 struct ReadAheadState: Sendable {
     struct Block: Sendable {
         fileprivate let memory: MemoryBlock
         fileprivate let count: Int
         let offset: Int64
         fileprivate let turn: Int
-        fileprivate let ring: BlockRing
+        fileprivate let ring: ReadAheadRing
 
         var bytes: UnsafeMutableRawBufferPointer { memory.prefix(count) }
     }
@@ -15,7 +15,7 @@ struct ReadAheadState: Sendable {
     struct Ready: Sendable {
         fileprivate let memory: MemoryBlock
         fileprivate let range: Range<Int>
-        fileprivate let ring: BlockRing
+        fileprivate let ring: ReadAheadRing
 
         func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
             let next = UnsafeRawBufferPointer(rebasing: memory.bytes[range].prefix(buffer.count))
@@ -25,13 +25,13 @@ struct ReadAheadState: Sendable {
     }
 
     private let count: Int64
-    private var ring: BlockRing?
+    private var ring: ReadAheadRing?
     private var first = 0
     private var filled = 0
-    /// Where the oldest filled block begins, and where the next one to be filled does.
+    /// The offsets of the oldest filled block and of the next one to fill.
     private var start: Int64 = 0
     private var end: Int64 = 0
-    /// Rises when all blocks are forgotten.
+    /// Increased when all blocks are discarded.
     private var turn = 0
     private var isFilling = false
     private(set) var failure: String?
@@ -39,7 +39,7 @@ struct ReadAheadState: Sendable {
 
     init(count: Int64) { self.count = count }
 
-    /// The bytes from `offset` to the end of their block; if they are not there, `waker` will hear of it.
+    /// The bytes from `offset` to the end of their block. If they are missing, `waker` is called later.
     mutating func ready(at offset: Int64, else waker: HTTPWaker) -> Ready? {
         if offset < start || offset > end { go(to: offset) }
         guard let ring, offset < end else {
@@ -57,16 +57,16 @@ struct ReadAheadState: Sendable {
         start = offset
     }
 
-    /// True if a job has to be started.
+    /// True if a job must start.
     mutating func beginFilling() -> Bool {
-        ring = ring ?? BlockRing(for: count)
-        guard !isFilling, filled < BlockRing.count, end < count, failure == nil else { return false }
+        ring = ring ?? ReadAheadRing(for: count)
+        guard !isFilling, filled < ReadAheadRing.count, end < count, failure == nil else { return false }
         isFilling = true
         return true
     }
 
     mutating func nextToFill() -> Block? {
-        guard let ring, filled < BlockRing.count, end < count, failure == nil else {
+        guard let ring, filled < ReadAheadRing.count, end < count, failure == nil else {
             isFilling = false
             return nil
         }
@@ -86,7 +86,7 @@ struct ReadAheadState: Sendable {
         return wake
     }
 
-    /// Lets go of the memory, which a job may still be filling.
+    /// Releases the memory; a running job keeps its block.
     mutating func letGo() {
         go(to: 0)
         ring = nil

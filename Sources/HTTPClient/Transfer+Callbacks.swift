@@ -45,7 +45,7 @@ extension Transfer {
 
     fileprivate func header(_ line: UnsafeRawBufferPointer) -> Int {
         defer { moved() }
-        guard answer.take(line: line) else { return give(up: .tooLarge(limit: Answer.largestHead)) }
+        guard answer.take(line: line) else { return give(up: .tooLarge(limit: IncomingResponse.largestHead)) }
         return line.count
     }
 
@@ -98,7 +98,7 @@ extension Transfer {
         return Int(CCURL_ABORT.rawValue)
     }
 
-    /// Takes no byte, which ends the transfer.
+    /// Ends the transfer by taking no byte.
     private func give(up kind: HTTPError.Kind) -> Int {
         failure = kind
         return -1

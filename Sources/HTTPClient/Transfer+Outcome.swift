@@ -9,14 +9,14 @@ import CCurl
 #endif
 
 extension Transfer {
-    /// What a transfer that libcurl has ended, with this code, comes to.
+    /// The outcome of a transfer that libcurl ended with this code.
     func outcome(_ code: Int32) -> Outcome {
         if let failure { return failed(failure) }
-        guard let easy, code == 0 else { return failed(kind(of: ccurl_code(UInt32(bitPattern: code)))) }
+        guard easy != nil, code == 0 else { return failed(kind(of: ccurl_code(UInt32(bitPattern: code)))) }
         return .success(
             HTTPResponse(
                 status: answer.status, headers: answer.headers, body: answer.body,
-                version: HTTPResponse.Version(ccurl_get_long(easy, CCURL_USED_HTTP_VERSION)), bytesSent: sent))
+                bytesSent: sent))
     }
 
     private func kind(of code: ccurl_code) -> HTTPError.Kind {
@@ -32,7 +32,7 @@ extension Transfer {
         case CCURL_GOT_NOTHING: .connectionBroken("closed without an answer")
         case CCURL_PARTIAL_FILE: .connectionBroken("closed within the answer")
         case CCURL_HTTP2, CCURL_HTTP2_STREAM, CCURL_SEND_FAIL_REWIND: .connectionBroken(standardText(code))
-        case CCURL_TOO_LARGE: .tooLarge(limit: Answer.largestHead)
+        case CCURL_TOO_LARGE: .tooLarge(limit: IncomingResponse.largestHead)
         case CCURL_SSL_CONNECT_ERROR where isBroken: .connectionBroken("closed while it was being secured")
         case CCURL_SSL_CONNECT_ERROR, CCURL_SSL_ENGINE_NOTFOUND, CCURL_SSL_ENGINE_SETFAILED, CCURL_SSL_CERTPROBLEM,
             CCURL_SSL_CIPHER, CCURL_PEER_FAILED_VERIFICATION, CCURL_USE_SSL_FAILED, CCURL_SSL_ENGINE_INITFAILED,
@@ -45,7 +45,7 @@ extension Transfer {
 
     private var hasSentHead: Bool { easy.map { ccurl_get_long($0, CCURL_REQUEST_SIZE) > 0 } ?? false }
 
-    /// In the system's words, where a system call failed.
+    /// The text of a failed system call.
     private var systemReason: String? {
         guard let easy else { return nil }
         let number = ccurl_get_long(easy, CCURL_OS_ERRNO)
@@ -58,7 +58,7 @@ extension Transfer {
         return status == 0 || (200..<300).contains(status) ? nil : .cannotConnect("the proxy answered \(status)")
     }
 
-    /// Whether the handshake ended because the other end went away, which says nothing of certificates.
+    /// Whether the peer closed the connection during the TLS handshake.
     private var isBroken: Bool {
         let signs = [
             "reset by peer", "SSL_ERROR_SYSCALL", "unexpected eof", "Broken pipe", "properly terminated",
@@ -67,7 +67,7 @@ extension Transfer {
         return ownText.map { text in signs.contains { text.contains($0) } } ?? false
     }
 
-    /// What libcurl says about this transfer. May name certificates and files; never asked where a URL could be in it.
+    /// libcurl's error text. Not used where it could contain a URL.
     private var ownText: String? {
         errorBuffer.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }

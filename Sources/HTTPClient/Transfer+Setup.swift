@@ -2,10 +2,10 @@ import CCurl
 import HTTPText
 
 extension Transfer {
-    /// Bodies up to this size travel with the head in one write; larger ones are read in place.
+    /// Smaller bodies are sent with the header in one write; larger ones are read in place.
     static let largestCopiedBody = 64 << 10
 
-    /// What libcurl needs to run the request; nil where that cannot be had, and `failure` says why.
+    /// A libcurl handle for the request; nil after an error, which is in `failure`.
     func prepare() -> OpaquePointer? {
         guard let easy = ccurl_easy_init() else { return nil }
         self.easy = easy
@@ -23,7 +23,7 @@ extension Transfer {
         check(ccurl_set_callbacks(easy, [ccurl_callbacks(for: self)], &option), option)
         let code = ccurl_set_sending(easy, [ccurl_callbacks(for: self)])
         check(code, CCURL_PREREQFUNCTION, isOptional: true)
-        // A library that does not ask before it sends again never does so on a connection that is new.
+        // Older libraries cannot prevent a resend, but do not resend on a new connection.
         if code != 0, request.isSentOnce { set(easy, CCURL_FRESH_CONNECT, 1) }
         let errors = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CCURL_ERROR_SIZE.rawValue))
         errors.initialize(repeating: 0, count: Int(CCURL_ERROR_SIZE.rawValue))
@@ -34,7 +34,7 @@ extension Transfer {
     private func setManners(_ easy: OpaquePointer) {
         set(easy, CCURL_NOSIGNAL, 1)
         set(easy, CCURL_NOPROGRESS, 0)
-        // Ending a transfer does not wait for the name that it was resolving.
+        // Ending a transfer does not wait for name resolution.
         set(easy, CCURL_QUICK_EXIT, 1, isOptional: true)
         set(easy, CCURL_FOLLOWLOCATION, 0)
         set(easy, CCURL_HTTP09_ALLOWED, 0)
@@ -42,7 +42,7 @@ extension Transfer {
         set(easy, CCURL_TCP_KEEPALIVE, 1)
         set(easy, CCURL_SUPPRESS_CONNECT_HEADERS, 1)
         set(easy, CCURL_HTTP_VERSION, Int(CCURL_HTTP_VERSION_2TLS.rawValue), isOptional: true)
-        // Its clock would count the wait for a free connection too.
+        // libcurl's own limit would include the wait for a free connection.
         set(easy, CCURL_CONNECTTIMEOUT_MS, Int(Int32.max))
         if request.sink != nil { set(easy, CCURL_BUFFERSIZE, 128 << 10) }
     }
@@ -91,13 +91,13 @@ extension Transfer {
         check(code, CCURL_COPYPOSTFIELDS)
     }
 
-    /// The more transfers, the less for each.
+    /// Smaller while there are many transfers.
     private func sendBuffer(for count: Int64) -> Int {
         let share = min(512 << 10, (1 << 20) / (loop.runningCount + 1))
         return max(16 << 10, Int(min(count, Int64(share))))
     }
 
-    /// A name alone, with a colon, tells libcurl not to send the field that it would send by itself.
+    /// A name with a colon alone makes libcurl omit its own field.
     private func setHeaders(_ easy: OpaquePointer) {
         var lines = request.headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         lines.append("Expect:")
@@ -128,7 +128,7 @@ extension Transfer {
     private func check(_ code: Int32, _ option: ccurl_option, isOptional: Bool = false) {
         let isMissing = [CCURL_UNKNOWN_OPTION, CCURL_NOT_BUILT_IN, CCURL_UNSUPPORTED_PROTOCOL]
             .contains(ccurl_code(UInt32(bitPattern: code)))
-        // Libraries that are older, or were built with less, do without.
+        // Older or smaller builds of the library lack this option.
         if isOptional && isMissing { return }
         check(code, Int32(option.rawValue))
     }

@@ -1,9 +1,9 @@
 import CCurl
 import Platform
 
-/// One request on its way: what libcurl needs for it, what has come of it, and when it has taken too long.
+/// One running request: its libcurl handle, its response so far, and its time limits.
 ///
-/// Lives on the transfer thread; others have its ticket.
+/// Used on the transfer thread alone; other threads use its ticket.
 final class Transfer {
     typealias Outcome = TransferTicket.Outcome
 
@@ -16,14 +16,14 @@ final class Transfer {
     var headerList: OpaquePointer?
     var errorBuffer: UnsafeMutablePointer<CChar>?
     var source: (any HTTPBodySource)?
-    var answer = Answer()
+    var answer = IncomingResponse()
     /// Why a callback stopped the transfer.
     var failure: HTTPError.Kind?
 
     var position: Int64 = 0
     var sent: Int64 = 0
     var received: Int64 = 0
-    /// On how many connections libcurl was about to send the request: more than one where a kept one had died.
+    /// The number of connections the request was sent on: more than one if a reused one had closed.
     private var timesBegun = 0
     var isHeldUp = false
 
@@ -45,7 +45,7 @@ final class Transfer {
 
     var waker: HTTPWaker { HTTPWaker(ticket: ticket, thread: loop.thread) }
 
-    /// Gives back what the transfer had, then tells who waits for it.
+    /// Frees the handle, then resumes the waiting task.
     func finish(_ outcome: Outcome) {
         if let easy { ccurl_easy_cleanup(easy) }
         if let headerList { ccurl_list_free(headerList) }
@@ -56,7 +56,7 @@ final class Transfer {
         ticket.finish(outcome)
     }
 
-    /// Lets source and sink have another try; libcurl's code.
+    /// Resumes source and sink, and returns libcurl's code.
     func resume() -> Int32 {
         guard isHeldUp, let easy else { return 0 }
         isHeldUp = false
@@ -84,7 +84,7 @@ final class Transfer {
 }
 
 extension Transfer {
-    /// When to look at the transfer again, and what it has failed with if nothing moves until then.
+    /// The next time limit, and the error when it passes.
     var nextLimit: (time: Int64, failure: HTTPError.Kind)? {
         let limits = request.limits
         let total = limits.total.map { (ticket.began + $0.nanoseconds, HTTPError.Kind.deadlineExceeded) }
@@ -132,7 +132,7 @@ extension Transfer {
 }
 
 extension Duration {
-    /// As far as they fit beside the time of a clock.
+    /// Saturating nanoseconds.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return min(max(0, seconds), 1_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -2,9 +2,9 @@ import CCurl
 import Platform
 import Synchronization
 
-/// What libcurl works on: lets it work, ends what is over or overdue, sleeps. Lives on the transfer thread.
+/// Drives libcurl's transfers, ends completed and overdue ones, and sleeps in between. Used on the transfer thread alone.
 final class TransferLoop {
-    struct Unusable: Error { let kind: HTTPError.Kind }
+    struct LibraryUnavailable: Error { let kind: HTTPError.Kind }
 
     let environment: HTTPEnvironment
     let thread: TransferThread
@@ -17,12 +17,12 @@ final class TransferLoop {
 
     init(
         _ thread: TransferThread, connectionsPerHost: Int, _ environment: HTTPEnvironment
-    ) throws(Unusable) {
-        if let reason = ccurl_load() { throw Unusable(kind: .libraryMissing(String(cString: reason))) }
-        guard let multi = ccurl_multi_init() else { throw Unusable(kind: .outOfMemory) }
+    ) throws(LibraryUnavailable) {
+        if let reason = ccurl_load() { throw LibraryUnavailable(kind: .libraryMissing(String(cString: reason))) }
+        guard let multi = ccurl_multi_init() else { throw LibraryUnavailable(kind: .outOfMemory) }
         if let refusal = Self.limitConnections(multi, connectionsPerHost) {
             ccurl_multi_cleanup(multi)
-            throw Unusable(kind: refusal)
+            throw LibraryUnavailable(kind: refusal)
         }
         (self.thread, self.multi, self.environment) = (thread, multi, environment)
     }
@@ -31,7 +31,7 @@ final class TransferLoop {
 
     var runningCount: Int { running.count }
 
-    /// Returns when it was told to stop and no transfer is left.
+    /// Returns when it was stopped and no transfer is left.
     func run(_ takeOrders: () -> [TransferThread.Order]) {
         while true {
             for order in takeOrders() { obey(order) }
@@ -42,7 +42,7 @@ final class TransferLoop {
 
     func close() { ccurl_multi_cleanup(multi) }
 
-    /// A transfer wants to be looked at when that time has come.
+    /// Wakes at that time at the latest.
     func look(at time: Int64) { nextLook = min(nextLook, time) }
 
     private static func limitConnections(_ multi: OpaquePointer, _ connectionsPerHost: Int) -> HTTPError.Kind? {
@@ -82,7 +82,7 @@ final class TransferLoop {
         }
     }
 
-    /// Nil before it has started and after it has ended.
+    /// Nil before its start and after its end.
     private func transfer(of ticket: TransferTicket) -> Transfer? { transfers[ObjectIdentifier(ticket)] }
 
     private func start(_ ticket: TransferTicket) {
@@ -123,9 +123,9 @@ final class TransferLoop {
     }
 }
 
-/// Wakes a loop that sleeps.
+/// Wakes the sleeping loop.
 ///
-/// Sound: of all that libcurl offers, waking alone may be done from any thread.
+/// Sound: libcurl allows this call from any thread.
 struct Bell: @unchecked Sendable {
     private let multi: OpaquePointer
 

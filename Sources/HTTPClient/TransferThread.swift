@@ -2,9 +2,9 @@ import CCurl
 import Platform
 import Synchronization
 
-/// The one thread that talks to libcurl. It ends when it was told to stop and no transfer is left.
+/// The thread that uses libcurl. It ends when it was stopped and no transfer is left.
 ///
-/// Others reach it through `order` alone. What libcurl works on is in a `TransferLoop`, which never leaves the thread.
+/// Other threads send it orders. libcurl's handles are in a `TransferLoop`, which stays on the thread.
 final class TransferThread: Sendable {
     enum Order: Sendable {
         case start(TransferTicket)
@@ -17,7 +17,7 @@ final class TransferThread: Sendable {
         var orders: [Order] = []
         var isStarted = false
         var hasEnded = false
-        /// What every request gets where libcurl cannot be had.
+        /// The error of every request where libcurl is unavailable.
         var refusal: HTTPError.Kind?
         /// Nil before the thread sleeps and after it has ended.
         var bell: Bell?
@@ -53,17 +53,17 @@ final class TransferThread: Sendable {
     }
 
     private func work() {
-        // Some TLS libraries write to sockets with what raises the signal.
+        // Some TLS libraries raise SIGPIPE.
         blockBrokenPipes()
         let loop: TransferLoop
-        do throws(TransferLoop.Unusable) {
+        do throws(TransferLoop.LibraryUnavailable) {
             loop = try TransferLoop(self, connectionsPerHost: connectionsPerHost, environment)
         } catch {
             return refuseAll(error.kind)
         }
         inbox.withLock { $0.bell = loop.bell }
         loop.run { takeOrders() }
-        // Nobody may ring once libcurl has forgotten the loop.
+        // The bell must not be used after the loop is closed.
         inbox.withLock { inbox in
             inbox.hasEnded = true
             inbox.bell = nil

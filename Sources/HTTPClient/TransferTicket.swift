@@ -1,7 +1,7 @@
 import Platform
 import Synchronization
 
-/// One request for those who are not on the transfer thread: who wants it, and whether still.
+/// A request outside of the transfer thread: its waiting task, and whether it is cancelled.
 final class TransferTicket: Sendable {
     typealias Outcome = Result<HTTPResponse, HTTPError>
 
@@ -14,12 +14,12 @@ final class TransferTicket: Sendable {
 
     func expect(_ waiter: CheckedContinuation<Outcome, Never>) { self.waiter.withLock { $0 = waiter } }
 
-    /// Tells whoever waits. The first outcome counts.
+    /// Resumes the waiting task. Later outcomes are ignored.
     func finish(_ outcome: Outcome) {
         waiter.withLock { exchange(&$0, with: nil) }?.resume(returning: outcome)
     }
 
-    /// For a request that libcurl never hears of.
+    /// Fails a request before it reaches libcurl.
     func refuse(_ kind: HTTPError.Kind) {
         if case .source(let source) = request.body { source.transferEnded() }
         finish(.failure(HTTPError(kind, host: request.host)))

@@ -1,11 +1,11 @@
-/// What a Range header asks of a resource.
+/// The range that a Range header requests.
 package enum ByteRange: Equatable {
-    /// There is no such header, or it is one that is not understood: all bytes are the answer.
+    /// No Range header, or an unsupported one: the response has all bytes.
     case whole
     case part(Range<Int64>)
     case unsatisfiable
 
-    /// One range is served; several, malformed ones and other units than bytes are not understood.
+    /// Supports one range of bytes; several, malformed ones and other units are ignored.
     package init(_ headers: HTTPHeaders, size: Int64) {
         guard let value = headers.only("Range"), let equals = value.utf8.firstIndex(of: 0x3D),
             isSameName(value[..<equals], "bytes")
@@ -26,7 +26,7 @@ package enum ByteRange: Equatable {
         switch (first, last) {
         case (.absent, .absent): self = .whole
         case (.absent, .at(0)): self = .unsatisfiable
-        // The last bytes of nothing are all there is.
+        // The last bytes of an empty resource are all of it.
         case (.absent, .at) where size == 0: self = .whole
         case (.absent, .at(let count)): self = .part(max(0, size - count)..<size)
         case (.at(let first), .at(let last)) where first > last: self = .whole
@@ -40,7 +40,7 @@ package enum ByteRange: Equatable {
         case absent
         case at(Int64)
 
-        /// Nil where it is no number. One that is too large is the largest.
+        /// Nil for no number. A number that is too large becomes the largest.
         init?(_ text: Substring) {
             guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
             self = text.isEmpty ? .absent : .at(Int64(text) ?? .max)
@@ -48,12 +48,12 @@ package enum ByteRange: Equatable {
     }
 }
 
-/// Which bytes of how many an answer has, as Content-Range writes it.
+/// The value of a Content-Range header.
 package struct ContentRange: Equatable {
     package let first: Int64
     private let size: Substring
 
-    /// Nil unless it names the first byte.
+    /// Nil without a first byte.
     package init?(_ field: String) {
         let words = field.split(separator: " ")
         let sides = words.last?.split(separator: "/") ?? []
@@ -64,7 +64,7 @@ package struct ContentRange: Equatable {
         (self.first, size) = (first, sides[1])
     }
 
-    /// Whether it is of so many bytes, as far as it tells.
+    /// Whether the total size matches or is unknown.
     package func isOf(_ size: Int64) -> Bool { self.size == "*" || Int64(self.size) == size }
 
     /// `*` stands for no bytes.

@@ -1,7 +1,7 @@
 extension HTTPDate {
-    /// Any of the three forms that RFC 9110 wants to be understood; nil for anything else.
+    /// Parses the three formats of RFC 9110.
     ///
-    /// A year of two digits is in the century that puts it at most 50 years after `now`.
+    /// A two-digit year is at most 50 years after `now`.
     public init?(_ text: some StringProtocol, now: HTTPDate = .now) {
         var words = Words(text)
         guard let name = words.letters() else { return nil }
@@ -45,7 +45,7 @@ extension HTTPDate {
     }
 }
 
-/// Takes a date apart from its beginning.
+/// A scanner for dates.
 private struct Words {
     private var rest: Substring.UTF8View
 

@@ -1,6 +1,6 @@
 import Platform
 
-/// A moment in whole seconds, as HTTP writes it.
+/// An HTTP date, in whole seconds.
 public struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     public let secondsSince1970: Int64
 
@@ -13,7 +13,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible 
     static let dayNames = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let monthNames = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// As IMF-fixdate, in which years have four digits: moments outside of 0001 to 9999 are moved to its ends.
+    /// An IMF-fixdate. Clamps to the years 0001 to 9999.
     public var description: String {
         let moment = min(max(secondsSince1970, -62_135_596_800), 253_402_300_799)
         let (days, second) = moment.dividedByFloor(86_400)
@@ -26,7 +26,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible 
             + "\(two(day.year / 100))\(two(day.year % 100)) \(clock) GMT"
     }
 
-    /// Nil where there is no such day or time. A leap second is the second after it.
+    /// Nil for an invalid day or time. A leap second becomes the next second.
     init?(year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64) {
         guard 1...9999 ~= year, 1...12 ~= month, 0...23 ~= hour, 0...59 ~= minute, 0...60 ~= second else { return nil }
         let date = CalendarDay(year: year, month: month, day: day)

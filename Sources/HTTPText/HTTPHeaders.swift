@@ -1,5 +1,4 @@
-/// Header fields in the order in which they are sent or came. Names are compared without regard to case; a name may come
-/// more than once.
+/// Header fields in order. Names are case-insensitive and may repeat.
 public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
     public struct Field: Sendable, Equatable {
         public var name: String
@@ -16,7 +15,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
         fields = elements.map { Field($0, $1) }
     }
 
-    /// The last value of that name. Setting leaves one field of the name, or none.
+    /// The last value of the name. Setting replaces all fields of the name.
     public subscript(name: String) -> String? {
         get { fields.last { isSameName($0.name, name) }?.value }
         set {
@@ -25,7 +24,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
         }
     }
 
-    /// The value of a field that is there exactly once.
+    /// The value of a field that occurs exactly once.
     package func only(_ name: String) -> String? {
         let values = all(name)
         return values.count == 1 ? values[0] : nil
@@ -35,31 +34,31 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
         fields.lazy.filter { isSameName($0.name, name) }.map(\.value)
     }
 
-    /// The elements of a field whose value is a list, over all its lines, without the empty ones.
+    /// The elements of a list field over all its lines, without empty ones.
     package func list(_ name: String) -> [Substring] {
         all(name).flatMap { $0.split(separator: ",").map(trimmed) }.filter { !$0.isEmpty }
     }
 
     public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-    /// Lets a field go on over a line that starts with white space.
+    /// Continues a field on a folded line.
     package mutating func extendLast(_ more: String) {
         guard !fields.isEmpty else { return }
         fields[fields.count - 1].value += " " + more
     }
 
-    /// The names alone: values may be secret.
+    /// Names only, since values may be secret.
     public var description: String { fields.map(\.name).joined(separator: ", ") }
 }
 
-/// As the ASCII letters go.
+/// Case-insensitive for ASCII letters.
 @inlinable package func isSameName(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
 }
 
 @usableFromInline package func lowercased(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
 
-/// Without the blanks and tabs at either end.
+/// Without leading and trailing spaces and tabs.
 package func trimmed(_ text: Substring) -> Substring {
     let isBlank = { (character: UInt8) in character == 0x20 || character == 0x09 }
     guard let first = text.utf8.firstIndex(where: { !isBlank($0) }),
@@ -68,7 +67,7 @@ package func trimmed(_ text: Substring) -> Substring {
     return text[first...last]
 }
 
-/// As RFC 9110 defines it: what methods and the names of headers are made of.
+/// A token of RFC 9110, as in methods and header names.
 @inlinable package func isToken(_ bytes: some Collection<UInt8>) -> Bool {
     !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
 }

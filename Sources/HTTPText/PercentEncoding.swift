@@ -1,5 +1,5 @@
 extension String {
-    /// Everything but unreserved characters escaped, as one segment of a path or a value in a query.
+    /// Percent-encoded for a path segment or a query value: all but unreserved characters.
     package var escaped: String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -13,12 +13,12 @@ extension String {
     }
 }
 
-/// Nil where an escape is no escape, or where the bytes are no UTF-8. A plus is a blank in queries only.
+/// Nil for an invalid escape or invalid UTF-8. A plus is a space in queries only.
 @inlinable package func percentDecoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
     percentDecodedBytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
 }
 
-/// Nil where an escape is no escape.
+/// Nil for an invalid escape.
 @inlinable package func percentDecodedBytes(_ text: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)

@@ -150,7 +150,7 @@ struct Engine: Sendable {
         let variable = options.engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
         let said = options.endpoint.map { ($0, "--endpoint") } ?? environment(variable).map { ($0, variable) }
         guard let (text, origin) = said else { return nil }
-        do throws(Endpoint.Unusable) {
+        do throws(Endpoint.InvalidEndpoint) {
             return try Endpoint(text, from: origin, allowInsecure: options.allowInsecure)
         } catch {
             throw UsageError(message: error.message)

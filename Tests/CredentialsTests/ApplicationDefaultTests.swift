@@ -16,8 +16,8 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func source(_ variables: [String: String]) -> FetchedTokens {
-        FetchedTokens(
+    private func source(_ variables: [String: String]) -> CachedTokenSource {
+        CachedTokenSource(
             ApplicationDefault(
                 environment: { variables[$0] }, context: CredentialContext(day: day)))
     }

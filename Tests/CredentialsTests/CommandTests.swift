@@ -12,8 +12,8 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func source(_ line: String, _ kind: Token.Kind = .accessToken) -> FetchedTokens {
-        FetchedTokens(kind, ShellCommand(line: Secret(line)), now: { [day] in day.now })
+    private func source(_ line: String, _ kind: Token.Kind = .accessToken) -> CachedTokenSource {
+        CachedTokenSource(kind, ShellCommand(line: Secret(line)), now: { [day] in day.now })
     }
 
     private func run(_ line: String, limit: Duration = .seconds(50)) async -> Result<String, ShellCommand.Failure> {
@@ -92,7 +92,7 @@ import Testing
         defer { close(reader) }
         let line = "exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000"
         let command = ShellCommand(line: Secret(line), limit: .seconds(1000))
-        let source = FetchedTokens(.accessToken, command, now: { [day] in day.now })
+        let source = CachedTokenSource(.accessToken, command, now: { [day] in day.now })
         let asking = Task { try await source.token(.accessToken, insteadOf: nil) }
         #expect(await nextByte(of: reader))
         asking.cancel()

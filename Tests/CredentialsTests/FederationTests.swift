@@ -56,11 +56,11 @@ final class CredentialServers: Sendable {
     init() throws { scratch = try Scratch() }
 
     private func source(_ text: String, _ http: HTTPClient = .direct, more: [String: String] = [:]) throws
-        -> FetchedTokens
+        -> CachedTokenSource
     {
         var variables = more
         variables["GOOGLE_APPLICATION_CREDENTIALS"] = try scratch.write(text)
-        return FetchedTokens(
+        return CachedTokenSource(
             ApplicationDefault(
                 environment: { [variables] in variables[$0] }, context: CredentialContext(http: http, day: day)))
     }

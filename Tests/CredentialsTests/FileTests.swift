@@ -11,8 +11,8 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func source(_ path: String, _ kind: Token.Kind = .idToken) -> FileTokens {
-        FileTokens(kind: kind, path: path, now: { [day] in day.now })
+    private func source(_ path: String, _ kind: Token.Kind = .idToken) -> FileTokenSource {
+        FileTokenSource(kind: kind, path: path, now: { [day] in day.now })
     }
 
     @Test func `A file's token is what the file holds now`() async throws {
@@ -77,16 +77,16 @@ import Testing
     }
 
     @Test func `A variable's token is all that it has`() async throws {
-        let source = VariableTokens(kind: .appCheckToken, value: Secret(" fixed "), now: { [day] in day.now })
+        let source = VariableTokenSource(kind: .appCheckToken, value: Secret(" fixed "), now: { [day] in day.now })
         let token = try await source.token(.appCheckToken, insteadOf: nil)
         #expect(token == Token(.appCheckToken, "fixed"))
         #expect(try await source.token(.idToken, insteadOf: nil) == nil)
         let error = try await failure(of: source, .appCheckToken, insteadOf: token)
         #expect(error.message.contains("STORAGE_RPC_APP_CHECK_TOKEN") && !error.message.contains("fixed"))
-        let expired = VariableTokens(
+        let expired = VariableTokenSource(
             kind: .idToken, value: Secret(webToken(#"{"exp":1}"#)), now: { [day] in day.now })
         #expect(try await failure(of: expired, .idToken).message.contains("expired"))
-        let broken = VariableTokens(kind: .idToken, value: Secret("se cret"), now: { [day] in day.now })
+        let broken = VariableTokenSource(kind: .idToken, value: Secret("se cret"), now: { [day] in day.now })
         let reason = try await failure(of: broken, .idToken).message
         #expect(reason.contains("STORAGE_RPC_ID_TOKEN is not a token") && !reason.contains("cret"))
     }

@@ -42,11 +42,11 @@ import Testing
     }
 
     private func token(_ text: String) async throws -> Token? {
-        try await FetchedTokens(credentials(text)).token(.accessToken, insteadOf: nil)
+        try await CachedTokenSource(credentials(text)).token(.accessToken, insteadOf: nil)
     }
 
     private func signer(_ text: String) async throws -> (any URLSigner)? {
-        try await KeptSigner(credentials(text)).signer()
+        try await CachedSigner(credentials(text)).signer()
     }
 
     @Test func `Who may act for a service account gets its tokens`() async throws {
@@ -94,7 +94,7 @@ import Testing
     func `A file that cannot be used is named, with what is wrong`(change: [String: JSON], reason: String) async throws
     {
         let text = impersonated(try json(CredentialServers.file(user, [:])), change)
-        let error = try await failure(of: FetchedTokens(credentials(text)))
+        let error = try await failure(of: CachedTokenSource(credentials(text)))
         #expect(error.message.contains(scratch.path) && error.message.contains(reason), "\(error.message)")
     }
 
@@ -184,7 +184,7 @@ import Testing
 
     @Test func `The signer stays for as long as the file stays the same`() async throws {
         let path = try scratch.write(impersonated(try json(CredentialServers.file(user, [:]))))
-        let kept = KeptSigner(
+        let kept = CachedSigner(
             ApplicationDefault(
                 environment: { $0 == "GOOGLE_APPLICATION_CREDENTIALS" ? path : nil },
                 context: CredentialContext(day: day)))

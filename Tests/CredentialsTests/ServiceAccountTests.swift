@@ -14,8 +14,8 @@ struct ServiceAccountTests {
 
     init() throws { scratch = try Scratch() }
 
-    private func source(_ path: String) -> FetchedTokens {
-        FetchedTokens(serviceAccount: path, CredentialContext(day: day))
+    private func source(_ path: String) -> CachedTokenSource {
+        CachedTokenSource(serviceAccount: path, CredentialContext(day: day))
     }
 
     private func issuing() throws -> TokenServer {

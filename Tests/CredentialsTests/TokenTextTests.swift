@@ -7,7 +7,7 @@ import Testing
 @Suite struct TokenTextTests {
     private let now = Timestamp(microseconds: 1_700_000_000_000_000)
 
-    private func printed(_ kind: Token.Kind, _ text: String) throws(TokenText.Unusable) -> Token {
+    private func printed(_ kind: Token.Kind, _ text: String) throws(TokenText.InvalidToken) -> Token {
         try TokenText.token(kind, printed: Array(text.utf8), at: now)
     }
 
@@ -21,7 +21,7 @@ import Testing
         (String(repeating: "x", count: 65_537), "64 KiB"),
     ])
     func `What cannot be a token is called so, and not repeated`(text: String, reason: String) {
-        let error = #expect(throws: TokenText.Unusable.self) { try TokenText.token(.idToken, in: Array(text.utf8)) }
+        let error = #expect(throws: TokenText.InvalidToken.self) { try TokenText.token(.idToken, in: Array(text.utf8)) }
         #expect(error?.reason.contains(reason) == true && error?.reason.contains("käse") == false)
     }
 
@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: [#"{}"#, #"{"id_token":"i"}"#, #"{"access_token":5}"#, #"{"access_token":""}"#])
     func `JSON without the token is refused`(text: String) {
-        #expect(throws: TokenText.Unusable.self) { try printed(.accessToken, text) }
+        #expect(throws: TokenText.InvalidToken.self) { try printed(.accessToken, text) }
     }
 
     @Test func `Base64 goes there and back`() {

@@ -37,7 +37,7 @@ private func checkPageToken(_ bytes: [UInt8]) {
 private func checkToken(_ bytes: [UInt8]) {
     let now = Timestamp(microseconds: 1_700_000_000_000_000)
     for kind in Token.Kind.allCases {
-        do throws(TokenText.Unusable) {
+        do throws(TokenText.InvalidToken) {
             let token = try TokenText.token(kind, printed: bytes, at: now)
             let checked = attempt { () throws(StorageError) in try Token(kind, checking: token.secret) }
             expect(checked != nil, "a token can stand in a header")
@@ -47,7 +47,7 @@ private func checkToken(_ bytes: [UInt8]) {
         }
     }
     do throws(StorageError) {
-        let token = try AccessTokenAnswer.token(in: bytes, since: now, from: "A server")
+        let token = try AccessTokenResponse.token(in: bytes, since: now, from: "A server")
         expect(token.expires != nil && token.kind == .accessToken, "an access token expires")
     } catch {
         expect(error.code == .unauthenticated && error.message.hasPrefix("A server"), "a complaint says who")
@@ -85,7 +85,7 @@ private func checkTexts(_ bytes: [UInt8]) {
             !quoted.unicodeScalars.contains { $0.value < 0x20 } && quoted.unicodeScalars.count <= 301, "one short line")
     }
     for name in ["http://\(text)", text] {
-        let endpoint = attempt { () throws(Endpoint.Unusable) in
+        let endpoint = attempt { () throws(Endpoint.InvalidEndpoint) in
             try Endpoint(name, from: "--endpoint", allowInsecure: false)
         }
         if let endpoint { expect(endpoint.covers(endpoint.url + "/x"), "an endpoint covers what is below it") }

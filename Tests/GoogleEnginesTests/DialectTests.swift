@@ -189,7 +189,7 @@ import Testing
         "http://10.0.0.1", "http://localhost.example.com", "http://127.0.0.256", "https://[::2/",
     ])
     func `Anything else is refused by name`(text: String) {
-        let error = #expect(throws: Endpoint.Unusable.self) {
+        let error = #expect(throws: Endpoint.InvalidEndpoint.self) {
             try Endpoint(text, from: "--endpoint", allowInsecure: false)
         }
         #expect(error?.message.hasPrefix("--endpoint ") == true)

@@ -16,7 +16,6 @@ import Testing
         let response = try await client.perform(HTTPRequest("GET", server.url))
         #expect(response.status == status)
         #expect(response.body == (status == 204 || status == 304 ? [] : Array("said".utf8)))
-        #expect(response.version == .http1_1)
     }
 
     @Test func `A redirect is not followed`() async throws {

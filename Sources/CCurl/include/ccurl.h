@@ -45,7 +45,6 @@ enum ccurl_info {
     CCURL_REQUEST_SIZE = 0x20000c,
     CCURL_HTTP_CONNECTCODE = 0x200016,
     CCURL_OS_ERRNO = 0x200019,
-    CCURL_USED_HTTP_VERSION = 0x20002e,
     /// Not 0 once a connection was there to send the request on.
     CCURL_PRETRANSFER_TIME_T = 0x600035,
 };

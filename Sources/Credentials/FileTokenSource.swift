@@ -1,7 +1,7 @@
 import Storage
 
-/// The token that a file holds at the time.
-struct FileTokens: TokenSource {
+/// The token in a file, which is read for each request.
+struct FileTokenSource: TokenSource {
     let kind: Token.Kind
     let path: String
     let now: @Sendable () -> Timestamp
@@ -23,7 +23,7 @@ struct FileTokens: TokenSource {
         } catch {
             throw complaint(error.reason)
         }
-        do throws(TokenText.Unusable) {
+        do throws(TokenText.InvalidToken) {
             return try TokenText.token(kind, in: bytes)
         } catch {
             throw complaint("is \(error.reason)")

@@ -1,7 +1,7 @@
 import HTTPText
 
-/// An answer while it is coming in.
-struct Answer {
+/// A response while it arrives.
+struct IncomingResponse {
     static let largestHead = 256 << 10
 
     private(set) var status = 0
@@ -9,12 +9,12 @@ struct Answer {
     private(set) var isHeadComplete = false
     private var headBytes = 0
     var body: [UInt8] = []
-    /// Whether the sink has the body; nil before there is a head.
+    /// Whether the sink takes the body; nil before the header is complete.
     var isForSink: Bool?
 
     var hasBegun: Bool { headBytes > 0 }
 
-    /// Takes a line of the head, or of the trailer, which is left unread. False when the head is too large.
+    /// Takes a line of the header; ignores the trailer. False when the header is too large.
     mutating func take(line: UnsafeRawBufferPointer) -> Bool {
         headBytes += line.count
         guard headBytes <= Self.largestHead else { return false }
@@ -27,7 +27,7 @@ struct Answer {
         return true
     }
 
-    /// Interim answers have a head of their own each, and so has an answer on another connection.
+    /// Each interim response starts a new header, and so does a response on another connection.
     private mutating func beginHead(_ line: Slice<UnsafeRawBufferPointer>) {
         let number = line.drop { $0 != 0x20 }.dropFirst().prefix { $0 != 0x20 }
         status = Int(String(decoding: number, as: UTF8.self)) ?? 0

@@ -3,7 +3,7 @@ import Storage
 extension Token.Kind {
     /// The flag that names a file with a token of this kind.
     public var fileFlag: String { "--\(stem)-file" }
-    /// The flag that gives a command which prints one.
+    /// The flag that names a command which prints one.
     public var commandFlag: String { "--\(stem)-command" }
 
     /// The environment variable that holds one.

@@ -1,7 +1,7 @@
 import Storage
 
-/// The one token that an environment variable held at the start.
-struct VariableTokens: TokenSource {
+/// The token in an environment variable.
+struct VariableTokenSource: TokenSource {
     let kind: Token.Kind
     let value: Secret
     let now: @Sendable () -> Timestamp
@@ -9,7 +9,7 @@ struct VariableTokens: TokenSource {
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         guard kind == self.kind else { return nil }
         let token: Token
-        do throws(TokenText.Unusable) {
+        do throws(TokenText.InvalidToken) {
             token = try TokenText.token(kind, in: Array(value.text.utf8))
         } catch {
             throw complaint("is \(error.reason)")

@@ -1,8 +1,8 @@
 import Platform
 import Synchronization
 
-/// Memory for blocks that go round. All rings of the process share a budget: each takes a quarter of what is left.
-final class BlockRing: Sendable {
+/// A ring of memory blocks. All rings of the process share a budget, and each takes a quarter of the rest.
+final class ReadAheadRing: Sendable {
     static let count = 2
 
     let size: Int

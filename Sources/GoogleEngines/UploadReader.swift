@@ -6,14 +6,14 @@ import LocalFiles
 import Storage
 import Synchronization
 
-/// The bytes of one upload, piece by piece, and the CRC of those that have gone by.
-final class RemoteSource: Sendable {
+/// Reads the bytes of one upload, and computes their CRC32C on the way.
+final class UploadReader: Sendable {
     private struct Passed {
         var checksum = Checksum()
-        /// The CRC is that of all bytes before this offset.
+        /// The checksum covers all bytes before this offset.
         var end: Int64 = 0
 
-        /// Bytes that went by before, or that leave a gap, count for nothing.
+        /// Ignores bytes that it has counted already, and bytes after a gap.
         mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
             let known = end - offset
             guard known >= 0, known < bytes.count else { return }
@@ -35,14 +35,14 @@ final class RemoteSource: Sendable {
         self.threads = threads
     }
 
-    /// The CRC of so many first bytes, which an earlier process has read.
+    /// Restores the CRC32C of the first `end` bytes from an earlier process.
     func know(_ crc32c: UInt32, upTo end: Int64) {
         passed.withLock { $0 = Passed(checksum: Checksum(crc32c: crc32c), end: end) }
     }
 
     var known: (crc32c: UInt32, end: Int64) { passed.withLock { ($0.checksum.crc32c, $0.end) } }
 
-    /// Why a body that was read ended early.
+    /// The error that ended reading a body.
     var failure: StorageError? { fault.withLock { $0 } }
 
     /// Small sources only.
@@ -59,7 +59,7 @@ final class RemoteSource: Sendable {
         }
     }
 
-    /// Streams; the file is looked at again before the last of its bytes are given away.
+    /// A stream of the range. Checks that the file is unchanged before it returns the last bytes.
     func body(_ range: Range<Int64>) async throws(StorageError) -> HTTPBody {
         switch source {
         case .data(let bytes):
@@ -72,7 +72,7 @@ final class RemoteSource: Sendable {
         }
     }
 
-    /// The CRC32C of all bytes: those that have not gone by in order are read now.
+    /// The CRC32C of all bytes. Reads those that were not sent in order.
     func crc32c() async throws(StorageError) -> UInt32 {
         try await readRest()
         return passed.withLock { $0.checksum.crc32c }
@@ -117,7 +117,7 @@ final class RemoteSource: Sendable {
     }
 }
 
-/// Part of what is in memory, read in place.
+/// A range of bytes in memory.
 private struct PartOfData: HTTPBodySource {
     let bytes: [UInt8]
     let range: Range<Int64>
@@ -135,7 +135,7 @@ private struct PartOfData: HTTPBodySource {
 }
 
 extension UploadSource {
-    /// Hands on everything from an offset on, in pieces, on a thread that may block.
+    /// Passes all bytes from an offset on to `take`, in pieces. Blocks.
     fileprivate func read(
         from start: Int64, in allowed: AllowedDirectories?, _ take: (UnsafeRawBufferPointer, _ offset: Int64) -> Void
     ) throws(StorageError) {

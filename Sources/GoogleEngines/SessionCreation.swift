@@ -4,7 +4,7 @@ import Storage
 /// The request that opens an upload's session. It is seen through even where the step that made it is told to stop: the
 /// next one gets the session that it has opened, and if nobody wants it any more it is cancelled at the server.
 @Loop
-final class SessionOpening {
+final class SessionCreation {
     typealias Opened = Result<RemoteSession, StorageError>
 
     private var isUnderWay = false

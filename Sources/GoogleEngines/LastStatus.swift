@@ -1,20 +1,19 @@
 import Storage
 import Synchronization
 
-/// The status of the last answer that a step has got: every error that the step ends with tells it.
-final class LastAnswer: Sendable {
-    /// Of the step that is under way.
-    @TaskLocal private static var current: LastAnswer?
+/// The HTTP status of the last response in a step, which is added to the step's error.
+final class LastStatus: Sendable {
+    @TaskLocal private static var current: LastStatus?
 
     private let httpStatus = Mutex<Int?>(nil)
 
-    /// Nil where a request has no answer, or none yet.
-    static func note(_ status: Int?) { current?.httpStatus.withLock { $0 = status } }
+    /// Nil where a request has no response yet.
+    static func record(_ status: Int?) { current?.httpStatus.withLock { $0 = status } }
 
-    static func told<Value>(
+    static func attached<Value>(
         by step: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        let last = LastAnswer()
+        let last = LastStatus()
         let outcome = await $current.withValue(last) { () async -> Result<Value, StorageError> in
             do throws(StorageError) { return .success(try await step()) } catch { return .failure(error) }
         }

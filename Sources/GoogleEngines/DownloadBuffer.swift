@@ -4,10 +4,10 @@ import LocalFiles
 import Storage
 import Synchronization
 
-/// Takes bytes on the transfer thread and has them written to a file on another: while one block is written, the
-/// next one is filled, and a transfer that has filled it waits.
-final class LandingBuffer: MediaStore {
-    /// Of a block, in bytes; there are two.
+/// A double buffer between the transfer thread and the thread that writes the file. The transfer waits while both blocks
+/// are full.
+final class DownloadBuffer: MediaDestination {
+    /// In bytes.
     static let blockSize = 256 << 10
 
     fileprivate struct State: Sendable {
@@ -19,7 +19,7 @@ final class LandingBuffer: MediaStore {
         var failure: StorageError?
     }
 
-    /// Called on the queue. May block.
+    /// Runs on the queue and may block.
     typealias Write = @Sendable (LandingFile, UnsafeRawBufferPointer) throws(StorageError) -> Void
 
     private let queue: SerialQueue<LandingFile>
@@ -31,7 +31,7 @@ final class LandingBuffer: MediaStore {
         self.write = write
     }
 
-    /// Why bytes could not be written. What was taken is written when the queue has come so far.
+    /// The first write error. Earlier bytes are written once the queue has run.
     var failure: StorageError? { state.withLock { $0.failure } }
 
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
@@ -53,7 +53,7 @@ final class LandingBuffer: MediaStore {
     }
 }
 
-extension LandingBuffer.State {
+extension DownloadBuffer.State {
     fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> (HTTPBodyWrite, Bool) {
         if let failure { return (.failed(failure.message), false) }
         let room = filling.bytes
@@ -68,7 +68,7 @@ extension LandingBuffer.State {
         return (.taken, !isWriting)
     }
 
-    /// What to write next, and whom to tell that there is room again.
+    /// The next block to write, and the waker of a waiting transfer.
     fileprivate mutating func next() -> (MemoryBlock, count: Int, HTTPWaker?)? {
         guard filled > 0, failure == nil else {
             isWriting = false

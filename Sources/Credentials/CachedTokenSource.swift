@@ -2,8 +2,8 @@ import Platform
 import JSONText
 import Storage
 
-/// Tokens of one kind that have to be fetched, and are kept while they are good.
-struct FetchedTokens: TokenSource {
+/// Fetches tokens of one kind, and caches them until they expire.
+struct CachedTokenSource: TokenSource {
     let kind: Token.Kind
     let cache: TokenCache
 
@@ -12,8 +12,8 @@ struct FetchedTokens: TokenSource {
     }
 }
 
-extension FetchedTokens {
-    /// What a command prints.
+extension CachedTokenSource {
+    /// The token that a command prints.
     init(_ kind: Token.Kind, _ command: ShellCommand, now: @escaping @Sendable () -> Timestamp) {
         let origin = "The command of \(kind.commandFlag)"
         let cache = TokenCache(of: origin, now: now) { () async throws(StorageError) in
@@ -29,7 +29,7 @@ extension FetchedTokens {
             } catch {
                 throw .unauthenticated("\(origin) \(error.reason).")
             }
-            do throws(TokenText.Unusable) {
+            do throws(TokenText.InvalidToken) {
                 return try TokenText.token(kind, printed: printed, at: started)
             } catch {
                 throw .unauthenticated("What the command of \(kind.commandFlag) printed is \(error.reason).")
@@ -38,7 +38,7 @@ extension FetchedTokens {
         self.init(kind: kind, cache: cache)
     }
 
-    /// What the token server gives for the key in a file, which is read anew each time.
+    /// Tokens for the key in a file, which is read for each fetch.
     init(serviceAccount path: String, _ context: CredentialContext) {
         let file = CredentialFile(path: path, name: "--service-account")
         let cache = TokenCache(of: file.origin, now: context.time.now) { () async throws(StorageError) in

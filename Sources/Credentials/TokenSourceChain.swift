@@ -1,12 +1,12 @@
 import Storage
 
-/// Several sources, asked one after the other: the first that has a token of that kind gives it.
-public struct ChainedTokens: TokenSource {
+/// Token sources in order: the first that has a token of the kind is used.
+public struct TokenSourceChain: TokenSource {
     private let sources: [any TokenSource]
 
     public init(_ sources: [any TokenSource]) { self.sources = sources }
 
-    /// Throws what the first source throws that has tokens of that kind, but not this one: no other is asked then.
+    /// An error of a source ends the search.
     public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         for source in sources {
             if let token = try await source.token(kind, insteadOf: refused) { return token }
