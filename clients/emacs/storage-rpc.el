@@ -7,9 +7,9 @@
 ;;; Commentary:
 
 ;; `M-x storage-rpc-put-file' uploads a file, `M-x storage-rpc-get-file' downloads one,
-;; `M-x storage-rpc-pause', `storage-rpc-resume' and `storage-rpc-cancel' control what is under way, and
-;; `M-x storage-rpc-get-metadata' shows what is stored.  The first command connects to the service that
-;; all clients of the root share, and starts it where there is none.  Transfers go on when Emacs ends.
+;; `M-x storage-rpc-pause', `storage-rpc-resume' and `storage-rpc-cancel' control transfers, and
+;; `M-x storage-rpc-get-metadata' shows the metadata of an object.  The first command connects to the service that
+;; all clients of the root share, and starts it if there is none.  Transfers continue when Emacs ends.
 
 ;;; Code:
 
@@ -23,11 +23,11 @@
   "The program and its flags.
 Nil for `storage-rpc connect', the service that all clients of the root
 share; the program is $STORAGE_RPC, else storage-rpc on the PATH.  A command
-without `connect' is a service of Emacs alone, which ends with it."
+without `connect' starts a private service, which ends with Emacs."
   :type '(choice (const :tag "The shared service" nil) (repeat string)))
 
 (defcustom storage-rpc-socket nil
-  "The Unix socket of a service that runs, which is used instead of a command."
+  "The Unix socket of a running service, used instead of a command."
   :type '(choice (const :tag "None" nil) file))
 
 (defcustom storage-rpc-token-function nil

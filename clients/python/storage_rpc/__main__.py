@@ -30,9 +30,9 @@ def version(text: str) -> int:
 
 def parser() -> Parser:
     options = Parser(add_help=False)
-    options.add_argument("--socket", metavar="PATH", help="the service that listens there, not one of its own")
-    options.add_argument("--root", metavar="DIR", help="where the service of its own keeps objects")
-    options.add_argument("--shared", action="store_true", help="the service that all share who use that root")
+    options.add_argument("--socket", metavar="PATH", help="use the service on this socket instead of starting one")
+    options.add_argument("--root", metavar="DIR", help="the root of the service")
+    options.add_argument("--shared", action="store_true", help="use the service that all clients of the root share")
     options.add_argument("--bucket", metavar="NAME", help="the bucket of a REFERENCE that is a path")
     whole = Parser(prog="python3 -m storage_rpc", description="Storage, from the command line.")
     commands = whole.add_subparsers(dest="command", required=True, metavar="put|metadata")
@@ -40,9 +40,9 @@ def parser() -> Parser:
     put.add_argument("file", metavar="FILE")
     for name in ("generation", "metageneration"):
         put.add_argument(
-            f"--if-{name}-match", type=version, metavar="N", help=f"only where this {name} is there; 0: where nothing is"
+            f"--if-{name}-match", type=version, metavar="N", help=f"only if the object has this {name}; 0: only if there is none"
         )
-    metadata = commands.add_parser("metadata", parents=[options], help="show what is known of an object")
+    metadata = commands.add_parser("metadata", parents=[options], help="show the metadata of an object")
     for command in (put, metadata):
         command.add_argument("reference", metavar="REFERENCE", help="gs://BUCKET/PATH, or a PATH")
     return whole
@@ -75,7 +75,7 @@ def show(metadata: Metadata) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 when it is done, 1 when it failed; 64 is for a command line that cannot be understood."""
+    """Returns the exit status: 0 done, 1 failed; an invalid command line exits with 64."""
     options = parser().parse_args(arguments)
     if options.socket and (options.root or options.shared):
         parser().error("--root and --shared are not for a service on a socket")

@@ -1,5 +1,5 @@
 --- Cloud Storage for Firebase, through storage-rpc. The first command connects to the service that all clients of the
---- root share, and starts it where there is none. Transfers go on when Neovim ends.
+--- root share, and starts it if there is none. Transfers continue when Neovim ends.
 
 local service = require('storage_rpc.service')
 local say, sentence, complain = service.say, service.sentence, service.complain
@@ -9,8 +9,8 @@ local M = { call = service.call }
 local transfers = {} -- what was begun here and has not ended, the newest last
 
 --- `command`: program and flags; else `storage-rpc connect`, the service that all clients of the root share, where the
---- program is $STORAGE_RPC or on the PATH. A command without `connect` is a service of Neovim alone, which ends with it.
---- `socket`: the Unix socket of a service that runs, used instead of a command.
+--- program is $STORAGE_RPC or on the PATH. A command without `connect` starts a private service, which ends with Neovim.
+--- `socket`: the Unix socket of a running service, used instead of a command.
 --- `token`: function(kind, reason) that returns a token, {token = …, expiresIn = seconds} or nil. Asked with nil and
 --- 'start' first, for the kind that the engine takes; then with a kind, and 'expired' or 'refused'.
 function M.setup(given)
@@ -81,7 +81,7 @@ function service.lose(failure)
   end
 end
 
---- What was begun here and has not ended, the newest last: tables with `kind`, `file`, and the newest `snapshot`.
+--- The active transfers of this Neovim, the newest last: tables with `kind`, `file`, and the newest `snapshot`.
 function M.running()
   return vim.list_slice(transfers)
 end
@@ -116,7 +116,7 @@ local function control(transfer, verb)
   end)
 end
 
---- Calls back with the transfers in the service that were not begun here and have not ended.
+--- Calls back with the active transfers of the service that this Neovim did not start.
 local function others(callback)
   local found, left = {}, 2
   for _, kind in ipairs({ 'upload', 'download' }) do
@@ -133,7 +133,7 @@ local function others(callback)
   end
 end
 
---- Of this Neovim's transfers the newest that fits; else one of those in the service, which are asked for.
+--- The newest matching transfer of this Neovim; else one of the service, which the user selects.
 local function choose(verb, callback)
   local function fits(transfer)
     return fitting[verb][state(transfer)]
@@ -161,7 +161,7 @@ local function choose(verb, callback)
 end
 
 for verb in pairs(fitting) do
-  --- Pauses, resumes or cancels a transfer, where none is given the newest; one that is cancelled ends with that error.
+  --- Pauses, resumes or cancels a transfer, by default the newest; a cancelled one ends with that error.
   M[verb] = function(transfer)
     if transfer then
       return control(transfer, verb)
@@ -220,7 +220,7 @@ function M.put_buffer(reference)
   return M.put_file(file, reference or tail(file))
 end
 
---- Shows the metadata in a floating window; of this buffer's file name where no reference is given.
+--- Shows the metadata in a floating window; by default of the buffer's file name.
 function M.show_metadata(reference)
   M.reference(reference or vim.fn.expand('%:t'), function(failure, place)
     if failure then
@@ -235,8 +235,7 @@ function M.show_metadata(reference)
   end)
 end
 
---- Ends the connection. A service of Neovim alone ends, and what it has not finished is cancelled; in one that is
---- shared, transfers go on.
+--- Ends the connection. A private service ends, and cancels unfinished transfers; in a shared one they continue.
 function M.stop()
   if service.is_shared then
     transfers = {}

@@ -1,5 +1,5 @@
---- JSON-RPC with a service, a message a line: with a process on its stdin and stdout, or on a Unix socket. Everything is
---- called back on the main loop, in the order in which it was said.
+--- JSON-RPC with a service, one message per line: a process on its stdin and stdout, or a Unix socket. All callbacks run
+--- on the main loop, in the order of the messages.
 
 local uv = vim.uv or vim.loop
 local Connection = {}
@@ -20,7 +20,7 @@ function Connection:write(message)
   return true
 end
 
---- `callback(failure, result)` gets one of them, also when the service ends before. Returns the number of the request.
+--- `callback(failure, result)` gets one of them, also when the service ends first. Returns the number of the request.
 function Connection:request(method, params, callback)
   self.count = self.count + 1
   local id = self.count
@@ -89,7 +89,7 @@ function Connection:listen(output)
   end)
 end
 
---- Of its streams and its process, the last one to end ends the connection: by then all is read.
+--- The connection ends with the last of its streams and its process: all output has been read then.
 function Connection:close_part()
   self.open = self.open - 1
   if self.open > 0 then
@@ -110,7 +110,7 @@ function Connection:close_part()
   end)
 end
 
---- A program with its flags. Returns the connection, or nil and why not.
+--- A program with its flags. Returns the connection, or nil and the reason.
 function M.spawn(command, handlers)
   local self = new(handlers)
   local output, errors = uv.new_pipe(false), uv.new_pipe(false)
@@ -137,7 +137,7 @@ function M.spawn(command, handlers)
   return self
 end
 
---- The Unix socket of a service that runs. Returns the connection, or nil and why not.
+--- The Unix socket of a running service. Returns the connection, or nil and the reason.
 function M.connect(path, handlers)
   local self = new(handlers)
   self.input = uv.new_pipe(false)
@@ -153,7 +153,7 @@ function M.connect(path, handlers)
   return self
 end
 
---- Ends the connection without a word.
+--- Ends the connection without a message.
 function Connection:break_off()
   if self.process then
     self.process:kill('sigterm')

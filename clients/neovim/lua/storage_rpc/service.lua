@@ -1,4 +1,4 @@
---- The service: connected to, or started, when it is first needed, and asked until it ends.
+--- The service: connects to it, or starts it, on first use, and sends its requests.
 
 local rpc = require('storage_rpc.rpc')
 
@@ -42,7 +42,7 @@ local function answer(method, params)
   return token, not token and { code = -32603, message = 'There is no token.' } or nil
 end
 
---- Returns the connection, or nil and why there is none.
+--- Returns the connection, or nil and the reason.
 local function open()
   local handlers = { notification = M.hear, request = answer }
   function handlers.ended(failure)
