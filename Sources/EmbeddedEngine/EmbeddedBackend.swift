@@ -140,44 +140,24 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// A new, empty file for an upload: its row is on the disk before the file is made. What was made for the same task
-    /// before is not needed any more. Where somebody has put a file at the number, that one stays, and the next number
-    /// is taken. Nil where no file is wanted any more.
-    func newFile(
-        for task: String?, unless isUnwanted: @escaping @Sendable () -> Bool = { false }
-    ) async throws(StorageError) -> Int64? {
-        var taken: Int64?
-        while true {
-            let made = try await store.write { [taken] database -> (file: Int64, old: [Int64])? in
-                if let taken { try database.run("DELETE FROM files WHERE id = ?", .integer(taken)) }
-                if isUnwanted() { return nil }
-                let old = try task.map(database.files) ?? []
-                try database.run(
-                    "INSERT INTO files (state, task) VALUES (?, ?)", ObjectSchema.FileState.beingWritten.value,
-                    .text(task))
-                return (database.lastInsertedRowID, old)
-            }
-            guard let made else { return nil }
-            for file in made.old { remove(file) }
-            if try await create(made.file) { return made.file }
-            taken = made.file
+    /// The number of a new file for an upload: its row is on the disk before the file is made. Gives back the files that
+    /// were made for the same task before. `taken` is a number at which somebody else has put a file, which stays. Nil
+    /// where no file is wanted any more.
+    func numberFile(
+        for task: String?, insteadOf taken: Int64? = nil, if isWanted: @escaping @Sendable () -> Bool = { true },
+        then finish: @escaping @Sendable (Result<Int64?, StorageError>) -> Void
+    ) {
+        store.write { database -> (file: Int64, old: [Int64])? in
+            if let taken { try database.run("DELETE FROM files WHERE id = ?", .integer(taken)) }
+            guard isWanted() else { return nil }
+            let old = try task.map(database.files) ?? []
+            try database.run(
+                "INSERT INTO files (state, task) VALUES (?, ?)", ObjectSchema.FileState.beingWritten.value, .text(task))
+            return (database.lastInsertedRowID, old)
+        } then: { [self] outcome in
+            for file in (try? outcome.get())?.old ?? [] { remove(file) }
+            finish(outcome.map { $0?.file })
         }
-    }
-
-    /// False where there is a file of this number already.
-    private func create(_ file: Int64) async throws(StorageError) -> Bool {
-        try await files.run { [objectFiles] in
-            Result { () throws(StorageError) in
-                try storing(objectFiles.path(of: file)) { () throws(SystemError) in
-                    do throws(SystemError) {
-                        try objectFiles.create(file)
-                        return true
-                    } catch  where error == .exists {
-                        return false
-                    }
-                }
-            }
-        }.get()
     }
 
     /// Gives back what was made for a task that has not become an object.
@@ -195,14 +175,10 @@ public final class EmbeddedBackend: Backend {
     func remove(_ file: Int64) {
         files.submit { [objectFiles, store] in
             guard !objectFiles.remove([file]).isEmpty else { return }
-            Task {
-                do {
-                    try await store.write(mayUseReserve: true) {
-                        _ = try $0.run("DELETE FROM files WHERE id = ?", .integer(file))
-                    }
-                } catch {
-                    // The row stays, and with it the reminder.
-                }
+            // Where that fails the row stays, and with it the reminder.
+            store.write(mayUseReserve: true) {
+                try $0.run("DELETE FROM files WHERE id = ?", .integer(file))
+            } then: { _ in
             }
         }
     }

@@ -39,7 +39,7 @@ final class EmbeddedDownload: DownloadSession {
             let attempt = Attempt(waiter, aborted: .aborted)
             let reports = ArrivalReports(backend.clock, step: Self.reportSize, report)
             current.withLock { $0 = Try(attempt: attempt, reports: reports) }
-            Task {
+            Loop.task { [self] in
                 do throws(StorageError) {
                     let object = try await backend.open(download.reference)
                     queue.submit { self.land(object, in: $0, attempt, reports) }

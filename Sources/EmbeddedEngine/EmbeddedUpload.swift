@@ -57,7 +57,7 @@ final class EmbeddedUpload: UploadSession {
 
     /// The commit looks again; this saves the work where it would be in vain.
     private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: Attempt) {
-        Task {
+        Loop.task { [self] in
             do throws(StorageError) {
                 let isInVain = try await backend.store.read { [self] database in
                     try database.check(upload.preconditions, at: upload.reference)
@@ -83,7 +83,7 @@ final class EmbeddedUpload: UploadSession {
                 state.staging = nil
                 backend.remove(file)
             } else if upload.isRestored, let task = upload.record?.id {
-                Task { await backend.removeFiles(for: task) }
+                Loop.task { [backend] in backend.removeFiles(for: task) }
             }
         }
     }
@@ -131,29 +131,37 @@ extension EmbeddedUpload {
 // MARK: - Chunk by chunk
 
 extension EmbeddedUpload {
-    /// One that was aborted may have been opened all the same.
+    /// Two threads: the store numbers the file, and a thread that may block creates it.
     private func open(_ attempt: Attempt) {
-        queue.submit { [self] state in
-            if state.staging == nil { stageNewFile(attempt) } else { attempt.answer(.opened()) }
-        }
+        // An aborted step may have opened the upload all the same.
+        if latest.withLock({ $0 != nil }) { return attempt.answer(.opened()) }
+        numberFile(attempt)
     }
 
-    private func stageNewFile(_ attempt: Attempt) {
-        Task {
-            do throws(StorageError) {
-                let task = upload.record?.id
-                guard let file = try await backend.newFile(for: task, unless: { attempt.isAborted }) else { return }
-                queue.submit { [self] state in
-                    stage(file, attempt, &state)
-                    attempt.answer(.opened())
-                }
-            } catch {
-                attempt.answer(.failed(error))
+    /// `taken` is the number of a file that is not the service's own.
+    private func numberFile(_ attempt: Attempt, insteadOf taken: Int64? = nil) {
+        backend.numberFile(for: upload.record?.id, insteadOf: taken) {
+            !attempt.isAborted
+        } then: { [self] outcome in
+            switch outcome {
+            case .success(let file?): queue.submit { [self] in create(file, attempt, &$0) }
+            case .success(nil): break
+            case .failure(let error): attempt.answer(.failed(error))
             }
         }
     }
 
-    /// An aborted attempt's file is not used: the attempt after it gives back all files that the task had before.
+    private func create(_ file: Int64, _ attempt: Attempt, _ state: inout State) {
+        do throws(StorageError) {
+            guard try backend.objectFiles.create(file) else { return numberFile(attempt, insteadOf: file) }
+            stage(file, attempt, &state)
+            attempt.answer(.opened())
+        } catch {
+            attempt.answer(.failed(error))
+        }
+    }
+
+    /// The file of an aborted step is not used: the step after it gives back all files that the task had before.
     private func stage(_ file: Int64, _ attempt: Attempt, _ state: inout State) {
         guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         let staging = Staging(
@@ -171,7 +179,7 @@ extension EmbeddedUpload {
     /// What an earlier process has written is trusted only as far as it is still what that has seen, in a file that
     /// was made for this task.
     private func query(_ attempt: Attempt) {
-        Task {
+        Loop.task { [self] in
             do throws(StorageError) {
                 let task = upload.isRestored ? upload.record?.id : nil
                 let files = try await backend.store.read { try task.map($0.files) ?? [] }

@@ -25,8 +25,17 @@ struct ObjectFiles: Sendable {
         try OpenFile("\(file)", flags.union([.noLink, .noWaiting]), in: directory)
     }
 
-    /// Makes a file that was not there before.
-    func create(_ file: Int64) throws(SystemError) { _ = try open(file, [.readingAndWriting, .new]) }
+    /// Makes a new file; false where there is one of this number.
+    func create(_ file: Int64) throws(StorageError) -> Bool {
+        try storing(path(of: file)) { () throws(SystemError) in
+            do throws(SystemError) {
+                _ = try open(file, [.readingAndWriting, .new])
+                return true
+            } catch  where error == .exists {
+                return false
+            }
+        }
+    }
 
     /// Nil where there is no such file.
     func existing(_ file: Int64) -> OpenFile? {

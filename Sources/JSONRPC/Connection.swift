@@ -206,7 +206,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         willEnd("the client ended its input")
         phase = .draining
         outgoingRequests.failAll()
-        Task {
+        Loop.task { [self] in
             if let linger {
                 await linger(self)
                 // Requests whose wait is over keep their results.

@@ -8,7 +8,7 @@ package final class BackgroundWork {
 
     package func run(_ work: @escaping @Loop () async -> Void) {
         underWay += 1
-        Task {
+        Loop.task { [self] in
             await work()
             underWay -= 1
             if underWay == 0 { done.wakeAll() }

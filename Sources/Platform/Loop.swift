@@ -19,6 +19,15 @@ public actor Loop {
     /// Throws if the system starts no thread for the loop.
     public nonisolated static func start() throws(ThreadUnavailable) { try shared.started.get() }
 
+    /// The executor of tasks whose continuations and child tasks resume on the loop, without a detour.
+    public nonisolated static var executor: any TaskExecutor { shared.executor.tasks }
+
+    /// Starts a task with that executor.
+    @discardableResult
+    public nonisolated static func task(_ work: @escaping @Loop () async -> Void) -> Task<Void, Never> {
+        Task(executorPreference: executor, operation: work)
+    }
+
     /// The number of this iteration: jobs, then the work for its end, then descriptors.
     @Loop public static var iteration: Int { Poller.shared.count }
 

@@ -9,16 +9,24 @@ public enum ThreadShortage {
 
 /// Runs the jobs of the loop on a thread of its own, which sleeps only in the poller.
 final class LoopExecutor: SerialExecutor {
+    fileprivate struct Job {
+        let job: UnownedJob
+        /// The job's task prefers `LoopTaskExecutor`: run without it, each return to the loop would cost an iteration.
+        let prefersLoop: Bool
+    }
+
     private struct Inbox {
-        var jobs: [UnownedJob] = []
+        var jobs: [Job] = []
         var asleep = false
         var retries: [@Sendable () -> Bool] = []
     }
 
     private struct Iteration: Sendable {
-        var queue: [UnownedJob] = []
+        var queue: [Job] = []
         /// An empty queue that is filled while the other one runs.
-        var spare: [UnownedJob] = []
+        var spare: [Job] = []
+        /// Resumes the poller behind the jobs of an iteration.
+        var poller: UnsafeContinuation<Void, Never>?
         var nextRetry = ContinuousClock.now
     }
 
@@ -29,11 +37,13 @@ final class LoopExecutor: SerialExecutor {
     private let wakeUp = csystem_eventfd()
     private let inbox = Mutex(Inbox())
     private let iteration = ThreadConfined(Iteration())
+    let tasks = LoopTaskExecutor()
 
     func start() throws(ThreadUnavailable) {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         try startThread("loop", stackSize: 2 << 20) { [self] in
             iteration.bind()
+            Loop.task { await Poller.shared.run() }
             while true { runIteration() }
         }
     }
@@ -46,7 +56,10 @@ final class LoopExecutor: SerialExecutor {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
+        enqueue(Job(job: UnownedJob(job), prefersLoop: false))
+    }
+
+    fileprivate func enqueue(_ job: Job) {
         if iteration.isOwned { return iteration.withState { $0.queue.append(job) } }
         let wake = inbox.withLock { inbox in
             inbox.jobs.append(job)
@@ -57,6 +70,11 @@ final class LoopExecutor: SerialExecutor {
     }
 
     func checkIsolated() { precondition(iteration.isOwned, "not on the loop") }
+
+    /// Returns after the jobs of the next iteration.
+    func jobsOfIteration() async {
+        await withUnsafeContinuation { waiter in iteration.withState { $0.poller = waiter } }
+    }
 
     /// Returns the ready descriptors; waits for them only if there is no job.
     func poll(into ready: inout [csystem_ready]) -> Int {
@@ -84,9 +102,16 @@ final class LoopExecutor: SerialExecutor {
     /// iteration.
     private func runIteration() {
         collect()
-        Task { @Loop in Poller.shared.runIteration() }
+        iteration.withState { exchange(&$0.poller, with: nil) }?.resume()
         var jobs = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
-        for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        for next in jobs {
+            if next.prefersLoop {
+                next.job.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
+            } else {
+                next.job.runSynchronously(on: asUnownedSerialExecutor())
+            }
+        }
         jobs.removeAll(keepingCapacity: jobs.capacity < 4096)
         iteration.withState { $0.spare = jobs }
     }
@@ -105,5 +130,13 @@ final class LoopExecutor: SerialExecutor {
         }
         let failed = due.filter { !$0() }
         if !failed.isEmpty { inbox.withLock { $0.retries += failed } }
+    }
+}
+
+/// The executor of the tasks of the loop. A continuation resumes on the executor of its task: without one, it would pass
+/// through a thread of Swift's global pool on its way to the loop.
+final class LoopTaskExecutor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        Loop.shared.executor.enqueue(LoopExecutor.Job(job: UnownedJob(job), prefersLoop: true))
     }
 }

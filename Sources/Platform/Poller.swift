@@ -21,7 +21,15 @@ final class Poller {
 
     func remove(_ tag: UInt64) { watches[tag] = nil }
 
-    func runIteration() {
+    /// Runs all iterations in one task.
+    func run() async {
+        while true {
+            await Loop.shared.executor.jobsOfIteration()
+            runIteration()
+        }
+    }
+
+    private func runIteration() {
         runScheduledWork()
         let count = Loop.shared.executor.poll(into: &ready)
         for event in ready.prefix(count) { notify(event) }

@@ -39,13 +39,14 @@ public final class WorkerThreads: SerialExecutor {
 
     /// Waits in line for a thread; never for the work.
     public func submit(_ work: @escaping Work) {
-        let needsThread = state.withLock { state, idle in
+        let (needsThread, hasIdle) = state.withLock { state, idle in
             state.queue.append(work)
-            if idle > 0 { self.state.signal() }
-            guard state.waiting > idle, state.threads < limit else { return false }
+            guard state.waiting > idle, state.threads < limit else { return (false, idle > 0) }
             state.threads += 1
-            return true
+            return (true, idle > 0)
         }
+        // Outside of the lock, which the thread that wakes takes first.
+        if hasIdle { state.signal() }
         if needsThread { addThread() }
     }
 

@@ -104,7 +104,7 @@ public final class TaskList<Strategy: TransferStrategy> {
         guard dropped.count >= 64 else { return }
         let some = dropped
         dropped = []
-        Task { await ends?.forget(some) }
+        Loop.task { [ends] in await ends?.forget(some) }
     }
 }
 

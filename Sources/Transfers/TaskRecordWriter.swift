@@ -72,7 +72,7 @@ final class TaskRecordWriter {
         waiting = Entry(progress: progress, bookmark: bookmark)
         guard !isWriting else { return }
         isWriting = true
-        Task {
+        Loop.task { [self] in
             while let entry = waiting {
                 waiting = nil
                 await write(entry)

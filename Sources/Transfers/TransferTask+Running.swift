@@ -36,7 +36,7 @@ extension TransferTask {
         guard let session else { return }
         let elapsed = time.clock.stopwatch()
         let reports = Reports { [weak self] in self?.post(.reported($0, took: elapsed())) }
-        Task { [time, replacesNewer] in
+        Loop.task { [self, time, replacesNewer] in
             let answer = await session.perform(step, replacesNewer, reports.take)
             reports.close()
             let took = elapsed()
@@ -49,7 +49,7 @@ extension TransferTask {
 
     /// In the next iteration of the loop: by then a step that has begun in this one is in flight and can be aborted.
     private func abort() {
-        Task { [session] in
+        Loop.task { [self, session] in
             if case .stopping(_, .pause) = machine.state { session?.stopSoon() } else { session?.abort() }
         }
     }
@@ -82,7 +82,7 @@ extension TransferTask {
         guard case .ended(let outcome) = machine.state, let recordWriter, !recordWriter.isDone(after: outcome) else {
             return tellEnd(status)
         }
-        Task {
+        Loop.task { [self] in
             await recordWriter.end(outcome, machine.progress, at: time.now())
             tellEnd(status)
         }
