@@ -31,7 +31,6 @@ typedef csqlite_statement statement;
     _(const char *, bind_parameter_name, (statement *, int))                              \
     _(int, bind_null, (statement *, int))                                                 \
     _(int, bind_int64, (statement *, int, int64_t))                                       \
-    _(int, bind_double, (statement *, int, double))                                       \
     _(int, bind_text64, (statement *, int, const char *, uint64_t, void (*)(void *), unsigned char)) \
     _(int, bind_blob64, (statement *, int, const void *, uint64_t, void (*)(void *)))     \
     _(int, column_count, (statement *))                                                   \
@@ -39,7 +38,6 @@ typedef csqlite_statement statement;
     _(int, stmt_status, (statement *, int, int))                                          \
     _(int, column_type, (statement *, int))                                               \
     _(int64_t, column_int64, (statement *, int))                                          \
-    _(double, column_double, (statement *, int))                                          \
     _(const unsigned char *, column_text, (statement *, int))                             \
     _(const void *, column_blob, (statement *, int))                                      \
     _(int, column_bytes, (statement *, int))
@@ -117,7 +115,6 @@ int csqlite_bind_parameter_count(statement *s) { return sqlite.bind_parameter_co
 const char *csqlite_bind_parameter_name(statement *s, int i) { return sqlite.bind_parameter_name(s, i); }
 int csqlite_bind_null(statement *s, int i) { return sqlite.bind_null(s, i); }
 int csqlite_bind_int64(statement *s, int i, int64_t value) { return sqlite.bind_int64(s, i, value); }
-int csqlite_bind_double(statement *s, int i, double value) { return sqlite.bind_double(s, i, value); }
 
 int csqlite_bind_text(statement *s, int i, const char *utf8, uint64_t count) {
     return sqlite.bind_text64(s, i, utf8 ? utf8 : "", count, TRANSIENT, UTF8);
@@ -132,7 +129,6 @@ const char *csqlite_column_name(statement *s, int i) { return sqlite.column_name
 int csqlite_recompiled(statement *s) { return sqlite.stmt_status(s, STATUS_REPREPARE, 0); }
 int csqlite_column_type(statement *s, int i) { return sqlite.column_type(s, i); }
 int64_t csqlite_column_int64(statement *s, int i) { return sqlite.column_int64(s, i); }
-double csqlite_column_double(statement *s, int i) { return sqlite.column_double(s, i); }
 const unsigned char *csqlite_column_text(statement *s, int i) { return sqlite.column_text(s, i); }
 const void *csqlite_column_blob(statement *s, int i) { return sqlite.column_blob(s, i); }
 int csqlite_column_bytes(statement *s, int i) { return sqlite.column_bytes(s, i); }

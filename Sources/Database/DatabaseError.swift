@@ -42,8 +42,6 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
     public var isReadOnly: Bool { code == CSQLITE_READONLY.code }
     /// The system failed to open, read, write or sync the file.
     public var isIO: Bool { code == CSQLITE_IOERR.code || code == CSQLITE_CANTOPEN.code }
-    /// A UNIQUE, NOT NULL, CHECK or key rule of the schema was broken.
-    public var isConstraint: Bool { code == CSQLITE_CONSTRAINT.code }
 }
 
 extension DatabaseError {

@@ -68,8 +68,8 @@ extension Database {
             }
             try execute(migration.sql)
             try run(
-                "INSERT OR REPLACE INTO schemas (name, version) VALUES (?, ?)", .text(schema.name),
-                .integer(Int64(migration.version)))
+                "INSERT OR REPLACE INTO schemas (name, version) VALUES (:name, :version)",
+                ["name": .text(schema.name), "version": .integer(Int64(migration.version))])
         }
     }
 
@@ -77,8 +77,8 @@ extension Database {
         let found = try number("PRAGMA user_version")
         if found < Self.versionsInTable { return found }
         guard found == Self.versionsInTable else { throw newer("its format is \(found)") }
-        let sql = "SELECT version FROM schemas WHERE name IN (?, '') ORDER BY name DESC"
-        return try first(sql, .text(schema.name)) { try $0.integer("version") } ?? 0
+        let sql = "SELECT version FROM schemas WHERE name IN (:name, '') ORDER BY name DESC"
+        return try first(sql, ["name": .text(schema.name)]) { try $0.integer("version") } ?? 0
     }
 
     private func newer(_ how: String) -> DatabaseError {

@@ -12,10 +12,6 @@ public struct Row: ~Copyable {
         csqlite_column_int64(statement.handle, try index(of: column, CSQLITE_INTEGER))
     }
 
-    public func real(_ column: String) throws(DatabaseError) -> Double {
-        csqlite_column_double(statement.handle, try index(of: column, CSQLITE_FLOAT))
-    }
-
     /// Throws as well if the text is not UTF-8.
     public func text(_ column: String) throws(DatabaseError) -> String {
         let index = try index(of: column, CSQLITE_TEXT)
@@ -43,10 +39,6 @@ public struct Row: ~Copyable {
 
     public func integerOrNil(_ column: String) throws(DatabaseError) -> Int64? {
         try isNull(column) ? nil : integer(column)
-    }
-
-    public func realOrNil(_ column: String) throws(DatabaseError) -> Double? {
-        try isNull(column) ? nil : real(column)
     }
 
     public func textOrNil(_ column: String) throws(DatabaseError) -> String? {

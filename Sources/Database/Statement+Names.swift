@@ -2,18 +2,26 @@ import CSQLite
 
 /// The names of a compiled statement's parameters and columns.
 extension Statement {
-    /// A parameter's name is without its colon; one that has none, a `?`, is empty.
+    /// Without their colons. A parameter without a name, `?`, has an empty one, and no value fits it.
     static func parameterNames(_ handle: OpaquePointer) -> [String] {
         (0..<csqlite_bind_parameter_count(handle)).map { index in
             csqlite_bind_parameter_name(handle, index + 1).map { String(cString: $0 + 1) } ?? ""
         }
     }
 
-    /// The values in the order of the parameters: each has its own, and there are no others.
-    func inOrder(_ values: [String: Value]) throws(DatabaseError) -> [Value] {
-        let ordered = parameters.compactMap { values[$0] }
-        guard ordered.count == parameters.count, ordered.count == values.count else {
-            let text = "values for \(values.keys.sorted()) and not for \(parameters.sorted())"
+    /// The values in the order of the parameters. Each parameter needs exactly one value.
+    func inOrder(_ values: Values) throws(DatabaseError) -> [Value] {
+        let pairs = values.pairs
+        var ordered: [Value] = []
+        ordered.reserveCapacity(parameters.count)
+        for (index, parameter) in parameters.enumerated() where pairs.count == parameters.count {
+            // Callers mostly name them in the order of the statement.
+            let isNext = pairs[index].name == parameter
+            guard let pair = isNext ? pairs[index] : pairs.first(where: { $0.name == parameter }) else { break }
+            ordered.append(pair.value)
+        }
+        guard ordered.count == parameters.count, pairs.count == parameters.count else {
+            let text = "values for \(pairs.map(\.name).sorted()) and not for \(parameters.sorted())"
             throw DatabaseError(CSQLITE_RANGE, text, path: path)
         }
         return ordered

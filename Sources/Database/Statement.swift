@@ -42,11 +42,8 @@ final class Statement {
     deinit { csqlite_finalize(handle) }
 
     /// Binds all values, runs `body` while their bytes stay where they are, and leaves the statement as new.
-    func use<R>(_ values: [Value], _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-        guard values.count == parameters.count else {
-            let text = "\(values.count) values for \(parameters.count) parameters"
-            throw DatabaseError(CSQLITE_RANGE, text, path: path)
-        }
+    func use<R>(_ values: Values, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+        let values = try inOrder(values)
         isBusy = true
         defer {
             csqlite_clear_bindings(handle)
@@ -86,7 +83,6 @@ final class Statement {
             switch values[index] {
             case .null: try check(csqlite_bind_null(handle, place))
             case .integer(let value): try check(csqlite_bind_int64(handle, place, value))
-            case .real(let value): try check(csqlite_bind_double(handle, place, value))
             case .text(let text): try check(bind(text, at: place))
             case .bytes(let bytes): try check(csqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count)))
             case .blob(let array):

@@ -1,14 +1,12 @@
-/// What a parameter of a statement, `?` or `:name`, is filled with.
+/// A value for a parameter of a statement.
 public enum Value {
     case null
     case integer(Int64)
-    /// NaN is stored as NULL.
-    case real(Double)
-    /// Any text, NUL characters included; SQLite takes a copy.
+    /// Any text, NUL characters included; SQLite copies it.
     case text(String)
-    /// An array's bytes, read in place.
+    /// SQLite reads the array's bytes in place.
     case blob([UInt8])
-    /// Bytes read in place, which have to stay until the call that was given them returns; none are an empty blob.
+    /// SQLite reads these bytes in place: they must stay until the call returns. No bytes are an empty blob.
     case bytes(UnsafeRawBufferPointer)
 }
 
@@ -18,10 +16,6 @@ extension Value {
         if let value { .integer(value) } else { .null }
     }
 
-    public static func real(_ value: Double?) -> Value {
-        if let value { .real(value) } else { .null }
-    }
-
     public static func text(_ value: String?) -> Value {
         if let value { .text(value) } else { .null }
     }
@@ -29,4 +23,34 @@ extension Value {
     public static func blob(_ value: [UInt8]?) -> Value {
         if let value { .blob(value) } else { .null }
     }
+}
+
+/// Values for the parameters of a statement by name: `["size": .integer(5)]` fills `:size`.
+public struct Values: ExpressibleByDictionaryLiteral {
+    let pairs: [(name: String, value: Value)]
+
+    public init(dictionaryLiteral elements: (String, Value)...) { self.init(elements) }
+
+    public init(_ pairs: [(String, Value)]) { self.pairs = pairs }
+
+    public static func + (one: Values, other: Values) -> Values { Values(one.pairs + other.pairs) }
+}
+
+/// Columns of a table, listed once for all statements that write them. Each has a parameter of its own name.
+public struct Columns: Sendable, ExpressibleByArrayLiteral {
+    private let names: [String]
+
+    public init(arrayLiteral names: String...) { self.names = names }
+
+    public init(_ names: [String]) { self.names = names }
+
+    public static func + (one: Columns, other: Columns) -> Columns { Columns(one.names + other.names) }
+
+    public var list: String { names.joined(separator: ", ") }
+    public var parameters: String { list(of: { ":\($0)" }) }
+    public var assignments: String { list(of: { "\($0) = :\($0)" }) }
+    /// For the row that an upsert could not insert.
+    public var excluded: String { list(of: { "\($0) = excluded.\($0)" }) }
+
+    private func list(of text: (String) -> String) -> String { names.map(text).joined(separator: ", ") }
 }

@@ -9,10 +9,7 @@ import TaskStore
 extension Database {
     func downloadTokens(of reference: Reference) throws -> [String] {
         let tokens = try first(
-            """
-            SELECT downloadTokens FROM objects
-            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
-            """, .text(reference.bucket), .name(reference)
+            "SELECT downloadTokens FROM objects WHERE \(Self.isObject)", reference.key
         ) { try $0.text("downloadTokens") }
         guard let tokens else { throw StorageError.objectNotFound(reference) }
         return tokens.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
@@ -22,16 +19,12 @@ extension Database {
     func replaceDownloadTokens(of reference: Reference) throws -> [String] {
         let old = try metadata(of: reference)
         let token = SecureRandom().uuid()
-        try run(
-            """
-            UPDATE objects SET downloadTokens = :token, metageneration = :metageneration, updated = :updated
-            WHERE bucket = (SELECT id FROM buckets WHERE name = :bucket) AND name = :name
-            """,
-            [
-                "token": .text(token), "metageneration": .integer(try next(after: old.metageneration)),
-                "updated": .integer(max(Timestamp.now, old.updated).microseconds),
-                "bucket": .text(reference.bucket), "name": .name(reference),
-            ])
+        let values: Values = [
+            "downloadTokens": .text(token), "metageneration": .integer(try next(after: old.metageneration)),
+            "updated": .integer(max(Timestamp.now, old.updated).microseconds),
+        ]
+        let columns: Columns = ["downloadTokens", "metageneration", "updated"]
+        try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)
         return [token]
     }
 }

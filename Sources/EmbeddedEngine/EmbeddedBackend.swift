@@ -148,11 +148,12 @@ public final class EmbeddedBackend: Backend {
         then finish: @escaping @Sendable (Result<Int64?, StorageError>) -> Void
     ) {
         store.write { database -> (file: Int64, old: [Int64])? in
-            if let taken { try database.run("DELETE FROM files WHERE id = ?", .integer(taken)) }
+            if let taken { try database.run("DELETE FROM files WHERE id = :id", ["id": .integer(taken)]) }
             guard isWanted() else { return nil }
             let old = try task.map(database.files) ?? []
             try database.run(
-                "INSERT INTO files (state, task) VALUES (?, ?)", ObjectSchema.FileState.beingWritten.value, .text(task))
+                "INSERT INTO files (state, task) VALUES (:state, :task)",
+                ["state": ObjectSchema.FileState.beingWritten.value, "task": .text(task)])
             return (database.lastInsertedRowID, old)
         } then: { [self] outcome in
             for file in (try? outcome.get())?.old ?? [] { remove(file) }
@@ -177,7 +178,7 @@ public final class EmbeddedBackend: Backend {
             guard !objectFiles.remove([file]).isEmpty else { return }
             // Where that fails the row stays, and with it the reminder.
             store.write(mayUseReserve: true) {
-                try $0.run("DELETE FROM files WHERE id = ?", .integer(file))
+                try $0.run("DELETE FROM files WHERE id = :id", ["id": .integer(file)])
             } then: { _ in
             }
         }

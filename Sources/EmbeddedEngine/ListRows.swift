@@ -6,7 +6,7 @@ import Storage
 extension Database {
     func list(_ query: ListQuery, after token: PageToken?) throws -> Listing {
         let reference = query.reference
-        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(reference.bucket)) { try $0.integer("id") }
+        let found = try bucket(named: reference.bucket)
         guard let bucket = found else { return Listing() }
         let below = reference.namesBelow
         // No UTF-8 has the byte 0xFF.
@@ -16,8 +16,8 @@ extension Database {
         while let from = start {
             start = nil
             try scan(
-                "SELECT name FROM objects WHERE bucket = ? AND name >= ? AND name < ? ORDER BY name",
-                .integer(bucket), .blob(from), .blob(end)
+                "SELECT name FROM objects WHERE bucket = :bucket AND name >= :from AND name < :end ORDER BY name",
+                ["bucket": .integer(bucket), "from": .blob(from), "end": .blob(end)]
             ) { row in
                 try row.withBytes("name") { name in
                     // From rows in another order no page would ever be the last.

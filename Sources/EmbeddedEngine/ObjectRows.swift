@@ -34,7 +34,9 @@ extension Database {
         var file = Value.null
         switch object.body {
         case .bytes(let bytes):
-            try run("INSERT INTO bodies (generation, bytes) VALUES (?, ?)", .integer(generation), .blob(bytes))
+            try run(
+                "INSERT INTO bodies (generation, bytes) VALUES (:generation, :bytes)",
+                ["generation": .integer(generation), "bytes": .blob(bytes)])
         case .file(let id):
             file = .integer(id)
             try give(file: id, to: generation)
@@ -47,7 +49,7 @@ extension Database {
     }
 
     func metadata(of reference: Reference) throws -> ObjectMetadata {
-        let found = try first(Self.select, .text(reference.bucket), .name(reference)) { row in
+        let found = try first(Self.select, reference.key) { row in
             ObjectMetadata(
                 reference: reference, generation: try row.integer("generation"),
                 metageneration: try row.integer("metageneration"), size: try row.integer("size"),
@@ -56,7 +58,10 @@ extension Database {
                 crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content)
         }
         guard var metadata = found else { throw StorageError.objectNotFound(reference) }
-        try rows("SELECT key, value FROM customMetadata WHERE generation = ?", .integer(metadata.generation)) { row in
+        try rows(
+            "SELECT key, value FROM customMetadata WHERE generation = :generation",
+            ["generation": .integer(metadata.generation)]
+        ) { row in
             metadata.settable.custom[try row.text("key")] = try row.text("value")
         }
         return metadata
@@ -67,17 +72,11 @@ extension Database {
         try metadata.settable.apply(change)
         metadata.metageneration = try next(after: metadata.metageneration)
         metadata.updated = max(.now, metadata.updated)
-        let values: [String: Value] = [
+        let values: Values = [
             "metageneration": .integer(metadata.metageneration), "updated": .integer(metadata.updated.microseconds),
-            "bucket": .integer(try bucket(reference.bucket)), "name": .name(reference),
         ]
-        try run(
-            """
-            UPDATE objects SET metageneration = :metageneration, updated = :updated, cacheControl = :cacheControl,
-            contentDisposition = :contentDisposition, contentEncoding = :contentEncoding,
-            contentLanguage = :contentLanguage, contentType = :contentType WHERE bucket = :bucket AND name = :name
-            """, values.with(metadata.settable))
-        try run("DELETE FROM customMetadata WHERE generation = ?", .integer(metadata.generation))
+        try run(Self.change, values + .content(metadata.settable) + reference.key)
+        try deleteCustom(of: metadata.generation)
         try insertCustom(metadata)
         return metadata
     }
@@ -85,19 +84,14 @@ extension Database {
     /// Returns the file that nobody needs any more.
     func delete(_ reference: Reference) throws -> Int64? {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
-        try run(
-            "DELETE FROM objects WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?",
-            .text(reference.bucket), .name(reference))
+        try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
         return try remove(old)
     }
 
     /// Where an object's bytes are.
     func body(of reference: Reference) throws -> NewObject.Body {
         let body = try first(
-            """
-            SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation)
-            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND objects.name = ?
-            """, .text(reference.bucket), .name(reference)
+            "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(Self.isObject)", reference.key
         ) { row -> NewObject.Body in
             if let file = try row.integerOrNil("file") { return .file(file) }
             return .bytes(try row.blob("bytes"))
@@ -109,10 +103,7 @@ extension Database {
     func check(_ conditions: Preconditions, at reference: Reference) throws {
         if conditions.isEmpty { return }
         let found = try first(
-            """
-            SELECT generation, metageneration FROM objects
-            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
-            """, .text(reference.bucket), .name(reference)
+            "SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key
         ) {
             ObjectVersion(
                 generation: try $0.integer("generation"), metageneration: try $0.integer("metageneration"))
@@ -125,9 +116,8 @@ extension Database {
         let isNewer = try first(
             """
             SELECT objects.generation > tasks.lastGeneration OR objects.timeCreated > tasks.began AS isNewer
-            FROM objects JOIN tasks ON tasks.id = ?
-            WHERE objects.bucket = (SELECT id FROM buckets WHERE name = ?) AND objects.name = ?
-            """, .text(task), .text(reference.bucket), .name(reference)
+            FROM objects JOIN tasks ON tasks.id = :task WHERE \(Self.isObject)
+            """, ["task": .text(task)] + reference.key
         ) { try $0.integer("isNewer") }
         return isNewer == 1
     }
@@ -135,76 +125,86 @@ extension Database {
     /// What was made for a task that has not become an object.
     func files(for task: String) throws -> [Int64] {
         var files: [Int64] = []
-        let sql = "SELECT id FROM files WHERE state = 0 AND task = ?"
-        try rows(sql, .text(task)) { files.append(try $0.integer("id")) }
+        let sql = "SELECT id FROM files WHERE state = 0 AND task = :task"
+        try rows(sql, ["task": .text(task)]) { files.append(try $0.integer("id")) }
         return files
     }
 
-    private static let select = """
-        SELECT generation, metageneration, size, timeCreated, updated, md5, crc32c,
-        cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType
-        FROM objects WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
+    /// Selects the row of the object with the values of `Reference.key`.
+    static let isObject = "objects.bucket = (SELECT id FROM buckets WHERE name = :bucket) AND objects.name = :name"
+
+    private static let version: Columns = ["generation", "metageneration", "size", "timeCreated", "updated"]
+    private static let columns =
+        ["bucket", "name"] + version + ["md5", "crc32c", "downloadTokens", "file"] + .content
+    private static let insert = """
+        INSERT OR REPLACE INTO objects (\(columns.list)) VALUES (\(columns.parameters))
+        """
+    private static let select = "SELECT * FROM objects WHERE \(isObject)"
+    private static let change = """
+        UPDATE objects SET \((["metageneration", "updated"] + Columns.content).assignments) WHERE \(isObject)
         """
 
     private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value) throws {
-        let values: [String: Value] = [
+        let values: Values = [
             "bucket": .integer(bucket), "name": .name(object.reference), "generation": .integer(object.generation),
             "metageneration": .integer(object.metageneration), "size": .integer(object.size),
             "timeCreated": .integer(object.timeCreated.microseconds),
             "updated": .integer(object.updated.microseconds), "md5": .blob(object.md5 ?? []),
-            "crc32c": .integer(Int64(object.crc32c ?? 0)), "token": .text(SecureRandom().uuid()),
+            "crc32c": .integer(Int64(object.crc32c ?? 0)), "downloadTokens": .text(SecureRandom().uuid()),
             "file": file,
         ]
-        try run(
-            """
-            INSERT OR REPLACE INTO objects (bucket, name, generation, metageneration, size, timeCreated, updated, md5,
-            crc32c, cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType, downloadTokens,
-            file) VALUES (:bucket, :name, :generation, :metageneration, :size, :timeCreated, :updated, :md5, :crc32c,
-            :cacheControl, :contentDisposition, :contentEncoding, :contentLanguage, :contentType, :token, :file)
-            """, values.with(object.settable))
+        try run(Self.insert, values + .content(object.settable))
         try insertCustom(object)
     }
 
     private func insertCustom(_ object: ObjectMetadata) throws {
         for (key, value) in object.settable.custom {
             try run(
-                "INSERT INTO customMetadata (generation, key, value) VALUES (?, ?, ?)", .integer(object.generation),
-                .text(key), .text(value))
+                "INSERT INTO customMetadata (generation, key, value) VALUES (:generation, :key, :value)",
+                ["generation": .integer(object.generation), "key": .text(key), "value": .text(value)])
         }
     }
 
+    private func deleteCustom(of generation: Int64) throws {
+        try run(
+            "DELETE FROM customMetadata WHERE generation = :generation", ["generation": .integer(generation)])
+    }
+
+    /// The number of a bucket that has had an object.
+    func bucket(named name: String) throws -> Int64? {
+        try first("SELECT id FROM buckets WHERE name = :name", ["name": .text(name)]) { try $0.integer("id") }
+    }
+
     private func bucket(_ name: String) throws -> Int64 {
-        let found = try first("SELECT id FROM buckets WHERE name = ?", .text(name)) { try $0.integer("id") }
-        if let found { return found }
-        try run("INSERT INTO buckets (name) VALUES (?)", .text(name))
+        if let found = try bucket(named: name) { return found }
+        try run("INSERT INTO buckets (name) VALUES (:name)", ["name": .text(name)])
         return lastInsertedRowID
     }
 
     /// What of an object is in other tables.
     private func pieces(of reference: Reference) throws -> Pieces? {
         try first(
-            """
-            SELECT generation, file FROM objects
-            WHERE bucket = (SELECT id FROM buckets WHERE name = ?) AND name = ?
-            """, .text(reference.bucket), .name(reference)
+            "SELECT generation, file FROM objects WHERE \(Self.isObject)", reference.key
         ) { Pieces(generation: try $0.integer("generation"), file: try $0.integerOrNil("file")) }
     }
 
     /// Returns the file of the generation that goes: it stays until the transaction is on the disk.
     private func remove(_ old: Pieces) throws -> Int64? {
-        try run("DELETE FROM customMetadata WHERE generation = ?", .integer(old.generation))
+        try deleteCustom(of: old.generation)
         if let file = old.file {
             return try discard(file: file, of: old.generation) ? file : nil
         }
-        try run("DELETE FROM bodies WHERE generation = ?", .integer(old.generation))
+        try run("DELETE FROM bodies WHERE generation = :generation", ["generation": .integer(old.generation)])
         return nil
     }
 
     private func give(file: Int64, to generation: Int64) throws {
         let changed = try run(
-            "UPDATE files SET state = ?, generation = ? WHERE id = ? AND state = ?",
-            ObjectSchema.FileState.stored.value,
-            .integer(generation), .integer(file), ObjectSchema.FileState.beingWritten.value)
+            "UPDATE files SET state = :stored, generation = :generation WHERE id = :id AND state = :beingWritten",
+            [
+                "stored": ObjectSchema.FileState.stored.value, "generation": .integer(generation),
+                "id": .integer(file), "beingWritten": ObjectSchema.FileState.beingWritten.value,
+            ])
         guard changed == 1 else {
             throw StorageError(.unknown, "The database \(path) is damaged: it does not know the new file \(file).")
         }
@@ -213,8 +213,11 @@ extension Database {
     /// False where the file belongs to another object: only a row that is damaged names such a file.
     private func discard(file: Int64, of generation: Int64) throws -> Bool {
         try run(
-            "UPDATE files SET state = ? WHERE id = ? AND (generation = ? OR generation IS NULL)",
-            ObjectSchema.FileState.garbage.value, .integer(file), .integer(generation)) == 1
+            "UPDATE files SET state = :state WHERE id = :id AND (generation = :generation OR generation IS NULL)",
+            [
+                "state": ObjectSchema.FileState.garbage.value, "id": .integer(file),
+                "generation": .integer(generation),
+            ]) == 1
     }
 
     /// Only a row that is damaged has a number that none comes after.
@@ -229,7 +232,7 @@ extension Database {
     private func nextGeneration(_ now: Timestamp) throws -> Int64 {
         let last = try first("SELECT generation FROM counters") { try $0.integer("generation") } ?? 0
         let next = max(now.microseconds, try next(after: last))
-        try run("UPDATE counters SET generation = ?", .integer(next))
+        try run("UPDATE counters SET generation = :generation", ["generation": .integer(next)])
         return next
     }
 }
@@ -237,4 +240,9 @@ extension Database {
 private struct Pieces {
     var generation: Int64
     var file: Int64?
+}
+
+extension Reference {
+    /// The values that `Database.isObject` needs.
+    var key: Values { ["bucket": .text(bucket), "name": .name(self)] }
 }

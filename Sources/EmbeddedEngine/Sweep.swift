@@ -31,8 +31,8 @@ struct Sweep {
             try whereThereIsRoom {
                 for number in numbers {
                     try database.run(
-                        "INSERT OR IGNORE INTO files (id, state) VALUES (?, ?)", .integer(number),
-                        ObjectSchema.FileState.garbage.value)
+                        "INSERT OR IGNORE INTO files (id, state) VALUES (:id, :state)",
+                        ["id": .integer(number), "state": ObjectSchema.FileState.garbage.value])
                 }
             }
         }
@@ -47,7 +47,7 @@ struct Sweep {
     }
 
     private func hasRow(_ file: Int64) throws -> Bool {
-        try database.first("SELECT id FROM files WHERE id = ?", .integer(file)) { _ in true } ?? false
+        try database.first("SELECT id FROM files WHERE id = :id", ["id": .integer(file)]) { _ in true } ?? false
     }
 
     private func lost(_ count: Int) -> String {
@@ -59,7 +59,7 @@ struct Sweep {
         while case let unwanted = try unwantedFiles(after: last), let end = unwanted.last {
             let removed = files.remove(unwanted)
             try whereThereIsRoom {
-                for file in removed { try database.run("DELETE FROM files WHERE id = ?", .integer(file)) }
+                for file in removed { try database.run("DELETE FROM files WHERE id = :id", ["id": .integer(file)]) }
             }
             last = end
         }
@@ -71,10 +71,10 @@ struct Sweep {
         var unwanted: [Int64] = []
         try database.rows(
             """
-            SELECT id FROM files WHERE +id > ? AND \(ObjectSchema.isUnwanted)
+            SELECT id FROM files WHERE +id > :last AND \(ObjectSchema.isUnwanted)
             AND (state <> 0 OR task IS NULL OR task NOT IN (SELECT id FROM tasks WHERE ended IS NULL))
             ORDER BY +id LIMIT \(batchSize)
-            """, .integer(last)
+            """, ["last": .integer(last)]
         ) { unwanted.append(try $0.integer("id")) }
         return unwanted
     }

@@ -25,13 +25,6 @@ public struct HTTPServerRequest: Sendable, Equatable {
         (keepsAlive, isHTTP10) = (true, false)
     }
 
-    /// Between slashes, each percent-decoded; nil where one is not UTF-8.
-    public var segments: [String]? {
-        let raw = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        let decoded = raw.compactMap { percentDecoded($0) }
-        return decoded.count == raw.count ? decoded : nil
-    }
-
     public var queryItems: [QueryItem] {
         (query ?? "").split(separator: "&").map { pair in
             let cut = pair.utf8.firstIndex(of: 0x3D)

@@ -20,9 +20,12 @@ extension Row {
     }
 }
 
-extension [String: Value] {
-    package func with(_ settable: SettableMetadata) -> Self {
-        let content = ContentProperty.allCases.map { ($0.rawValue, Value.text(settable.content[$0])) }
-        return merging(content) { old, _ in old }
+extension Columns {
+    package static let content = Columns(ContentProperty.allCases.map(\.rawValue))
+}
+
+extension Values {
+    package static func content(_ settable: SettableMetadata) -> Values {
+        Values(ContentProperty.allCases.map { ($0.rawValue, .text(settable.content[$0])) })
     }
 }

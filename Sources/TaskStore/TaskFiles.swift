@@ -19,8 +19,8 @@ package struct TaskFiles: Sendable {
     package func recover(in database: Database) throws {
         try recordEnds(in: database)
         try spool.forEachTask { task in
-            let sql = "SELECT id FROM tasks WHERE id = ? AND ended IS NULL"
-            if try database.first(sql, .text(task), map: { try $0.text("id") }) == nil { spool.remove(task) }
+            let sql = "SELECT id FROM tasks WHERE id = :id AND ended IS NULL"
+            if try database.first(sql, ["id": .text(task)], map: { try $0.text("id") }) == nil { spool.remove(task) }
         }
     }
 

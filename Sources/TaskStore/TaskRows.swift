@@ -17,43 +17,43 @@ extension Database {
         }
         let stored = ending.stored
         let settable = stored?.settable ?? record.metadata
-        let values: [String: Value] = [
+        let values: Values = [
             "id": .text(record.id), "place": .text(place), "kind": .text(record.kind.rawValue),
             "number": .integer(record.number), "began": .integer(record.began.microseconds),
-            "bucket": .text(record.reference.bucket),
-            "name": .name(record.reference), "completed": .integer(record.progress.completedUnitCount),
+            "bucket": .text(record.reference.bucket), "name": .name(record.reference), "md5Hash": .text(record.md5Hash),
+            "completed": .integer(record.progress.completedUnitCount),
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
             "request": .text(request), "bookmark": .text(bookmark),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
-            "md5Hash": .text(record.md5Hash),
             "ended": .integer(ending.time), "outcome": .text(ending.outcome), "error": .text(ending.error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
             "timeCreated": .integer(stored?.timeCreated.microseconds),
             "updated": .integer(stored?.updated.microseconds), "md5": .blob(stored?.md5),
             "crc32c": .integer(stored?.crc32c.map(Int64.init)),
         ]
-        try run(
-            """
-            INSERT INTO tasks (id, place, kind, number, began, bucket, name, completed, total, request, bookmark,
-            cacheControl, contentDisposition, contentEncoding, contentLanguage, contentType, customMetadata, md5Hash,
-            ended, outcome, error, generation, metageneration, timeCreated, updated, md5, crc32c)
-            VALUES (:id, :place, :kind, :number, :began, :bucket, :name, :completed, :total, :request, :bookmark,
-            :cacheControl, :contentDisposition, :contentEncoding, :contentLanguage, :contentType, :customMetadata,
-            :md5Hash, :ended, :outcome, :error, :generation, :metageneration, :timeCreated, :updated, :md5, :crc32c)
-            ON CONFLICT (id) DO UPDATE SET completed = excluded.completed, total = excluded.total,
-            request = excluded.request, bookmark = excluded.bookmark, cacheControl = excluded.cacheControl,
-            contentDisposition = excluded.contentDisposition, contentEncoding = excluded.contentEncoding,
-            contentLanguage = excluded.contentLanguage, contentType = excluded.contentType,
-            customMetadata = excluded.customMetadata, ended = excluded.ended, outcome = excluded.outcome,
-            error = excluded.error, generation = excluded.generation, metageneration = excluded.metageneration,
-            timeCreated = excluded.timeCreated, updated = excluded.updated, md5 = excluded.md5,
-            crc32c = excluded.crc32c WHERE tasks.ended IS NULL
-            """, values.with(settable))
+        try run(Self.keep, values + .content(settable))
     }
+
+    /// What never changes of a task.
+    private static let identity: Columns = [
+        "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash",
+    ]
+    private static let state: Columns =
+        [
+            "completed", "total", "request", "bookmark", "customMetadata", "ended", "outcome", "error", "generation",
+            "metageneration", "timeCreated", "updated", "md5", "crc32c",
+        ] + .content
+    private static let keep = """
+        INSERT INTO tasks (\((identity + state).list)) VALUES (\((identity + state).parameters))
+        ON CONFLICT (id) DO UPDATE SET \(state.excluded) WHERE tasks.ended IS NULL
+        """
 
     func tasks(place: String, andOthers: Bool) throws -> [Result<TaskRecord, StorageError>] {
         var records: [Result<TaskRecord, StorageError>] = []
-        try rows("SELECT * FROM tasks WHERE place = ? OR ?", .text(place), .integer(andOthers ? 1 : 0)) { row in
+        try rows(
+            "SELECT * FROM tasks WHERE place = :place OR :all",
+            ["place": .text(place), "all": .integer(andOthers ? 1 : 0)]
+        ) { row in
             do {
                 var record = try TaskRecord(row)
                 let origin = try row.text("place")
@@ -68,13 +68,13 @@ extension Database {
 
     /// Ends a task that has not ended yet, if there is one.
     func end(_ task: String, as end: RecordedEnd) throws {
-        let found = try first("SELECT * FROM tasks WHERE id = ? AND ended IS NULL", .text(task)) { row in
+        let found = try first("SELECT * FROM tasks WHERE id = :id AND ended IS NULL", ["id": .text(task)]) { row in
             (try row.text("place"), try TaskRecord(row))
         }
         if let (place, record) = found { try keep(end.applied(to: record), place: place) }
     }
 
-    func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = ?", .text(id)) }
+    func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = :id", ["id": .text(id)]) }
 }
 
 /// How a task ended, in columns.

@@ -21,7 +21,7 @@ import Testing
         let database = try scratch.open()
         try database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, word TEXT NOT NULL); CREATE INDEX i ON t (word)")
         try database.transaction {
-            for word in Self.words { try database.run("INSERT INTO t (word) VALUES (?)", .text(word)) }
+            for word in Self.words { try database.run("INSERT INTO t (word) VALUES (:word)", ["word": .text(word)]) }
         }
         try database.close()
         return try scratch.read()

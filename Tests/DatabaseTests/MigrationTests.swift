@@ -14,7 +14,9 @@ import Testing
     }
 
     private func version(_ database: Database, of schema: String = "t") throws -> Int64? {
-        try database.first("SELECT version FROM schemas WHERE name = ?", .text(schema)) { try $0.integer("version") }
+        try database.first("SELECT version FROM schemas WHERE name = :name", ["name": .text(schema)]) {
+            try $0.integer("version")
+        }
     }
 
     private func pragma(_ name: String, of database: Database) throws -> Int64? {

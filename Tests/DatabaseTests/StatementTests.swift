@@ -18,32 +18,31 @@ import Testing
     }
 
     @Test func `A statement works again after a constraint error`() throws {
-        let insert = "INSERT INTO t (name) VALUES (?)"
-        try database.run(insert, .text("a"))
-        #expect(try databaseError { try database.run(insert, .text("a")) }.isConstraint)
-        #expect(try databaseError { try database.run(insert, .null) }.isConstraint)
-        try database.run(insert, .text("b"))
+        let insert = "INSERT INTO t (name) VALUES (:name)"
+        try database.run(insert, ["name": .text("a")])
+        for value in [Value.text("a"), .null] {
+            let error = try databaseError { try database.run(insert, ["name": value]) }
+            #expect(error.message.contains("constraint failed"))
+        }
+        try database.run(insert, ["name": .text("b")])
         #expect(database.lastInsertedRowID == 2)
         #expect(try names() == ["a", "b"])
     }
 
     @Test func `Changed rows are counted`() throws {
         try database.execute("INSERT INTO t (name) VALUES ('a'), ('b'), ('c')")
-        #expect(try database.run("UPDATE t SET name = name || '!' WHERE id > ?", .integer(1)) == 2)
-        #expect(try database.run("DELETE FROM t WHERE id = ?", .integer(9)) == 0)
-    }
-
-    @Test func `Values must be as many as parameters`() throws {
-        _ = try databaseError { try database.run("INSERT INTO t (name) VALUES (?)") }
-        _ = try databaseError { try database.run("INSERT INTO t (name) VALUES (?)", .text("a"), .null) }
-        #expect(try names() == [])
+        #expect(try database.run("UPDATE t SET name = name || '!' WHERE id > :id", ["id": .integer(1)]) == 2)
+        #expect(try database.run("DELETE FROM t WHERE id = :id", ["id": .integer(9)]) == 0)
     }
 
     @Test func `Values go to the parameters of their names`() throws {
         let insert = "INSERT INTO t (id, name) VALUES (:id, :name || :id)"
         try database.run(insert, ["name": .text("a"), "id": .integer(7)])
         #expect(try names() == ["a7"])
-        for values in [["id": Value.integer(8)], ["id": .integer(8), "name": .text("b"), "other": .null], [:]] {
+        for values in [
+            ["id": .integer(8)], ["id": .integer(8), "name": .text("b"), "other": .null], [:],
+            ["id": .integer(8), "id": .integer(8)],
+        ] as [Values] {
             _ = try databaseError { try database.run(insert, values) }
         }
         _ = try databaseError { try database.run("DELETE FROM t WHERE id = ?", ["id": .integer(7)]) }

@@ -78,7 +78,7 @@ import Testing
         try await place.backend.put(noise(size), at: "a")
         if size == 10 {
             try await place.backend.store.write {
-                _ = try $0.run("UPDATE bodies SET bytes = ?", .blob(noise(size, seed: 2)))
+                _ = try $0.run("UPDATE bodies SET bytes = :bytes", ["bytes": .blob(noise(size, seed: 2))])
             }
         } else {
             let name = try #require(try place.names().first)

@@ -58,7 +58,9 @@ import Testing
     @Test func `A clock that was set back does not set generations back`() async throws {
         let place = try await EmbeddedUnderTest()
         let ahead: Int64 = 9_000_000_000_000_000
-        try await place.backend.store.write { _ = try $0.run("UPDATE counters SET generation = ?", .integer(ahead)) }
+        try await place.backend.store.write {
+            _ = try $0.run("UPDATE counters SET generation = :generation", ["generation": .integer(ahead)])
+        }
         let again = try await place.reopened()
         #expect(try await again.backend.put([1], at: "a").generation == ahead + 1)
         #expect(try await again.backend.put([1], at: "a").generation == ahead + 2)

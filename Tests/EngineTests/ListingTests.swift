@@ -184,9 +184,9 @@ import Testing
             for name in names {
                 try database.run(
                     """
-                    INSERT INTO objects SELECT bucket, ?, generation, metageneration, size, timeCreated, updated, md5,
-                    crc32c, NULL, NULL, NULL, NULL, NULL, downloadTokens, NULL FROM objects WHERE name = ?
-                    """, .blob(name), .blob(Array("x/seed".utf8)))
+                    INSERT INTO objects SELECT bucket, :name, generation, metageneration, size, timeCreated, updated, md5,
+                    crc32c, NULL, NULL, NULL, NULL, NULL, downloadTokens, NULL FROM objects WHERE name = :seed
+                    """, ["name": .blob(name), "seed": .blob(Array("x/seed".utf8))])
             }
         }
         for size in [1, 2, 1000] {

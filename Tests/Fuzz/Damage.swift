@@ -32,13 +32,13 @@ func editRows(_ feed: inout Feed, _ root: Root) throws {
             case 0: .null
             case 1: .integer(Int64(bitPattern: feed.number(8)))
             case 2: .integer(Int64(feed.byte()))
-            case 3: .real(Double(bitPattern: feed.number(8)))
+            case 3: .text("\(Double(bitPattern: feed.number(8)))")
             case 4: .text(feed.line())
             default: .blob(feed.bytes(Int(feed.byte())))
             }
         let which = ["1", "name = x'61'", "generation % 2 = 0", "id = 1", "file = 1"][Int(feed.byte()) % 5]
         do {
-            try database.run("UPDATE OR IGNORE \(column[0]) SET \(column[1]) = ? WHERE \(which)", value)
+            try database.run("UPDATE OR IGNORE \(column[0]) SET \(column[1]) = :value WHERE \(which)", ["value": value])
         } catch {
             // Not every table has every column, and not every column takes every value.
         }

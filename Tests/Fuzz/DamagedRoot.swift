@@ -48,7 +48,7 @@ final class DamagedRoot {
             let reference = try Reference(bucket: "latest", path: "\(number)")
             try database.transaction {
                 if number > 0 {
-                    try database.run("INSERT INTO files (id, state) VALUES (?, 0)", .integer(Int64(number)))
+                    try database.run("INSERT INTO files (id, state) VALUES (:id, 0)", ["id": .integer(Int64(number))])
                 }
                 _ = try database.put(NewObject(reference, bytes, file: number > 0 ? Int64(number) : nil))
             }
@@ -66,7 +66,7 @@ final class DamagedRoot {
             try put(name, [UInt8](repeating: UInt8(index), count: index == 3 ? 6000 : 5 - index), database)
         }
         for (id, name) in [(1, "b/large"), (2, "large"), (3, "z")] {
-            try database.run("INSERT INTO files (id, state) VALUES (?, 0)", .integer(Int64(id)))
+            try database.run("INSERT INTO files (id, state) VALUES (:id, 0)", ["id": .integer(Int64(id))])
             try put(name, [UInt8](repeating: UInt8(id), count: 100 * id), database, file: Int64(id))
         }
         // What a crash has left.

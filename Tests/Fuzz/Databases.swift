@@ -79,7 +79,9 @@ private func checkNumbers(_ database: Database) {
     guard case .success(true) = trying({ try database.isSound() }) else { return }
     place.objectFiles.forEachBatch(100) { numbers in
         for number in numbers where number < 1 << 62 {
-            let row = trying { try database.first("SELECT id FROM files WHERE id = ?", .integer(number)) { _ in true } }
+            let row = trying {
+                try database.first("SELECT id FROM files WHERE id = :id", ["id": .integer(number)]) { _ in true }
+            }
             if case .success(let isKnown) = row { expect(isKnown == true, "the file \(number) has a row") }
         }
     }

@@ -139,7 +139,9 @@ import Testing
         try await taskStore.keep(TaskRecord.sample(), isUrgent: true)
         for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {
             try await taskStore.database.write {
-                _ = try $0.run("UPDATE tasks SET completed = ?, total = ?", .integer(completed), .integer(total))
+                _ = try $0.run(
+                    "UPDATE tasks SET completed = :completed, total = :total",
+                    ["completed": .integer(completed), "total": .integer(total)])
             }
             let progress = try #require(try await kept(taskStore).first?.progress)
             #expect((0...max(progress.totalUnitCount, 0)).contains(progress.completedUnitCount))

@@ -97,14 +97,15 @@ package struct EmbeddedUnderTest: BackendUnderTest {
     package func bytes(of reference: Reference) async throws -> [UInt8] {
         let file: Int64? = try await backend.store.read { database in
             try database.first(
-                "SELECT file FROM objects WHERE name = ? AND bucket = (SELECT id FROM buckets WHERE name = ?)",
-                .name(reference), .text(reference.bucket)
+                "SELECT file FROM objects WHERE name = :name AND bucket = (SELECT id FROM buckets WHERE name = :bucket)",
+                ["name": .name(reference), "bucket": .text(reference.bucket)]
             ) { try $0.integerOrNil("file") } ?? nil
         }
         guard let file else {
             return try await backend.store.read { database in
                 try database.first(
-                    "SELECT bytes FROM bodies JOIN objects USING (generation) WHERE name = ?", .name(reference)
+                    "SELECT bytes FROM bodies JOIN objects USING (generation) WHERE name = :name",
+                    ["name": .name(reference)]
                 ) { try $0.blob("bytes") }
             } ?? []
         }

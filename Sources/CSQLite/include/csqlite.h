@@ -69,7 +69,6 @@ int csqlite_bind_parameter_count(csqlite_statement *);
 const char *csqlite_bind_parameter_name(csqlite_statement *, int index);
 int csqlite_bind_null(csqlite_statement *, int index);
 int csqlite_bind_int64(csqlite_statement *, int index, int64_t value);
-int csqlite_bind_double(csqlite_statement *, int index, double value);
 /// Copies the text.
 int csqlite_bind_text(csqlite_statement *, int index, const char *utf8, uint64_t count);
 /// Does not copy: the bytes have to stay until the binding is cleared. No bytes are an empty blob, not NULL.
@@ -82,7 +81,6 @@ const char *csqlite_column_name(csqlite_statement *, int index);
 int csqlite_recompiled(csqlite_statement *);
 int csqlite_column_type(csqlite_statement *, int index);
 int64_t csqlite_column_int64(csqlite_statement *, int index);
-double csqlite_column_double(csqlite_statement *, int index);
 const unsigned char *csqlite_column_text(csqlite_statement *, int index);
 const void *csqlite_column_blob(csqlite_statement *, int index);
 int csqlite_column_bytes(csqlite_statement *, int index);
