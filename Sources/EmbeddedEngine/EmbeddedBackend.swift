@@ -15,10 +15,10 @@ public final class EmbeddedBackend: Backend {
     public let oneRequestLimit: Int64 = 64 << 10
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
 
-    let allowed: AllowedPlaces
+    let allowed: FileAccessPolicy
     let objectFiles: ObjectFiles
     package let store: RootDatabase
-    let tasks: TaskTable
+    let tasks: DatabaseTaskStore
     /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
     package let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
@@ -46,9 +46,9 @@ public final class EmbeddedBackend: Backend {
 
     /// `complain` is told, in a sentence, what is wrong with the root though it can be used.
     public init(
-        _ root: Root, allowed: AllowedPlaces = .everywhere, clock: any Clock<Duration> = ContinuousClock(),
+        _ root: StorageRoot, allowed: FileAccessPolicy = .everywhere, clock: any Clock<Duration> = ContinuousClock(),
         complain: @escaping @Sendable (String) -> Void = { _ in }
-    ) throws(Root.Unusable) {
+    ) throws(StorageRoot.OpenError) {
         self.allowed = allowed
         self.clock = clock
         self.complain = complain
@@ -57,7 +57,7 @@ public final class EmbeddedBackend: Backend {
         store = RootDatabase(root) { () throws(StorageError) in
             try Self.openAndSweep(objectFiles, taskFiles, complain: complain)
         }
-        tasks = TaskTable(taskFiles, store, place: Self.place, threads: files)
+        tasks = DatabaseTaskStore(taskFiles, store, place: Self.place, threads: files)
     }
 
     static func openAndSweep(
@@ -70,7 +70,8 @@ public final class EmbeddedBackend: Backend {
                 // The directory of the files, too.
                 do throws(SystemError) { try root.sync() } catch {
                     throw StorageError(
-                        error.isFull ? .quotaExceeded : .unknown, Root.Unusable(root.path, error.reason).message)
+                        error.isFull ? .quotaExceeded : .unknown, StorageRoot.OpenError(root.path, error.reason).message
+                    )
                 }
             }
             try database.keepReserve()

@@ -8,37 +8,37 @@ import Synchronization
 /// A try ends with the generation that it began with, even where that is overwritten or deleted meanwhile: its bytes
 /// are held open. The next try looks again: what was deleted by then is not found, another generation starts anew.
 final class EmbeddedDownload: DownloadSession {
-    private typealias Attempt = AbortableStep<DownloadAnswer>
+    private typealias PendingAnswer = AbortableStep<DownloadAnswer>
 
     /// Stays in the processor's cache between being read, summed up and written.
     private static let pieceSize = 256 << 10
     private static let reportSize: Int64 = 4 << 20
 
-    private struct Try {
-        var attempt: Attempt
-        var reports: ArrivalReports
+    private struct FetchInProgress {
+        var attempt: PendingAnswer
+        var reports: DownloadProgressReporter
     }
 
     private let download: Download
     private let backend: EmbeddedBackend
     /// Tries may be abandoned but never overlap: the next one waits here for the thread of the one before.
-    private let queue: SerialQueue<LandingFile>
-    private let mark: LandingBookmark
-    private let current = Mutex<Try?>(nil)
+    private let queue: SerialQueue<PartialDownload>
+    private let checkpoint: LatestCheckpoint
+    private let current = Mutex<FetchInProgress?>(nil)
 
     init(_ download: Download, _ backend: EmbeddedBackend) {
         self.download = download
         self.backend = backend
-        let landing = LandingFile(download, in: backend.allowed.writing)
-        mark = landing.mark
-        queue = SerialQueue(on: backend.downloading, landing)
+        let partial = PartialDownload(download, in: backend.allowed.writing)
+        checkpoint = partial.checkpoint
+        queue = SerialQueue(on: backend.downloading, partial)
     }
 
     func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
-            let attempt = Attempt(waiter, aborted: .aborted)
-            let reports = ArrivalReports(backend.clock, step: Self.reportSize, report)
-            current.withLock { $0 = Try(attempt: attempt, reports: reports) }
+            let attempt = PendingAnswer(waiter, aborted: .aborted)
+            let reports = DownloadProgressReporter(backend.clock, step: Self.reportSize, report)
+            current.withLock { $0 = FetchInProgress(attempt: attempt, reports: reports) }
             Loop.task { [self] in
                 do throws(StorageError) {
                     let object = try await backend.open(download.reference)
@@ -56,47 +56,51 @@ final class EmbeddedDownload: DownloadSession {
         current.attempt.abort()
     }
 
-    func bookmark() async -> Bookmark? { mark.bookmark }
+    func bookmark() async -> Bookmark? { checkpoint.bookmark }
 
     func discard() {
         abort()
         Task { @Loop in
             backend.background.run { [self] in
-                await queue.run { landing in landing.discard() }
+                await queue.run { partial in partial.discard() }
             }
         }
     }
 
-    private func land(_ object: OpenObject, in landing: LandingFile, _ attempt: Attempt, _ reports: ArrivalReports) {
+    private func land(
+        _ object: OpenObject, in partial: PartialDownload, _ attempt: PendingAnswer, _ reports: DownloadProgressReporter
+    ) {
         guard !attempt.isAborted else { return }
-        defer { landing.park() }
+        defer { partial.park() }
         do throws(StorageError) {
-            try landing.open(for: object.metadata.generation) { !attempt.isAborted }
-            try copy(object, to: landing, attempt, reports)
+            try partial.open(for: object.metadata.generation) { !attempt.isAborted }
+            try copy(object, to: partial, attempt, reports)
             guard !attempt.isAborted else { return }
-            let hasLanded = try landing.finish(
+            let isComplete = try partial.finish(
                 size: object.metadata.size, crc32c: object.metadata.crc32c, if: attempt.mayCommit)
-            if hasLanded { attempt.answer(.completed(object.metadata)) }
+            if isComplete { attempt.answer(.completed(object.metadata)) }
         } catch {
             reports.end()
             attempt.answer(.failed(error.about(download.reference)))
         }
     }
 
-    private func copy(_ object: OpenObject, to landing: LandingFile, _ attempt: Attempt, _ reports: ArrivalReports)
+    private func copy(
+        _ object: OpenObject, to partial: PartialDownload, _ attempt: PendingAnswer, _ reports: DownloadProgressReporter
+    )
         throws(StorageError)
     {
         let size = object.metadata.size
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
         defer { buffer.deallocate() }
-        object.expectReading(from: landing.offset)
-        reports.arrived(landing.offset, of: size)
-        while landing.offset < size, !attempt.isAborted {
-            let count = min(Int64(Self.pieceSize), size - landing.offset)
+        object.expectReading(from: partial.offset)
+        reports.arrived(partial.offset, of: size)
+        while partial.offset < size, !attempt.isAborted {
+            let count = min(Int64(Self.pieceSize), size - partial.offset)
             let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(count)])
-            try object.read(into: piece, at: landing.offset)
-            try landing.append(UnsafeRawBufferPointer(piece))
-            reports.arrived(landing.offset, of: size)
+            try object.read(into: piece, at: partial.offset)
+            try partial.append(UnsafeRawBufferPointer(piece))
+            reports.arrived(partial.offset, of: size)
         }
     }
 }

@@ -9,33 +9,33 @@ import Synchronization
 
 /// One upload into the embedded engine. Small ones go whole into a row; larger ones chunk by chunk into a file.
 final class EmbeddedUpload: UploadSession {
-    private typealias Attempt = AbortableStep<UploadMachine.Answer>
+    private typealias PendingAnswer = AbortableStep<UploadMachine.Answer>
 
     private let upload: Upload
     private let backend: EmbeddedBackend
     /// Steps may be abandoned but never overlap: the next one waits here for the thread of the one before.
     private let queue: SerialQueue<State>
-    private let current = Mutex<Attempt?>(nil)
+    private let current = Mutex<PendingAnswer?>(nil)
     private let latest = Mutex<StagingProgress?>(nil)
     private let replacesNewer = Mutex(true)
 
     private struct State {
         var staging: Staging?
         /// Where an earlier process was, until that has been looked at.
-        var known: StagingMark?
+        var known: UploadCheckpoint?
         var isDiscarded = false
     }
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
         self.upload = upload
         self.backend = backend
-        let known = upload.bookmark.flatMap { try? StagingMark(text: $0.text) }
+        let known = upload.bookmark.flatMap { try? UploadCheckpoint(text: $0.text) }
         queue = SerialQueue(on: backend.files, State(known: known))
     }
 
     func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer {
         await withCheckedContinuation { waiter in
-            let attempt = Attempt(waiter, aborted: .aborted)
+            let attempt = PendingAnswer(waiter, aborted: .aborted)
             current.withLock { $0 = attempt }
             self.replacesNewer.withLock { $0 = replacesNewer }
             if replacesNewer, upload.preconditions.isEmpty {
@@ -46,7 +46,7 @@ final class EmbeddedUpload: UploadSession {
         }
     }
 
-    private func begin(_ step: UploadMachine.Step, _ attempt: Attempt) {
+    private func begin(_ step: UploadMachine.Step, _ attempt: PendingAnswer) {
         switch step {
         case .sendWhole: sendWhole(attempt)
         case .open: open(attempt)
@@ -56,7 +56,7 @@ final class EmbeddedUpload: UploadSession {
     }
 
     /// The commit looks again; this saves the work where it would be in vain.
-    private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: Attempt) {
+    private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
                 let isInVain = try await backend.store.read { [self] database in
@@ -90,7 +90,7 @@ final class EmbeddedUpload: UploadSession {
 
     func bookmark() async -> Bookmark? {
         guard let progress = latest.withLock({ $0 }) else { return upload.bookmark }
-        return await progress.lastMark().flatMap { mark in try? mark.text }.map(Bookmark.init)
+        return await progress.lastCheckpoint().flatMap { checkpoint in try? checkpoint.text }.map(Bookmark.init)
     }
 }
 
@@ -100,7 +100,7 @@ extension EmbeddedUpload {
     /// Where its source must be; nil for a file of the service's own.
     private var allowed: AllowedDirectories? { upload.isSpooled ? nil : backend.allowed.reading }
 
-    private func sendWhole(_ attempt: Attempt) {
+    private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {
         case .data(let bytes):
             commit(whole: bytes, attempt)
@@ -115,7 +115,7 @@ extension EmbeddedUpload {
         }
     }
 
-    private func commit(whole bytes: [UInt8], _ attempt: Attempt) {
+    private func commit(whole bytes: [UInt8], _ attempt: PendingAnswer) {
         let checksum = Checksum(of: bytes)
         commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
     }
@@ -132,14 +132,14 @@ extension EmbeddedUpload {
 
 extension EmbeddedUpload {
     /// Two threads: the store numbers the file, and a thread that may block creates it.
-    private func open(_ attempt: Attempt) {
+    private func open(_ attempt: PendingAnswer) {
         // An aborted step may have opened the upload all the same.
         if latest.withLock({ $0 != nil }) { return attempt.answer(.opened()) }
         numberFile(attempt)
     }
 
     /// `taken` is the number of a file that is not the service's own.
-    private func numberFile(_ attempt: Attempt, insteadOf taken: Int64? = nil) {
+    private func numberFile(_ attempt: PendingAnswer, insteadOf taken: Int64? = nil) {
         backend.numberFile(for: upload.record?.id, insteadOf: taken) {
             !attempt.isAborted
         } then: { [self] outcome in
@@ -151,7 +151,7 @@ extension EmbeddedUpload {
         }
     }
 
-    private func create(_ file: Int64, _ attempt: Attempt, _ state: inout State) {
+    private func create(_ file: Int64, _ attempt: PendingAnswer, _ state: inout State) {
         do throws(StorageError) {
             guard try backend.objectFiles.create(file) else { return numberFile(attempt, insteadOf: file) }
             stage(file, attempt, &state)
@@ -162,11 +162,11 @@ extension EmbeddedUpload {
     }
 
     /// The file of an aborted step is not used: the step after it gives back all files that the task had before.
-    private func stage(_ file: Int64, _ attempt: Attempt, _ state: inout State) {
+    private func stage(_ file: Int64, _ attempt: PendingAnswer, _ state: inout State) {
         guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         let staging = Staging(
             file: file, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing)
-        staging.placeMark()
+        staging.saveCheckpoint()
         hold(staging, &state)
     }
 
@@ -178,7 +178,7 @@ extension EmbeddedUpload {
 
     /// What an earlier process has written is trusted only as far as it is still what that has seen, in a file that
     /// was made for this task.
-    private func query(_ attempt: Attempt) {
+    private func query(_ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
                 let task = upload.isRestored ? upload.record?.id : nil
@@ -190,7 +190,7 @@ extension EmbeddedUpload {
         }
     }
 
-    private func goOn(among files: [Int64], _ attempt: Attempt, _ state: inout State) {
+    private func goOn(among files: [Int64], _ attempt: PendingAnswer, _ state: inout State) {
         if let staging = state.staging { return attempt.answer(.received(upTo: staging.offset)) }
         do throws(StorageError) {
             guard let known = state.known, files.contains(known.file), let staging = try restored(known, attempt) else {
@@ -203,17 +203,17 @@ extension EmbeddedUpload {
         }
     }
 
-    private func restored(_ mark: StagingMark, _ attempt: Attempt) throws(StorageError) -> Staging? {
-        try Staging(mark, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing) {
+    private func restored(_ checkpoint: UploadCheckpoint, _ attempt: PendingAnswer) throws(StorageError) -> Staging? {
+        try Staging(checkpoint, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing) {
             !attempt.isAborted
         }
     }
 
-    private func send(_ range: Range<Int64>, _ attempt: Attempt) {
+    private func send(_ range: Range<Int64>, _ attempt: PendingAnswer) {
         guard range.upperBound == upload.source.size else {
             return work(attempt) { staging throws(StorageError) in
                 try staging.copy(range, while: { !attempt.isAborted })
-                staging.placeMark()
+                staging.saveCheckpoint()
                 return .received(upTo: staging.offset)
             }
         }
@@ -229,7 +229,7 @@ extension EmbeddedUpload {
 
     /// Runs on a thread that may block. No answer means that it is given later.
     private func work(
-        _ attempt: Attempt, _ body: @escaping @Sendable (Staging) throws(StorageError) -> UploadMachine.Answer?
+        _ attempt: PendingAnswer, _ body: @escaping @Sendable (Staging) throws(StorageError) -> UploadMachine.Answer?
     ) {
         queue.submit { state in
             guard let staging = state.staging else {
@@ -247,7 +247,7 @@ extension EmbeddedUpload {
 // MARK: - Committing
 
 extension EmbeddedUpload {
-    private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: Attempt) {
+    private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: PendingAnswer) {
         do throws(StorageError) { try upload.checkMD5(md5) } catch { return attempt.answer(.failed(error)) }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,

@@ -11,7 +11,7 @@ extension Database {
         let below = reference.namesBelow
         // No UTF-8 has the byte 0xFF.
         let end = below.isEmpty ? [0xFF] : below.dropLast() + [UInt8(ascii: "/") + 1]
-        var page = Page(query)
+        var page = ListingPage(query)
         var start: [UInt8]? = token?.next(below: below) ?? below
         while let from = start {
             start = nil
@@ -42,7 +42,7 @@ extension StorageError {
 }
 
 /// A page of a listing that is being filled.
-private struct Page {
+private struct ListingPage {
     enum Next {
         case nextName
         case nameFrom([UInt8])

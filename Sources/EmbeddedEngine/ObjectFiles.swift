@@ -4,15 +4,15 @@ import Storage
 
 /// The files that the bytes of larger objects are in, by number: the directory `objects` of a root.
 struct ObjectFiles: Sendable {
-    let root: Root
+    let root: StorageRoot
     private let directory: OpenFile
 
-    init(in root: Root) throws(Root.Unusable) {
+    init(in root: StorageRoot) throws(StorageRoot.OpenError) {
         self.root = root
         do throws(SystemError) {
             directory = try root.openDirectory(Self.name)
         } catch {
-            throw Root.Unusable(root.path, error.reason)
+            throw StorageRoot.OpenError(root.path, error.reason)
         }
     }
 

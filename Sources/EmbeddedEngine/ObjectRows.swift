@@ -182,14 +182,14 @@ extension Database {
     }
 
     /// What of an object is in other tables.
-    private func pieces(of reference: Reference) throws -> Pieces? {
+    private func pieces(of reference: Reference) throws -> StoredParts? {
         try first(
             "SELECT generation, file FROM objects WHERE \(Self.isObject)", reference.key
-        ) { Pieces(generation: try $0.integer("generation"), file: try $0.integerOrNil("file")) }
+        ) { StoredParts(generation: try $0.integer("generation"), file: try $0.integerOrNil("file")) }
     }
 
     /// Returns the file of the generation that goes: it stays until the transaction is on the disk.
-    private func remove(_ old: Pieces) throws -> Int64? {
+    private func remove(_ old: StoredParts) throws -> Int64? {
         try deleteCustom(of: old.generation)
         if let file = old.file {
             return try discard(file: file, of: old.generation) ? file : nil
@@ -237,7 +237,7 @@ extension Database {
     }
 }
 
-private struct Pieces {
+private struct StoredParts {
     var generation: Int64
     var file: Int64?
 }

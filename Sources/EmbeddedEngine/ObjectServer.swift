@@ -35,7 +35,7 @@ public final class ObjectServer {
     @discardableResult
     public func start() throws(StorageError) -> String {
         if let server { return "http://\(server.address)" }
-        do throws(HTTPServer.Unusable) {
+        do throws(HTTPServer.ListenError) {
             let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits) { [weak self] request in
                 await self?.answer(to: request) ?? HTTPServerResponse(404)
             }

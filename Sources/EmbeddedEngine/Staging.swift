@@ -6,7 +6,7 @@ import Storage
 import Synchronization
 
 /// Where an upload's file was, once: a later process goes on from there.
-struct StagingMark: Codable, Equatable {
+struct UploadCheckpoint: Codable, Equatable {
     var file: Int64
     /// In bytes, like the two below of all before it.
     var offset: Int64
@@ -16,25 +16,25 @@ struct StagingMark: Codable, Equatable {
 
 /// How far the hash of a staging file is, for those who ask on other threads.
 final class StagingProgress: Sendable {
-    let md5: MD5Line
-    private let mark: Mutex<StagingMark?>
+    let md5: BackgroundMD5
+    private let checkpoint: Mutex<UploadCheckpoint?>
 
-    init(_ md5: MD5Line, _ mark: StagingMark? = nil) {
+    init(_ md5: BackgroundMD5, _ checkpoint: UploadCheckpoint? = nil) {
         self.md5 = md5
-        self.mark = Mutex(mark)
+        self.checkpoint = Mutex(checkpoint)
     }
 
     /// Where a later process may go on, as soon as it is known.
-    func placeMark(file: Int64, offset: Int64, crc32c: UInt32) {
+    func saveCheckpoint(file: Int64, offset: Int64, crc32c: UInt32) {
         md5.state { [self] state in
-            mark.withLock { $0 = StagingMark(file: file, offset: offset, crc32c: crc32c, md5: state) }
+            checkpoint.withLock { $0 = UploadCheckpoint(file: file, offset: offset, crc32c: crc32c, md5: state) }
         }
     }
 
     /// The last one that was placed; waits for it, on no thread.
-    func lastMark() async -> StagingMark? {
+    func lastCheckpoint() async -> UploadCheckpoint? {
         await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
-        return mark.withLock { $0 }
+        return checkpoint.withLock { $0 }
     }
 }
 
@@ -59,7 +59,7 @@ final class Staging {
     private var writeback = Writeback()
     private var target: OpenFile?
     private var input: SourceFile?
-    private var blocks: BlockRing?
+    private var blocks: HashBufferPool?
 
     init(
         file: Int64, in files: ObjectFiles, _ source: UploadSource, from allowed: AllowedDirectories?,
@@ -70,34 +70,36 @@ final class Staging {
         self.files = files
         self.source = source
         checksum = Checksum()
-        progress = StagingProgress(MD5Line(on: hashing))
+        progress = StagingProgress(BackgroundMD5(on: hashing))
     }
 
     /// Goes on where an earlier process was. Nil where the file does not have the bytes that it had then, or where
     /// it may not go on any more.
     init?(
-        _ mark: StagingMark, in files: ObjectFiles, _ source: UploadSource, from allowed: AllowedDirectories?,
+        _ checkpoint: UploadCheckpoint, in files: ObjectFiles, _ source: UploadSource,
+        from allowed: AllowedDirectories?,
         hashing: WorkerThreads, while mayGoOn: () -> Bool
     ) throws(StorageError) {
-        guard let checksum = Checksum(md5State: mark.md5, crc32c: mark.crc32c, after: mark.offset),
-            let target = files.existing(mark.file),
-            try Self.crc32c(of: target, mark.offset, files.path(of: mark.file), mayGoOn) == mark.crc32c
+        guard let checksum = Checksum(md5State: checkpoint.md5, crc32c: checkpoint.crc32c, after: checkpoint.offset),
+            let target = files.existing(checkpoint.file),
+            try Self.crc32c(of: target, checkpoint.offset, files.path(of: checkpoint.file), mayGoOn)
+                == checkpoint.crc32c
         else { return nil }
-        file = mark.file
-        offset = mark.offset
+        file = checkpoint.file
+        offset = checkpoint.offset
         self.files = files
         self.source = source
         self.allowed = allowed
         self.checksum = checksum
-        progress = StagingProgress(MD5Line(on: hashing, after: checksum), mark)
+        progress = StagingProgress(BackgroundMD5(on: hashing, after: checksum), checkpoint)
     }
 
-    func placeMark() { progress.placeMark(file: file, offset: offset, crc32c: crc32c) }
+    func saveCheckpoint() { progress.saveCheckpoint(file: file, offset: offset, crc32c: crc32c) }
 
     /// Goes on to the end of the range, or until it may not any more: `offset` tells.
     func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
-        let blocks = blocks ?? BlockRing(count: 8, size: Self.blockSize)
+        let blocks = blocks ?? HashBufferPool(count: 8, size: Self.blockSize)
         self.blocks = blocks
         while offset < range.upperBound, mayGoOn(), let block = blocks.take() {
             let bytes = UnsafeMutableRawBufferPointer(

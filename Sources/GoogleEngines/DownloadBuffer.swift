@@ -20,13 +20,13 @@ final class DownloadBuffer: MediaDestination {
     }
 
     /// Runs on the queue and may block.
-    typealias Write = @Sendable (LandingFile, UnsafeRawBufferPointer) throws(StorageError) -> Void
+    typealias Write = @Sendable (PartialDownload, UnsafeRawBufferPointer) throws(StorageError) -> Void
 
-    private let queue: SerialQueue<LandingFile>
+    private let queue: SerialQueue<PartialDownload>
     private let write: Write
     private let state = Mutex(State())
 
-    init(on queue: SerialQueue<LandingFile>, _ write: @escaping Write) {
+    init(on queue: SerialQueue<PartialDownload>, _ write: @escaping Write) {
         self.queue = queue
         self.write = write
     }
@@ -36,15 +36,15 @@ final class DownloadBuffer: MediaDestination {
 
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
         let (outcome, mustStart) = state.withLock { $0.take(bytes, wake) }
-        if mustStart { queue.submit { [self] landing in writeAll(to: landing) } }
+        if mustStart { queue.submit { [self] partial in writeAll(to: partial) } }
         return outcome
     }
 
-    private func writeAll(to landing: LandingFile) {
+    private func writeAll(to partial: PartialDownload) {
         while let (block, count, wake) = state.withLock({ $0.next() }) {
             wake?()
             do throws(StorageError) {
-                try write(landing, UnsafeRawBufferPointer(block.prefix(count)))
+                try write(partial, UnsafeRawBufferPointer(block.prefix(count)))
             } catch {
                 let wake = state.withLock { $0.failed(error) }
                 wake?()

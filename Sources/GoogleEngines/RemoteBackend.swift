@@ -16,7 +16,7 @@ public final class RemoteBackend: Backend {
     let dialect: any Dialect
     let endpoint: Endpoint
     let http: HTTPClient
-    let allowed: AllowedPlaces
+    let allowed: FileAccessPolicy
     /// Read and hash local files.
     let files = WorkerThreads("files", limit: 16)
     /// Write and sync files that are downloaded.
@@ -34,7 +34,7 @@ public final class RemoteBackend: Backend {
     /// Firebase Storage, or its emulator.
     public static func firebase(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        time: TimeSource = TimeSource(), allowed: AllowedPlaces = .everywhere,
+        time: TimeSource = TimeSource(), allowed: FileAccessPolicy = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
         RemoteBackend(
@@ -46,7 +46,7 @@ public final class RemoteBackend: Backend {
     public static func gcs(
         at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
         time: TimeSource = TimeSource(), signer: URLSignerSource? = nil,
-        allowed: AllowedPlaces = .everywhere,
+        allowed: FileAccessPolicy = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
         RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, time, signer, allowed, debug)
@@ -55,7 +55,7 @@ public final class RemoteBackend: Backend {
     private init(
         _ kind: EngineKind, _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
         _ limits: HTTPLimits,
-        _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: AllowedPlaces,
+        _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: FileAccessPolicy,
         _ debug: (@Sendable (String) -> Void)?
     ) {
         self.kind = kind

@@ -14,28 +14,28 @@ final class RemoteDownload: DownloadSession {
 
     private struct Fetch {
         var step: Step
-        var reports: ArrivalReports
+        var reports: DownloadProgressReporter
         var task: Task<Void, Never>
     }
 
     private let download: Download
     private let backend: RemoteBackend
-    private let queue: SerialQueue<LandingFile>
-    private let mark: LandingBookmark
+    private let queue: SerialQueue<PartialDownload>
+    private let checkpoint: LatestCheckpoint
     private let latest = Mutex<Fetch?>(nil)
 
     init(_ download: Download, _ backend: RemoteBackend) {
         self.download = download
         self.backend = backend
-        let landing = LandingFile(download, in: backend.allowed.writing)
-        mark = landing.mark
-        queue = SerialQueue(on: backend.downloading, landing)
+        let partial = PartialDownload(download, in: backend.allowed.writing)
+        checkpoint = partial.checkpoint
+        queue = SerialQueue(on: backend.downloading, partial)
     }
 
     func fetch(_ report: @escaping Report) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
             let step = Step(waiter, aborted: .aborted)
-            let reports = ArrivalReports(backend.time.clock, report)
+            let reports = DownloadProgressReporter(backend.time.clock, report)
             latest.withLock { latest in
                 let before = latest?.task
                 let task = Task { @Loop in
@@ -54,7 +54,7 @@ final class RemoteDownload: DownloadSession {
         if latest.step.isAborted { latest.task.cancel() }
     }
 
-    func bookmark() async -> Bookmark? { mark.bookmark }
+    func bookmark() async -> Bookmark? { checkpoint.bookmark }
 
     func discard() {
         abort()
@@ -62,14 +62,14 @@ final class RemoteDownload: DownloadSession {
         Task { @Loop in
             backend.background.run { [self] in
                 await before?.value
-                await queue.run { landing in landing.discard() }
+                await queue.run { partial in partial.discard() }
             }
         }
     }
 }
 
 @Loop extension RemoteDownload {
-    private func run(_ step: Step, _ reports: ArrivalReports) async {
+    private func run(_ step: Step, _ reports: DownloadProgressReporter) async {
         guard !step.isAborted else { return }
         let answer: DownloadAnswer
         do throws(StorageError) {
@@ -83,17 +83,17 @@ final class RemoteDownload: DownloadSession {
         } catch {
             answer = .failed(error.about(download.reference))
         }
-        await queue.run { landing in landing.park() }
+        await queue.run { partial in partial.park() }
         reports.end()
         step.answer(answer)
     }
 
     private func fetch(
-        _ object: ObjectMetadata, _ step: Step, _ reports: ArrivalReports
+        _ object: ObjectMetadata, _ step: Step, _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
-        let offset = try await queue.run { landing throws(StorageError) in
-            try landing.open(for: object.generation) { !step.isAborted }
-            return landing.offset
+        let offset = try await queue.run { partial throws(StorageError) in
+            try partial.open(for: object.generation) { !step.isAborted }
+            return partial.offset
         }
         reports.arrived(offset, of: object.size)
         var object = object
@@ -102,7 +102,7 @@ final class RemoteDownload: DownloadSession {
             case .done(let described): object.complete(described)
             case .doubtful(let error):
                 // Nothing that came with it is to be trusted.
-                await queue.run { landing in landing.discard() }
+                await queue.run { partial in partial.discard() }
                 reports.arrived(0, of: object.size)
                 return .doubtful(error)
             }
@@ -111,12 +111,12 @@ final class RemoteDownload: DownloadSession {
     }
 
     private func fetch(
-        _ object: ObjectMetadata, from offset: Int64, _ step: Step, _ reports: ArrivalReports
+        _ object: ObjectMetadata, from offset: Int64, _ step: Step, _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<MediaDescription> {
-        let buffer = DownloadBuffer(on: queue) { landing, bytes throws(StorageError) in
+        let buffer = DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
             guard !step.isAborted else { return }
-            try landing.append(bytes)
-            reports.arrived(landing.offset, of: object.size)
+            try partial.append(bytes)
+            reports.arrived(partial.offset, of: object.size)
         }
         do throws(StorageError) {
             let outcome = try await backend.fetch(
@@ -134,9 +134,9 @@ final class RemoteDownload: DownloadSession {
         _ object: ObjectMetadata, _ step: Step
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         do throws(StorageError) {
-            _ = try await queue.run { landing throws(StorageError) in
+            _ = try await queue.run { partial throws(StorageError) in
                 guard !step.isAborted else { return false }
-                return try landing.finish(
+                return try partial.finish(
                     size: object.size, crc32c: object.crc32c, md5: object.md5, if: step.mayCommit)
             }
             return .done(object)

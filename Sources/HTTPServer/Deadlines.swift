@@ -10,7 +10,7 @@ final class Deadlines {
     private let lengths: [Duration]
     private let now: () -> Duration
     private let sleepUntil: (Duration) async throws -> Void
-    private var lines = Kind.allCases.map { _ in Line() }
+    private var lines = Kind.allCases.map { _ in DeadlineQueue() }
     private var sleeper: Task<Void, Never>?
     private var wakesAt: Duration?
     private var isOpen = true
@@ -69,7 +69,7 @@ final class Deadlines {
 @Loop
 final class Deadline {
     fileprivate(set) var due = Duration.zero
-    fileprivate var line: Line?
+    fileprivate var line: DeadlineQueue?
     fileprivate var next: Deadline?
     fileprivate unowned var previous: Deadline?
     let expire: () -> Void
@@ -78,7 +78,7 @@ final class Deadline {
 }
 
 @Loop
-private final class Line {
+private final class DeadlineQueue {
     private(set) var first: Deadline?
     private var last: Deadline?
 

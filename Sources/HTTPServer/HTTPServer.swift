@@ -9,7 +9,7 @@ import Platform
 public final class HTTPServer {
     public typealias Handler = @Loop (HTTPServerRequest) async -> HTTPServerResponse
 
-    public struct Unusable: Error { public var message: String }
+    public struct ListenError: Error { public var message: String }
 
     let limits: HTTPServerLimits
     let handler: Handler
@@ -28,15 +28,15 @@ public final class HTTPServer {
     public convenience init(
         address: String, limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(),
         clock: any Clock<Duration> = ContinuousClock(), handler: @escaping Handler
-    ) throws(Unusable) {
+    ) throws(ListenError) {
         guard let parsed = SocketAddress(address) else {
-            throw Unusable(
+            throw ListenError(
                 message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
         }
         do throws(ListeningSocket.Unusable) {
             self.init(try ListeningSocket(parsed), limits, hosts, clock, handler)
         } catch {
-            throw Unusable(message: "\(address) cannot be listened on: \(error.reason).")
+            throw ListenError(message: "\(address) cannot be listened on: \(error.reason).")
         }
     }
 

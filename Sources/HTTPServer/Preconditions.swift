@@ -1,6 +1,6 @@
 import HTTPText
 
-extension Verdict {
+extension ConditionalOutcome {
     /// In the order of RFC 9110, section 13.2.2.
     init(_ request: HTTPServerRequest, _ resource: ServedResource, at now: HTTPDate) {
         let headers = request.headers

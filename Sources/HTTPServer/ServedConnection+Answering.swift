@@ -13,14 +13,14 @@ extension ServedConnection {
         let persistence: ResponseHead.Persistence = isLast ? .close : request.isHTTP10 ? .keepAlive : .asUsual
         let head = ResponseHead.bytes(response, persistence, date: server.dateNow)
         let hasBody = request.method == .get && ResponseHead.mayHaveBody(response.status)
-        return await send(Outgoing(head: head, hasBody ? response.body : .none))
+        return await send(OutgoingResponse(head: head, hasBody ? response.body : .none))
     }
 
     /// Says why, and that this is the end.
     func refuse(_ status: Int) async {
         let response = HTTPServerResponse(status, headers: status == 405 ? ["Allow": "GET, HEAD"] : [:])
         let head = ResponseHead.bytes(response, .close, date: server.dateNow)
-        if await send(Outgoing(head: head, .none)) { await linger() }
+        if await send(OutgoingResponse(head: head, .none)) { await linger() }
     }
 
     /// Waits until the peer has read the end: were the socket closed while bytes still come in, it might not get that far.
@@ -41,7 +41,7 @@ extension ServedConnection {
         }
     }
 
-    private func send(_ response: Outgoing) async -> Bool {
+    private func send(_ response: OutgoingResponse) async -> Bool {
         var rest = response
         while true {
             switch await sendSlice(of: &rest) {
@@ -57,7 +57,7 @@ extension ServedConnection {
         }
     }
 
-    private func sendSlice(of rest: inout Outgoing) async -> Outgoing.Outcome {
+    private func sendSlice(of rest: inout OutgoingResponse) async -> OutgoingResponse.Outcome {
         guard rest.mayBlock else { return rest.send(to: socket.raw) }
         let (sent, outcome) = await server.senders.run { [rest, socket] in
             var rest = rest

@@ -26,9 +26,9 @@ public struct ServedResource: Sendable {
 public func respond(
     to request: HTTPServerRequest, with resource: ServedResource, at now: HTTPDate = .now
 ) async -> HTTPServerResponse {
-    let verdict = Verdict(request, resource, at: now)
-    var response = HTTPServerResponse(verdict.status, headers: verdict.headers(resource))
-    guard let range = verdict.range(resource) else { return response }
+    let outcome = ConditionalOutcome(request, resource, at: now)
+    var response = HTTPServerResponse(outcome.status, headers: outcome.headers(resource))
+    guard let range = outcome.range(resource) else { return response }
     if request.method == .head {
         response.body = .unopened(Int64(range.count))
         return response
@@ -39,7 +39,7 @@ public func respond(
 }
 
 /// What a request's conditions and range come to.
-enum Verdict: Equatable {
+enum ConditionalOutcome: Equatable {
     case whole
     case part(Range<Int64>)
     case notModified

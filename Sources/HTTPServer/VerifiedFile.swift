@@ -22,7 +22,7 @@ struct VerifiedFile: Sendable {
     }
 
     /// Sends about `budget` bytes. Blocks where the disk has to be waited for, never for the peer.
-    mutating func send(to socket: Int32, _ budget: Int) -> Outgoing.Outcome {
+    mutating func send(to socket: Int32, _ budget: Int) -> OutgoingResponse.Outcome {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 4096)
         defer { buffer.deallocate() }
         var left = budget

@@ -3,20 +3,20 @@ import Storage
 
 /// Directories that local files must be in.
 ///
-/// A path is not looked at, it is followed, and only as far as that shows nothing of what is outside: see `AllowedWalk`.
+/// A path is not looked at, it is followed, and only as far as that shows nothing of what is outside: see `ConfinedPathResolver`.
 /// What counts is where the descriptor that it leads to really is. So links that stay inside are as good as any, and
 /// nothing can be swapped between the check and the use.
 package struct AllowedDirectories: Sendable {
     /// Where they were when the program started.
-    private let locations: [AllowedWalk.Names]
+    private let locations: [ConfinedPathResolver.Names]
     /// How they were named, and which location that is: a path may begin like that, whatever links there are.
-    private let aliases: [(alias: AllowedWalk.Names, location: AllowedWalk.Names)]
+    private let aliases: [(alias: ConfinedPathResolver.Names, location: ConfinedPathResolver.Names)]
     private let participle: String
     private let flag: String
 
-    init(_ directories: [String], _ participle: String, _ flag: String) throws(AllowedPlaces.Unusable) {
+    init(_ directories: [String], _ participle: String, _ flag: String) throws(FileAccessPolicy.InvalidDirectory) {
         (self.participle, self.flag) = (participle, flag)
-        var aliases: [(alias: AllowedWalk.Names, location: AllowedWalk.Names)] = []
+        var aliases: [(alias: ConfinedPathResolver.Names, location: ConfinedPathResolver.Names)] = []
         for directory in directories {
             do throws(SystemError) {
                 let found = try OpenFile(placeAt: directory, isDirectory: true, noMagicLinks: true)
@@ -24,14 +24,14 @@ package struct AllowedDirectories: Sendable {
                 aliases += [(location, location), (try Self.absolute(directory), location)]
             } catch {
                 let why = error == .unsupported ? "this needs Linux 5.6" : error.reason
-                throw AllowedPlaces.Unusable(message: "\(flag) \(directory) cannot be used: \(why)")
+                throw FileAccessPolicy.InvalidDirectory(message: "\(flag) \(directory) cannot be used: \(why)")
             }
         }
         self.aliases = aliases
         locations = aliases.map(\.location)
     }
 
-    private static func absolute(_ path: String) throws(SystemError) -> AllowedWalk.Names {
+    private static func absolute(_ path: String) throws(SystemError) -> ConfinedPathResolver.Names {
         let names = Array(path.utf8).names.filter { $0 != .itself }
         if path.utf8.first == UInt8(ascii: "/") { return names }
         guard let start = try OpenFile(placeAt: ".", isDirectory: true, noMagicLinks: true).names else { throw .last }
@@ -43,7 +43,7 @@ package struct AllowedDirectories: Sendable {
     func find(
         _ path: String, directoryOf file: String? = nil, reason: (SystemError) -> StorageError
     ) throws(StorageError) -> OpenFile {
-        do throws(AllowedWalk.Failure) {
+        do throws(ConfinedPathResolver.Failure) {
             let found = try follow(file == nil ? path : path + "/")
             if let names = found.names, locations.contains(where: { names.starts(with: $0) }) { return found }
         } catch {
@@ -56,11 +56,11 @@ package struct AllowedDirectories: Sendable {
         throw error
     }
 
-    private func follow(_ path: String) throws(AllowedWalk.Failure) -> OpenFile {
+    private func follow(_ path: String) throws(ConfinedPathResolver.Failure) -> OpenFile {
         guard path.utf8.first == UInt8(ascii: "/") else { throw .outside }
         let names = Array(path.utf8).names
         let begun = aliases.filter { names.starts(with: $0.alias) }.max { $0.alias.count < $1.alias.count }
-        return try AllowedWalk.find(
+        return try ConfinedPathResolver.find(
             names.dropFirst(begun?.alias.count ?? 0), from: begun?.location ?? [], in: locations)
     }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// Writes that come in while one commit is under way share the next one. Reads have a connection and a thread to
 /// themselves, so neither do they wait for the disk, nor does a long one hold up who writes.
 package final class RootDatabase: Sendable {
-    private let root: Root
+    private let root: StorageRoot
     private let writer = SerialQueue(on: WorkerThreads("store"), Writer())
     private let reader = SerialQueue(on: WorkerThreads("reading"), Reader())
     private let isReady = DispatchSemaphore(value: 0)
@@ -35,7 +35,7 @@ package final class RootDatabase: Sendable {
     }
 
     /// Begins to open the database at once, as `open` does: whatever is asked of it comes after that.
-    package init(_ root: Root, _ open: @escaping @Sendable () throws(StorageError) -> Database) {
+    package init(_ root: StorageRoot, _ open: @escaping @Sendable () throws(StorageError) -> Database) {
         self.root = root
         writer.submit { [self] writer in
             do throws(StorageError) {
@@ -75,7 +75,7 @@ package final class RootDatabase: Sendable {
         isReady.wait()
         isReady.signal()
         if let failure = failure.withLock({ $0 }) { throw failure }
-        let database = try Database(path: root.database, applicationID: Root.applicationID)
+        let database = try Database(path: root.database, applicationID: StorageRoot.applicationID)
         try database.execute("PRAGMA query_only = ON")
         reader.database = database
         return database
@@ -158,7 +158,7 @@ extension RootDatabase.Writer {
     }
 }
 
-extension Root {
+extension StorageRoot {
     /// "sRPC"
     package static let applicationID: Int32 = 0x7352_5043
 

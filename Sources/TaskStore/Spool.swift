@@ -8,10 +8,10 @@ import Synchronization
 final class Spool: Sendable {
     private static let name = "spool"
 
-    private let root: Root
+    private let root: StorageRoot
     private let isOnDisk = Mutex(false)
 
-    init(in root: Root) { self.root = root }
+    init(in root: StorageRoot) { self.root = root }
 
     func path(of task: String) -> String { "\(root.path)/\(Self.name)/\(task)" }
 

@@ -5,11 +5,11 @@ import Storage
 
 /// What of tasks a root keeps in files, beside its database.
 package struct TaskFiles: Sendable {
-    let root: Root
+    let root: StorageRoot
     let spool: Spool
     let tombstones: Tombstones
 
-    package init(in root: Root) {
+    package init(in root: StorageRoot) {
         self.root = root
         spool = Spool(in: root)
         tombstones = Tombstones(in: root.directory)

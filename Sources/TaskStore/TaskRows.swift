@@ -9,11 +9,11 @@ import Storage
 extension Database {
     /// A task that has ended stays as it is.
     package func keep(_ record: TaskRecord, place: String) throws {
-        var ending = Ending()
+        var ending = OutcomeColumns()
         var request: String?, bookmark: String?
         switch record.stage {
         case .unfinished(let asked, let mark): (request, bookmark) = (try asked.text, mark?.text)
-        case .ended(let outcome, let time): ending = try Ending(outcome, time)
+        case .ended(let outcome, let time): ending = try OutcomeColumns(outcome, time)
         }
         let stored = ending.stored
         let settable = stored?.settable ?? record.metadata
@@ -78,7 +78,7 @@ extension Database {
 }
 
 /// How a task ended, in columns.
-private struct Ending {
+private struct OutcomeColumns {
     var time: Int64?
     var outcome: String?
     var error: String?

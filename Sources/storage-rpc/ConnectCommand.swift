@@ -57,7 +57,7 @@ struct ConnectCommand {
 
     private func start() throws -> BackgroundService {
         let directory = Engine.directory(options)
-        try Root.makeDirectory(directory)
+        try StorageRoot.makeDirectory(directory)
         let defaults = ["--idle-timeout", "60", "--wait-for-root", "\(Self.timeout)"]
         return try BackgroundService(["serve", "--shared"] + defaults + words, log: directory + "/service.log")
     }

@@ -19,7 +19,7 @@ struct Engine: Sendable {
     /// Nil where tasks end with the process.
     let persistence: TaskPersistence?
     /// What is kept on this machine: objects, tasks or both. Nil where nothing is.
-    let root: Root?
+    let root: StorageRoot?
     /// Whoever takes an object by a download URL right now.
     let downloaders: @Loop @Sendable () -> Int
     /// Returns once everything is open. Throws a sentence that names what is at fault.
@@ -27,10 +27,10 @@ struct Engine: Sendable {
 
     /// Throws a line about the flag, the variable or the directory that cannot be used.
     init(_ options: ServiceOptions, _ log: Log, keepsTasks: Bool = false) throws {
-        let allowed = try AllowedPlaces(reading: options.readable, writing: options.writable)
+        let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let root = try Root(Self.directory(options), lockTimeout: options.rootTimeout)
+            let root = try StorageRoot(Self.directory(options), lockTimeout: options.rootTimeout)
             let embedded = try EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
@@ -74,7 +74,7 @@ struct Engine: Sendable {
     }
 
     private init(
-        backend: any Backend, tokens: (any TokenSource)?, _ persistence: TaskPersistence?, _ root: Root?,
+        backend: any Backend, tokens: (any TokenSource)?, _ persistence: TaskPersistence?, _ root: StorageRoot?,
         _ downloaders: @escaping @Loop @Sendable () -> Int = { 0 },
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
@@ -87,9 +87,10 @@ struct Engine: Sendable {
     }
 
     /// A directory of its own for each process that has tasks with a service.
-    private static func tasks(_ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log) throws -> TaskTable? {
+    private static func tasks(_ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log) throws -> DatabaseTaskStore?
+    {
         for number in 1...mostProcesses {
-            do throws(Root.Unusable) {
+            do throws(StorageRoot.OpenError) {
                 return try tasks(options, endpoint, number)
             } catch  where error.isInUse {
                 continue
@@ -122,17 +123,17 @@ struct Engine: Sendable {
 
     private static func tasks(
         _ options: ServiceOptions, _ endpoint: Endpoint, _ number: Int
-    ) throws(Root.Unusable) -> TaskTable {
-        TaskTable(try Root("\(directory(options))/\(number)"), place: endpoint.url)
+    ) throws(StorageRoot.OpenError) -> DatabaseTaskStore {
+        DatabaseTaskStore(try StorageRoot("\(directory(options))/\(number)"), place: endpoint.url)
     }
 
     /// Those of processes that are no more.
     private static func adopt(
-        into own: TaskTable, _ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log
+        into own: DatabaseTaskStore, _ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log
     ) async throws(StorageError) {
         for number in 1...mostProcesses where access("\(directory(options))/\(number)", F_OK) == 0 {
-            let abandoned: TaskTable
-            do throws(Root.Unusable) { abandoned = try tasks(options, endpoint, number) } catch { continue }
+            let abandoned: DatabaseTaskStore
+            do throws(StorageRoot.OpenError) { abandoned = try tasks(options, endpoint, number) } catch { continue }
             try await own.adopt(abandoned) { log.write(.error, $0) }
         }
     }
@@ -170,8 +171,8 @@ struct Engine: Sendable {
     }
 }
 
-extension Root.Unusable: Complaint {}
-extension AllowedPlaces.Unusable: Complaint {}
+extension StorageRoot.OpenError: Complaint {}
+extension FileAccessPolicy.InvalidDirectory: Complaint {}
 
 extension Log {
     fileprivate func persistence(_ store: any TaskRecordStore, isEngines: Bool) -> TaskPersistence {

@@ -49,7 +49,7 @@ import Testing
 
     @Test func `An empty database beside the bytes of objects is no new one`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/root")
+        let root = try StorageRoot(scratch.path + "/root")
         _ = try root.openDirectory("objects")
         _ = try scratch.file("root/objects/1", [1])
         for _ in 0..<2 {

@@ -21,7 +21,7 @@ import Testing
     /// A root as it is found after its write-ahead log was lost: with one object, and the files of three more.
     private func rootWithoutLog(damage: (Database) throws -> Void = { _ in }) async throws -> String {
         let (before, after) = (scratch.path + "/before", scratch.path + "/after")
-        let backend = try EmbeddedBackend(Root(before))
+        let backend = try EmbeddedBackend(StorageRoot(before))
         try await backend.put(noise(100_000), at: "kept")
         try await backend.store.write { _ in }
         try FileManager.default.createDirectory(atPath: after, withIntermediateDirectories: false)
@@ -29,7 +29,7 @@ import Testing
         try FileManager.default.copyItem(atPath: before + "/storage.sqlite3", toPath: after + "/storage.sqlite3")
         for number in 0..<3 { try await backend.put(noise(300_000, seed: 2), at: "lost \(number)") }
         try FileManager.default.copyItem(atPath: before + "/objects", toPath: after + "/objects")
-        let database = try Database(path: after + "/storage.sqlite3", applicationID: Root.applicationID)
+        let database = try Database(path: after + "/storage.sqlite3", applicationID: StorageRoot.applicationID)
         try damage(database)
         try database.close()
         return after
@@ -38,7 +38,7 @@ import Testing
     @Test func `After a lost log new objects can be read, and the files of lost ones are removed`() async throws {
         let path = try await rootWithoutLog()
         let complaints = Complaints()
-        let root = try Root(path)
+        let root = try StorageRoot(path)
         let backend = try EmbeddedBackend(root, complain: complaints.take)
         try await backend.open()
         #expect(backend.objectFiles.numbers == [1])
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `A file that an object needs stays though its row is lost`() async throws {
         let path = try await rootWithoutLog { try $0.execute("DELETE FROM files") }
-        let root = try Root(path)
+        let root = try StorageRoot(path)
         let backend = try EmbeddedBackend(root)
         #expect(try await backend.bytes(of: "kept") == noise(100_000))
         #expect(backend.objectFiles.numbers == [1])
@@ -68,7 +68,7 @@ import Testing
         }
         for number in 3...9 { _ = try place.scratch.file("root/objects/\(number)", [1]) }
         let complaints = Complaints()
-        let database = try Database(path: place.root.database, applicationID: Root.applicationID)
+        let database = try Database(path: place.root.database, applicationID: StorageRoot.applicationID)
         try Sweep(files: place.backend.objectFiles, database: database, complain: complaints.take, batchSize: batchSize)
             .run()
         #expect(place.backend.objectFiles.numbers == [1, 2])
@@ -87,7 +87,7 @@ import Testing
         withUnsafeBytes(of: (pages + 1).bigEndian) { _ = fwrite($0.baseAddress, 1, 4, file) }
         #expect(fclose(file) == 0)
         let complaints = Complaints()
-        let root = try Root(path)
+        let root = try StorageRoot(path)
         let backend = try EmbeddedBackend(root, complain: complaints.take)
         #expect(try await backend.bytes(of: "kept") == noise(100_000))
         #expect(backend.objectFiles.numbers == [1, 2, 3, 4])
@@ -140,10 +140,10 @@ import Testing
         try await place.backend.put(noise(90_000, seed: 7), at: "other")
         let path = try place.scratch.file("source", noise(5 * granule))
         var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
-        let mark = try StagingMark(text: #require(upload.bookmark).text)
+        let mark = try UploadCheckpoint(text: #require(upload.bookmark).text)
         #expect(mark.file == 2)
         upload.bookmark = Bookmark(
-            try StagingMark(file: 1, offset: 0, crc32c: 0, md5: Checksum().md5State).text)
+            try UploadCheckpoint(file: 1, offset: 0, crc32c: 0, md5: Checksum().md5State).text)
         let again = try await place.reopened()
         let session = again.backend.beginUpload(upload)
         if meddling == .discarding { session.discard() }
@@ -178,7 +178,7 @@ extension EmbeddedBackend {
     /// Puts everything into the database file itself.
     fileprivate func checkpoint() async throws {
         // No transaction may be open for that.
-        let database = try Database(path: objectFiles.root.database, applicationID: Root.applicationID)
+        let database = try Database(path: objectFiles.root.database, applicationID: StorageRoot.applicationID)
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 }

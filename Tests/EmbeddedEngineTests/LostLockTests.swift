@@ -29,7 +29,7 @@ import Testing
             }
         }
         #expect(Self.isLost(error))
-        let next = try EmbeddedBackend(Root(place.root.path))
+        let next = try EmbeddedBackend(StorageRoot(place.root.path))
         #expect(try await next.data("a") == [1])
     }
 
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `No file is removed, and no end is written`() async throws {
         try await place.backend.put(noise(100_000), at: "a")
-        let taskStore = try #require(place.backend.taskStore as? TaskTable)
+        let taskStore = try #require(place.backend.taskStore as? DatabaseTaskStore)
         let (path, _) = try await taskStore.spool([1, 2], for: "task")
         #expect(unlink(lock) == 0)
         #expect(place.backend.objectFiles.remove([1]) == [])

@@ -17,7 +17,7 @@ import Testing
     private func make(version: Int, _ sql: String) throws {
         let path = scratch.path + "/root"
         try FileManager.default.createDirectory(atPath: path + "/objects", withIntermediateDirectories: true)
-        let database = try Database(path: path + "/storage.sqlite3", applicationID: Root.applicationID)
+        let database = try Database(path: path + "/storage.sqlite3", applicationID: StorageRoot.applicationID)
         try database.execute(sql + "PRAGMA user_version = \(version)")
         try database.close()
     }
@@ -26,7 +26,7 @@ import Testing
         try make(version: 1, Self.firstSchema + Self.firstObjects)
         _ = try scratch.file("root/objects/1", noise(100_000))
         _ = try scratch.file("root/objects/2", noise(10))
-        let backend = try EmbeddedBackend(Root(scratch.path + "/root"))
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"))
         try await backend.open()
         let small = try await backend.metadata(of: ref("small"))
         #expect(small.generation == 7 && small.settable.content == [.contentType: "x/y"])
@@ -43,7 +43,7 @@ import Testing
     @Test func `One with objects and tasks in one schema keeps both`() async throws {
         try make(version: 4, Self.lastSchema + Self.lastObjects + Self.task(place: "embedded"))
         _ = try scratch.file("root/objects/1", noise(300_000))
-        let root = try Root(scratch.path + "/root")
+        let root = try StorageRoot(scratch.path + "/root")
         for _ in 0..<2 {
             let backend = try EmbeddedBackend(root)
             #expect(try await backend.data("small") == Array("hello".utf8))
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `What is newer than a task is known, whenever that was kept first`() async throws {
         try make(version: 4, Self.lastSchema + Self.lastObjects + Self.task(place: "embedded"))
-        let backend = try EmbeddedBackend(Root(scratch.path + "/root"))
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"))
         // A clock that was set back says nothing.
         var record = try TaskRecord.sample("new")
         record.began = .now.advanced(by: .seconds(3600))
@@ -75,20 +75,20 @@ import Testing
 
     @Test func `One of a remote engine keeps its tasks`() async throws {
         try make(version: 4, Self.lastSchema + Self.task(place: "http://server"))
-        let root = try Root(scratch.path + "/root")
+        let root = try StorageRoot(scratch.path + "/root")
         for _ in 0..<2 {
-            let table = TaskTable(root, place: "http://server")
+            let table = DatabaseTaskStore(root, place: "http://server")
             let records = try await table.records().map { try $0.get() }
             #expect(records.map(\.id) == ["unfinished"] && records.map(\.endpoint) == [nil])
             try await table.keep(try #require(records.first), isUrgent: true)
         }
-        let next = TaskTable(try Root(scratch.path + "/next"), place: "http://server")
-        try await next.adopt(TaskTable(root, place: "http://server")) { _ in }
+        let next = DatabaseTaskStore(try StorageRoot(scratch.path + "/next"), place: "http://server")
+        try await next.adopt(DatabaseTaskStore(root, place: "http://server")) { _ in }
         #expect(try await next.records().count == 1)
     }
 
     @Test func `A root of tasks has no tables of objects, and room for them`() async throws {
-        let table = TaskTable(try Root(scratch.path + "/root"), place: "http://server")
+        let table = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "http://server")
         try await table.keep(TaskRecord.sample(), isUrgent: true)
         let tables = try await table.database.read { database in
             var names: Set<String> = []

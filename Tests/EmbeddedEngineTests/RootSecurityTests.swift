@@ -24,11 +24,11 @@ import Testing
     }
 
     private func refusal() throws -> String {
-        try #require(#expect(throws: Root.Unusable.self) { _ = try Root(root) }).message
+        try #require(#expect(throws: StorageRoot.OpenError.self) { _ = try StorageRoot(root) }).message
     }
 
     @Test func `All that is made is private, even where the root is not`() async throws {
-        let backend = try EmbeddedBackend(Root(root))
+        let backend = try EmbeddedBackend(StorageRoot(root))
         try await backend.put(noise(100_000), at: "large")
         try await backend.put([1], at: "small")
         #expect(mode(".") == 0o777 && mode("objects") == 0o700)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `Nor is one that comes later`() async throws {
-        let backend = try EmbeddedBackend(Root(root))
+        let backend = try EmbeddedBackend(StorageRoot(root))
         try await backend.open()
         #expect(rename(root + "/storage.sqlite3", outside + "/stolen") == 0)
         #expect(symlink(outside + "/stolen", root + "/storage.sqlite3") == 0)
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `A link at an object's bytes is neither read, written nor followed`() async throws {
         let other = try scratch.file("other", noise(100_000))
-        let backend = try EmbeddedBackend(Root(root))
+        let backend = try EmbeddedBackend(StorageRoot(root))
         try await backend.put(noise(100_000), at: "a")
         #expect(unlink(root + "/objects/1") == 0 && symlink(other, root + "/objects/1") == 0)
         let unread = try await failure { _ = try await backend.bytes(of: "a") }
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `A directory of objects that is swapped for a link gets nothing`() async throws {
-        let backend = try EmbeddedBackend(Root(root))
+        let backend = try EmbeddedBackend(StorageRoot(root))
         try await backend.put(noise(100_000), at: "a")
         #expect(rename(root + "/objects", root + "/moved") == 0 && symlink(outside, root + "/objects") == 0)
         try await backend.put(noise(90_000), at: "b")
@@ -98,7 +98,7 @@ import Testing
     @Test func `A root may be a link, which is followed once`() async throws {
         let link = scratch.path + "/link"
         #expect(symlink(root, link) == 0)
-        let backend = try EmbeddedBackend(Root(link))
+        let backend = try EmbeddedBackend(StorageRoot(link))
         try await backend.put([1], at: "a")
         #expect(unlink(link) == 0 && symlink(outside, link) == 0)
         try await backend.put(noise(100_000), at: "b")
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `A root that is removed meanwhile is an error that names it, and no success`() async throws {
         let file = try scratch.file("file", noise(100_000))
-        let backend = try EmbeddedBackend(Root(root))
+        let backend = try EmbeddedBackend(StorageRoot(root))
         try await backend.put(noise(100_000), at: "a")
         let upload = try await backend.upload(file: file, to: "b")
         #expect(rename(root, outside + "/elsewhere") == 0)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RootTests {
     @Test func `One root has one owner, and says which`() async throws {
         let place = try await EmbeddedUnderTest()
-        let error = #expect(throws: Root.Unusable.self) { try Root(place.root.path) }
+        let error = #expect(throws: StorageRoot.OpenError.self) { try StorageRoot(place.root.path) }
         #expect(
             error?.message.contains(place.root.path) == true && error?.message.contains("process \(getpid())") == true)
     }
@@ -19,14 +19,14 @@ import Testing
         let scratch = try Scratch()
         let file = try scratch.file("file", [])
         for path in [file, file + "/below", "/proc/none/root"] {
-            let error = #expect(throws: Root.Unusable.self) { try Root(path) }
+            let error = #expect(throws: StorageRoot.OpenError.self) { try StorageRoot(path) }
             #expect(error?.message.hasPrefix("The root \(path) cannot be used: ") == true)
         }
     }
 
     @Test func `A root is made with all directories above it, for its owner alone`() throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/a/b/c")
+        let root = try StorageRoot(scratch.path + "/a/b/c")
         var status = stat()
         #expect(stat(root.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `A damaged database is an error that names it`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/root")
+        let root = try StorageRoot(scratch.path + "/root")
         _ = try scratch.file("root/storage.sqlite3", noise(8192))
         let backend = try EmbeddedBackend(root)
         let error = try await failure { try await backend.open() }
@@ -86,7 +86,7 @@ import Testing
 
     @Test func `What is asked before all is open waits for that`() async throws {
         let scratch = try Scratch()
-        let backend = try EmbeddedBackend(Root(scratch.path + "/root"))
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"))
         let stored = try await backend.put(noise(100_000), at: "a")
         #expect(try await backend.metadata(of: ref("a")) == stored)
     }

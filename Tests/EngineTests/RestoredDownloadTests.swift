@@ -61,7 +61,7 @@ import Testing
             let place = try await type.init()
             try await place.backend.put(bytes, at: "a")
             let next = try await interrupted(place)
-            let mark = try #require(next.bookmark.map { try LandingMark(text: $0.text) })
+            let mark = try #require(next.bookmark.map { try DownloadCheckpoint(text: $0.text) })
             #expect(mark.offset > 0)
             let again = try await place.reopened()
             #expect(try await fetch(next, again).allSatisfy { $0 >= mark.offset })

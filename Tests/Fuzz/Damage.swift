@@ -23,8 +23,8 @@ private let columns = [
 ]
 
 /// Values in the place of others, of any type.
-func editRows(_ feed: inout Feed, _ root: Root) throws {
-    let database = try Database(path: root.database, applicationID: Root.applicationID)
+func editRows(_ feed: inout Feed, _ root: StorageRoot) throws {
+    let database = try Database(path: root.database, applicationID: StorageRoot.applicationID)
     while !feed.isEmpty {
         let column = columns[Int(feed.byte()) % columns.count].split(separator: ".")
         let value: Value =

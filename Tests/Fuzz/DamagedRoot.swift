@@ -10,7 +10,7 @@ import Storage
 
 /// A root with some dozen objects, whose database is written anew for each input, and then damaged.
 final class DamagedRoot {
-    let root: Root
+    let root: StorageRoot
     let objectFiles: ObjectFiles
     /// What was stored, by reference.
     private(set) var objects: [Reference: [UInt8]] = [:]
@@ -22,7 +22,7 @@ final class DamagedRoot {
 
     init() throws {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        root = try Root("\(directory)/root-\(getpid())")
+        root = try StorageRoot("\(directory)/root-\(getpid())")
         objectFiles = try ObjectFiles(in: root)
         let database = try open()
         try database.transaction { try fill(database) }

@@ -56,7 +56,7 @@ private func checkMessage(_ value: JSON) {
 private let anyone: Request<ConnectionContext> = {
     do {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let backend = try EmbeddedBackend(Root("\(directory)/params-\(getpid())"))
+        let backend = try EmbeddedBackend(StorageRoot("\(directory)/params-\(getpid())"))
         return onLoop {
             let configuration = ServiceContext.Configuration(
                 defaultBucket: "b", limits: Limits(), processID: 1)

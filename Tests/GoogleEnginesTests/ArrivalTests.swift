@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `The end tells what is there, and nothing is told after it`() async {
-        let reports = ArrivalReports(ManualClock()) { told.deliver($0) }
+        let reports = DownloadProgressReporter(ManualClock()) { told.deliver($0) }
         reports.arrived(5, of: Int64(size))
         reports.arrived(7, of: Int64(size))
         reports.end()
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `A mebibyte is told at once, and the last byte`() async {
-        let reports = ArrivalReports(ManualClock()) { told.deliver($0) }
+        let reports = DownloadProgressReporter(ManualClock()) { told.deliver($0) }
         for count in [0, 1 << 19, 1 << 20, (1 << 20) + 1, size] { reports.arrived(Int64(count), of: Int64(size)) }
         #expect(told.waiting == [progress(1 << 20), progress(size)])
     }

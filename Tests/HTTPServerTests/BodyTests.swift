@@ -11,11 +11,11 @@ import Testing
         async throws
     {
         let bytes = pattern(count)
-        let scene = try Scene { _ in HTTPServerResponse(200, body: .bytes(bytes)) }
-        let visitor = try scene.visitor()
+        let fixture = try ServerFixture { _ in HTTPServerResponse(200, body: .bytes(bytes)) }
+        let client = try fixture.client()
         for _ in 0..<2 {
-            await visitor.get("/")
-            #expect(await visitor.answer()?.body == bytes)
+            await client.get("/")
+            #expect(await client.answer()?.body == bytes)
         }
     }
 
@@ -23,24 +23,24 @@ import Testing
         count: Int
     ) async throws {
         let bytes = pattern(count)
-        let scene = try serving(ScratchFile(bytes))
-        let visitor = try scene.visitor()
-        await visitor.get("/")
-        #expect(await visitor.answer()?.body == bytes)
+        let fixture = try serving(ScratchFile(bytes))
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(await client.answer()?.body == bytes)
         for range in [0..<1, count / 3..<count, count - 1..<count] where count > 0 && !range.isEmpty {
-            await visitor.get("/", "GET", "Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)")
-            let answer = try #require(await visitor.answer())
+            await client.get("/", "GET", "Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)")
+            let answer = try #require(await client.answer())
             #expect(answer.status == 206 && answer.body == Array(bytes[range]))
         }
-        await visitor.get("/", "HEAD")
-        #expect(await visitor.answer(hasBody: false)?.field("Content-Length") == "\(count)")
-        await visitor.get("/", "GET", "If-None-Match: \"tag\"")
-        let answer = try #require(await visitor.answer())
+        await client.get("/", "HEAD")
+        #expect(await client.answer(hasBody: false)?.field("Content-Length") == "\(count)")
+        await client.get("/", "GET", "If-None-Match: \"tag\"")
+        let answer = try #require(await client.answer())
         #expect(answer.status == 304 && answer.field("Content-Length") == nil)
     }
 
-    private func serving(_ file: ScratchFile) throws -> Scene {
-        try Scene { request in
+    private func serving(_ file: ScratchFile) throws -> ServerFixture {
+        try ServerFixture { request in
             await respond(
                 to: request, with: ServedResource(size: file.count, etag: EntityTag("tag")) { file.body($0) })
         }
@@ -48,55 +48,55 @@ import Testing
 
     @Test func `A file that is shorter than was promised ends the connection`() async throws {
         let file = try ScratchFile(pattern(1000))
-        let scene = try Scene { _ in
+        let fixture = try ServerFixture { _ in
             HTTPServerResponse(200, body: .file(ServedFile(file.descriptor, of: file, offset: 0, count: 2000)))
         }
-        let visitor = try scene.visitor()
-        await visitor.get("/")
-        #expect(await visitor.answer() == nil)
-        await until { scene.server.connectionCount == 0 }
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(await client.answer() == nil)
+        await until { fixture.server.connectionCount == 0 }
     }
 
     @Test(arguments: [true, false]) func `Who reads slowly holds up nobody else`(isVerified: Bool) async throws {
         let big = try ScratchFile([], size: 24 << 20)
         let body = isVerified ? big.body(as: Array(repeating: 0, count: 24 << 20)) : big.body
-        let scene = try Scene { HTTPServerResponse(200, body: $0.path == "/big" ? body : .bytes([7])) }
+        let fixture = try ServerFixture { HTTPServerResponse(200, body: $0.path == "/big" ? body : .bytes([7])) }
         // More of them than there are threads that send files.
-        let slow = try (0..<20).map { _ in try scene.visitor(isNarrow: true) }
-        for visitor in slow { await visitor.get("/big") }
-        for visitor in slow { _ = await visitor.bytes(1) }
-        let quick = try scene.visitor()
+        let slow = try (0..<20).map { _ in try fixture.client(isNarrow: true) }
+        for client in slow { await client.get("/big") }
+        for client in slow { _ = await client.bytes(1) }
+        let quick = try fixture.client()
         for _ in 0..<50 {
             await quick.get("/")
             #expect(await quick.answer()?.body == [7])
         }
         await quick.get("/big")
         #expect(await quick.answer()?.body.count == 24 << 20)
-        #expect(scene.server.connectionCount == 21)
+        #expect(fixture.server.connectionCount == 21)
     }
 
     @Test func `A peer that vanishes in the middle leaves nothing behind`() async throws {
         weak var owner: ScratchFile?
-        let scene: Scene
+        let fixture: ServerFixture
         do {
             let big = try ScratchFile([], size: 24 << 20)
             owner = big
             let once = Mail<ScratchFile>()
             for _ in 0..<10 { once.deliver(big) }
-            scene = try Scene { _ in HTTPServerResponse(200, body: await once.next().body) }
+            fixture = try ServerFixture { _ in HTTPServerResponse(200, body: await once.next().body) }
         }
         for _ in 0..<10 {
-            let visitor = try scene.visitor(isNarrow: true)
-            await visitor.get("/")
-            _ = await visitor.bytes(1000)
-            visitor.reset()
+            let client = try fixture.client(isNarrow: true)
+            await client.get("/")
+            _ = await client.bytes(1000)
+            client.reset()
         }
-        await until { scene.server.connectionCount == 0 && owner == nil }
+        await until { fixture.server.connectionCount == 0 && owner == nil }
     }
 
     @Test func `A handler whose peer has gone is cancelled`() async throws {
         let begun = Mail<Void>(), cancelled = Mail<Void>()
-        let scene = try Scene { _ in
+        let fixture = try ServerFixture { _ in
             begun.deliver(())
             await withTaskCancellationHandler {
                 await cancelled.next()
@@ -105,35 +105,35 @@ import Testing
             }
             return HTTPServerResponse(200)
         }
-        let visitor = try scene.visitor()
-        await visitor.get("/")
+        let client = try fixture.client()
+        await client.get("/")
         await begun.next()
-        visitor.reset()
-        await until { scene.server.connectionCount == 0 }
+        client.reset()
+        await until { fixture.server.connectionCount == 0 }
     }
 
     @Test func `Who has stopped sending still gets the answers`() async throws {
         let may = Mail<Void>()
         let big = try ScratchFile([], size: 12 << 20)
-        let scene = try Scene { request in
+        let fixture = try ServerFixture { request in
             await may.next()
             return HTTPServerResponse(200, body: request.path == "/big" ? big.body : .bytes([1]))
         }
-        let visitor = try scene.visitor()
-        for path in ["/a", "/big", "/b"] { await visitor.get(path) }
-        visitor.endSending()
+        let client = try fixture.client()
+        for path in ["/a", "/big", "/b"] { await client.get(path) }
+        client.endSending()
         await turns(5)
         for count in [1, 12 << 20, 1] {
             may.deliver(())
-            #expect(await visitor.answer()?.body.count == count)
+            #expect(await client.answer()?.body.count == count)
         }
-        #expect(await visitor.isOver())
+        #expect(await client.isOver())
     }
 
     @Test(.enabled(if: access("/usr/bin/curl", X_OK) == 0)) func `curl gets what it asks for`() async throws {
         let bytes = pattern(3_000_000)
-        let scene = try serving(ScratchFile(bytes))
-        let url = "http://127.0.0.1:\(scene.port)/file"
+        let fixture = try serving(ScratchFile(bytes))
+        let url = "http://127.0.0.1:\(fixture.port)/file"
         #expect(await curl("-sS", url) == bytes)
         #expect(await curl("-sS", "-r", "1000-1999", url) == Array(bytes[1000..<2000]))
         #expect(await curl("-sS", "-C", "2999990", url) == Array(bytes.suffix(10)))

@@ -8,20 +8,20 @@ import Testing
 @Loop @Suite(.timeLimit(.minutes(10))) struct CrowdTests {
     @Test func `A thousand that are silent hold up nobody, and leave together when their time is over`() async throws {
         raiseDescriptorLimit()
-        let scene = try Scene()
-        let silent = try (0..<1000).map { _ in try scene.visitor() }
-        await until { scene.server.connectionCount == 1000 }
-        #expect(await scene.clock.nextSleep() == .seconds(60))
-        scene.clock.advance(by: .seconds(30))
-        let live = try scene.visitor()
+        let fixture = try ServerFixture()
+        let silent = try (0..<1000).map { _ in try fixture.client() }
+        await until { fixture.server.connectionCount == 1000 }
+        #expect(await fixture.clock.nextSleep() == .seconds(60))
+        fixture.clock.advance(by: .seconds(30))
+        let live = try fixture.client()
         for number in 0..<200 {
             await live.get("/\(number)")
             #expect(await live.answer()?.text == "/\(number)")
         }
-        scene.clock.advance(by: .seconds(30))
-        #expect(await scene.clock.nextSleep() == .seconds(30), "one sleep for all of them")
-        await until { scene.server.connectionCount == 1 }
-        for visitor in silent { #expect(await visitor.isOver()) }
+        fixture.clock.advance(by: .seconds(30))
+        #expect(await fixture.clock.nextSleep() == .seconds(30), "one sleep for all of them")
+        await until { fixture.server.connectionCount == 1 }
+        for client in silent { #expect(await client.isOver()) }
         await live.get("/")
         #expect(await live.answer()?.status == 200)
     }
@@ -34,40 +34,40 @@ import Testing
     }
 
     @Test func `In a full house the one that has been silent longest makes room`() async throws {
-        let scene = try Scene(atMost(2))
-        let visitors = try (0..<2).map { _ in try scene.visitor() }
-        for visitor in visitors.reversed() {
-            await visitor.get("/")
-            #expect(await visitor.answer()?.status == 200)
+        let fixture = try ServerFixture(atMost(2))
+        let clients = try (0..<2).map { _ in try fixture.client() }
+        for client in clients.reversed() {
+            await client.get("/")
+            #expect(await client.answer()?.status == 200)
         }
-        let third = try scene.visitor()
+        let third = try fixture.client()
         await third.get("/")
         #expect(await third.answer()?.status == 200)
-        #expect(await visitors[1].isOver())
-        await visitors[0].get("/again")
-        #expect(await visitors[0].answer()?.text == "/again")
+        #expect(await clients[1].isOver())
+        await clients[0].get("/again")
+        #expect(await clients[0].answer()?.text == "/again")
     }
 
     @Test(arguments: ["close", "keep-alive"])
     func `Where nobody is silent the next one waits, but not for a minute`(connection: String) async throws {
         let begun = Mail<Void>(), may = Mail<Void>()
-        let scene = try Scene(atMost(2)) { request in
+        let fixture = try ServerFixture(atMost(2)) { request in
             begun.deliver(())
             await may.next()
             return HTTPServerResponse(200, body: .bytes(Array(request.path.utf8)))
         }
-        var visitors: [Visitor] = []
+        var clients: [TestClient] = []
         for number in 0..<3 {
-            visitors.append(try scene.visitor())
-            await visitors[number].get("/\(number)", "GET", "Connection: \(connection)")
+            clients.append(try fixture.client())
+            await clients[number].get("/\(number)", "GET", "Connection: \(connection)")
             if number < 2 { await begun.next() }
         }
         await turns(20)
-        #expect(begun.waiting.isEmpty && scene.server.connectionCount == 2)
+        #expect(begun.waiting.isEmpty && fixture.server.connectionCount == 2)
         for _ in 0..<3 { may.deliver(()) }
-        for (number, visitor) in visitors.enumerated() {
-            #expect(await visitor.answer()?.text == "/\(number)")
-            if connection == "close" { visitor.endSending() }
+        for (number, client) in clients.enumerated() {
+            #expect(await client.answer()?.text == "/\(number)")
+            if connection == "close" { client.endSending() }
         }
     }
 

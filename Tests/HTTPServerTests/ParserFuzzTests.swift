@@ -60,6 +60,6 @@ struct ParserFuzzTests {
         }
         _ = request.queryItems.map { ($0.name, $0.value) }
         let resource = ServedResource(size: 10, etag: EntityTag("a")) { _ in HTTPServerResponse.Body.none }
-        _ = Verdict(request, resource, at: .now)
+        _ = ConditionalOutcome(request, resource, at: .now)
     }
 }

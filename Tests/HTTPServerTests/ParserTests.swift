@@ -54,7 +54,7 @@ struct RequestParserTests {
         ("GET http://localhost/ HTTP/1.1|", 400), ("GET a HTTP/1.1|", 400), ("GET /a#b HTTP/1.1|", 400),
         ("GET /% HTTP/1.1|", 400), ("GET /%4 HTTP/1.1|", 400), ("GET /%4g HTTP/1.1|", 400),
         ("GET /%%41 HTTP/1.1|", 400), ("GET /%4?1 HTTP/1.1|", 400), ("GET /é HTTP/1.1|", 400),
-        // Line ends and control characters.
+        // DeadlineQueue ends and control characters.
         ("GET / HTTP/1.1\n", 400), ("GET / HTTP/1.1\r\r", 400), ("GET /\r/ HTTP/1.1|", 400), ("\n", 400), ("\rG", 400),
         ("GET /\0 HTTP/1.1|", 400), ("GET / HTTP/1.1|Host: localhost\n\n", 400), ("\u{16}\u{3}\u{1}", 400),
         ("GET / HTTP/1.1|Host: localhost|A: b\0||", 400), ("GET / HTTP/1.1|Host: localhost|A: b\rC: d||", 400),

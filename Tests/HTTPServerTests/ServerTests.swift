@@ -8,96 +8,96 @@ import Testing
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ServerTests {
     @Test func `One connection serves one request after the other`() async throws {
-        let scene = try Scene()
-        let visitor = try scene.visitor()
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
         for path in ["/a", "/b%20c", "/d"] {
-            await visitor.get(path)
-            let answer = try #require(await visitor.answer())
+            await client.get(path)
+            let answer = try #require(await client.answer())
             #expect(answer.status == 200 && answer.text == path && answer.field("Connection") == nil)
             #expect(answer.field("Date").flatMap { HTTPDate($0) } != nil)
         }
-        #expect(scene.server.connectionCount == 1)
+        #expect(fixture.server.connectionCount == 1)
     }
 
     @Test func `HEAD gets the length of what GET gets, and the connection goes on`() async throws {
-        let scene = try Scene()
-        let visitor = try scene.visitor()
-        await visitor.get("/hello", "HEAD")
-        #expect(await visitor.answer(hasBody: false)?.field("Content-Length") == "6")
-        await visitor.get("/next")
-        #expect(await visitor.answer()?.text == "/next")
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
+        await client.get("/hello", "HEAD")
+        #expect(await client.answer(hasBody: false)?.field("Content-Length") == "6")
+        await client.get("/next")
+        #expect(await client.answer()?.text == "/next")
     }
 
     @Test func `Requests in a row are answered in order, one at a time`() async throws {
         let begun = Mail<String>(), may = Mail<Void>()
-        let scene = try Scene { request in
+        let fixture = try ServerFixture { request in
             begun.deliver(request.path)
             await may.next()
             return HTTPServerResponse(200, body: .bytes(Array(request.path.utf8)))
         }
-        let visitor = try scene.visitor()
+        let client = try fixture.client()
         let paths = ["/1", "/2", "/3"]
-        await visitor.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
+        await client.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
         for path in paths {
             #expect(await begun.next() == path)
             await turns(5)
             #expect(begun.waiting.isEmpty)
             may.deliver(())
-            #expect(await visitor.answer()?.text == path)
+            #expect(await client.answer()?.text == path)
         }
     }
 
     @Test func `A flood of requests in a row is answered to the last`() async throws {
-        let scene = try Scene()
-        let visitor = try scene.visitor()
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
         let numbers = 0..<5000
-        async let sent: Void = visitor.send(
+        async let sent: Void = client.send(
             numbers.map { "GET /\($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
-        for number in numbers { #expect(await visitor.answer()?.text == "/\(number)") }
+        for number in numbers { #expect(await client.answer()?.text == "/\(number)") }
         await sent
     }
 
     @Test func `A request may come byte by byte`() async throws {
-        let scene = try Scene()
-        let visitor = try scene.visitor()
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
         for byte in "GET /slow HTTP/1.1\r\nHost: localhost\r\nX: y\r\n\r\n".utf8 {
-            await visitor.send([byte])
+            await client.send([byte])
             await turns(2)
         }
-        #expect(await visitor.answer()?.text == "/slow")
+        #expect(await client.answer()?.text == "/slow")
     }
 
     @Test(arguments: [("GET / HTTP/1.1\r\n\r\n", 400), ("\u{16}\u{3}\u{1}\u{2}", 400), ("GET / HTTP/3.0\r\n", 505)])
     func `What is malformed gets its answer and no other`(text: String, status: Int) async throws {
-        let scene = try Scene()
-        let visitor = try scene.visitor()
-        await visitor.send(text + "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        let answer = try #require(await visitor.answer())
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
+        await client.send(text + "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let answer = try #require(await client.answer())
         #expect(answer.status == status && answer.field("Connection") == "close")
-        #expect(await visitor.isOver())
-        visitor.endSending()
-        await until { scene.server.connectionCount == 0 }
+        #expect(await client.isOver())
+        client.endSending()
+        await until { fixture.server.connectionCount == 0 }
     }
 
     @Test func `A refusal can be read while a body still comes`() async throws {
-        let scene = try Scene()
-        let visitor = try scene.visitor()
-        await visitor.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
-        await visitor.send([UInt8](repeating: 65, count: 1_000_000))
-        let answer = try #require(await visitor.answer())
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
+        await client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+        await client.send([UInt8](repeating: 65, count: 1_000_000))
+        let answer = try #require(await client.answer())
         #expect(answer.status == 405 && answer.field("Allow") == "GET, HEAD")
-        #expect(await visitor.isOver())
+        #expect(await client.isOver())
     }
 
     @Test func `Who says that it is the last request is believed`() async throws {
-        let scene = try Scene()
+        let fixture = try ServerFixture()
         for head in ["GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"] {
-            let visitor = try scene.visitor()
-            await visitor.send(head)
-            #expect(await visitor.answer()?.field("Connection") == "close")
-            #expect(await visitor.isOver())
+            let client = try fixture.client()
+            await client.send(head)
+            #expect(await client.answer()?.field("Connection") == "close")
+            #expect(await client.isOver())
         }
-        let old = try scene.visitor()
+        let old = try fixture.client()
         for _ in 0..<2 {
             await old.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             #expect(await old.answer()?.field("Connection") == "keep-alive")
@@ -107,18 +107,18 @@ import Testing
     @Test func `A connection ends after as many requests as it may have`() async throws {
         var limits = HTTPServerLimits()
         limits.requestsPerConnection = 2
-        let scene = try Scene(limits)
-        let visitor = try scene.visitor()
+        let fixture = try ServerFixture(limits)
+        let client = try fixture.client()
         for last in [nil, "close"] {
-            await visitor.get("/")
-            #expect(await visitor.answer()?.field("Connection") == last)
+            await client.get("/")
+            #expect(await client.answer()?.field("Connection") == last)
         }
-        #expect(await visitor.isOver())
+        #expect(await client.isOver())
     }
 
     @Test func `Nonsense from a handler is an internal error`() async throws {
         let file = try ScratchFile([1])
-        let scene = try Scene { request in
+        let fixture = try ServerFixture { request in
             switch request.path {
             case "/status": HTTPServerResponse(99)
             case "/unopened": HTTPServerResponse(200, body: .unopened(5))
@@ -126,27 +126,27 @@ import Testing
             default: HTTPServerResponse(200, body: .file(ServedFile(0, of: file, offset: .max, count: 1)))
             }
         }
-        let visitor = try scene.visitor()
+        let client = try fixture.client()
         for path in ["/status", "/unopened", "/negative", "/overflow"] {
-            await visitor.get(path)
-            #expect(await visitor.answer()?.status == 500)
+            await client.get(path)
+            #expect(await client.answer()?.status == 500)
         }
     }
 
     @Test func `The handler learns who asks`() async throws {
-        let scene = try Scene { HTTPServerResponse(200, body: .bytes(Array($0.remoteAddress.utf8))) }
-        let visitor = try scene.visitor()
-        await visitor.get("/")
-        #expect(await visitor.answer()?.text.hasPrefix("127.0.0.1:") == true)
+        let fixture = try ServerFixture { HTTPServerResponse(200, body: .bytes(Array($0.remoteAddress.utf8))) }
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(await client.answer()?.text.hasPrefix("127.0.0.1:") == true)
     }
 
     @Test func `Addresses that cannot be listened on are said so`() throws {
-        let scene = try Scene()
+        let fixture = try ServerFixture()
         for address in [
-            "127.0.0.1:\(scene.port)", "", "localhost", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+            "127.0.0.1:\(fixture.port)", "", "localhost", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
             "example.com:80", "::1:80", "[::1]", "[::1:80", "127.0.0.1:+1", "203.0.113.1:0",
         ] {
-            #expect(throws: HTTPServer.Unusable.self, "\(address)") {
+            #expect(throws: HTTPServer.ListenError.self, "\(address)") {
                 try HTTPServer(address: address) { _ in HTTPServerResponse(200) }
             }
         }
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `Closing ends everything and frees the port`() async throws {
         let begun = Mail<Void>(), cancelled = Mail<Void>()
-        let scene = try Scene { _ in
+        let fixture = try ServerFixture { _ in
             begun.deliver(())
             await withTaskCancellationHandler {
                 await cancelled.next()
@@ -165,14 +165,14 @@ import Testing
             }
             return HTTPServerResponse(200)
         }
-        let idle = try scene.visitor(), busy = try scene.visitor()
+        let idle = try fixture.client(), busy = try fixture.client()
         await busy.get("/")
         await begun.next()
-        await until { scene.server.connectionCount == 2 }
-        scene.server.close()
+        await until { fixture.server.connectionCount == 2 }
+        fixture.server.close()
         #expect(await idle.isOver())
         #expect(await busy.isOver())
-        await until { scene.server.connectionCount == 0 }
-        #expect(throws: (any Error).self) { try scene.visitor() }
+        await until { fixture.server.connectionCount == 0 }
+        #expect(throws: (any Error).self) { try fixture.client() }
     }
 }

@@ -12,19 +12,19 @@ import Testing
     nonisolated static let sizes = [1, 1000, piece - 1, piece, piece + 1, 5_000_000]
 
     /// A server of one file that should have the checksum of these bytes.
-    private func serving(_ file: ScratchFile, as bytes: [UInt8]) throws -> (Scene, Mail<ServedFile.Fault>) {
+    private func serving(_ file: ScratchFile, as bytes: [UInt8]) throws -> (ServerFixture, Mail<ServedFile.Fault>) {
         let found = Mail<ServedFile.Fault>()
         let body = file.body(as: bytes) { found.deliver($0) }
-        return (try Scene { _ in HTTPServerResponse(200, body: body) }, found)
+        return (try ServerFixture { _ in HTTPServerResponse(200, body: body) }, found)
     }
 
     @Test(arguments: [0] + sizes) func `Bytes that are right arrive`(count: Int) async throws {
         let bytes = pattern(count)
-        let (scene, _) = try serving(ScratchFile(bytes), as: bytes)
-        let visitor = try scene.visitor()
+        let (fixture, _) = try serving(ScratchFile(bytes), as: bytes)
+        let client = try fixture.client()
         for _ in 0..<2 {
-            await visitor.get("/")
-            #expect(await visitor.answer()?.body == bytes)
+            await client.get("/")
+            #expect(await client.answer()?.body == bytes)
         }
     }
 
@@ -34,20 +34,20 @@ import Testing
         let bytes = pattern(count)
         var wrong = bytes
         wrong[Int(place * Double(count - 1))] ^= 1
-        let (scene, found) = try serving(ScratchFile(wrong), as: bytes)
-        let visitor = try scene.visitor()
-        await visitor.get("/")
-        #expect(await visitor.answer() == nil)
+        let (fixture, found) = try serving(ScratchFile(wrong), as: bytes)
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(await client.answer() == nil)
         #expect(await found.next() == .wrongBytes)
-        await until { scene.server.connectionCount == 0 }
+        await until { fixture.server.connectionCount == 0 }
     }
 
     @Test func `A file that became shorter is found as well`() async throws {
         let bytes = pattern(1_000_000)
-        let (scene, found) = try serving(ScratchFile(Array(bytes.dropLast())), as: bytes)
-        let visitor = try scene.visitor()
-        await visitor.get("/")
-        #expect(await visitor.answer() == nil)
+        let (fixture, found) = try serving(ScratchFile(Array(bytes.dropLast())), as: bytes)
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(await client.answer() == nil)
         #expect(await found.next() == .wrongBytes)
     }
 
@@ -58,10 +58,10 @@ import Testing
         let file = try ScratchFile([])
         let checksum = ServedFile.Checksum(crc32c: 0) { found.deliver($0) }
         let served = ServedFile(descriptor, of: file, offset: 0, count: 1000, checksum: checksum)
-        let scene = try Scene { _ in HTTPServerResponse(200, body: .file(served)) }
-        let visitor = try scene.visitor()
-        await visitor.get("/")
-        #expect(await visitor.answer() == nil)
+        let fixture = try ServerFixture { _ in HTTPServerResponse(200, body: .file(served)) }
+        let client = try fixture.client()
+        await client.get("/")
+        #expect(await client.answer() == nil)
         #expect(await found.next() == .unreadable(errno: EIO))
     }
 
@@ -71,7 +71,7 @@ import Testing
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         defer { for end in ends { close(end) } }
-        var response = Outgoing(head: [], file.body(as: bytes))
+        var response = OutgoingResponse(head: [], file.body(as: bytes))
         // The socket has no room for all of it.
         var outcome = response.send(to: ends[0])
         #expect(outcome == .blocked)
@@ -92,22 +92,22 @@ import Testing
     @Test func `What changes while a slow peer reads does not arrive as a whole`() async throws {
         let bytes = pattern(24 << 20)
         let file = try ScratchFile(bytes)
-        let (scene, found) = try serving(file, as: bytes)
-        let visitor = try scene.visitor(isNarrow: true)
-        await visitor.get("/")
-        _ = await visitor.bytes(1)
+        let (fixture, found) = try serving(file, as: bytes)
+        let client = try fixture.client(isNarrow: true)
+        await client.get("/")
+        _ = await client.bytes(1)
         // It has not been read by far: the peer's system takes a few mebibytes at most.
         let last: [UInt8] = [~bytes[bytes.count - 1]]
         #expect(pwrite(file.descriptor, last, 1, off_t(bytes.count - 1)) == 1)
-        #expect(await visitor.bytes(bytes.count + 1000).count < bytes.count)
+        #expect(await client.bytes(bytes.count + 1000).count < bytes.count)
         #expect(await found.next() == .wrongBytes)
     }
 
     @Test func `A slow peer gets all that is right`() async throws {
         let bytes = pattern(24 << 20)
-        let (scene, _) = try serving(ScratchFile(bytes), as: bytes)
-        let visitor = try scene.visitor(isNarrow: true)
-        await visitor.get("/")
-        #expect(await visitor.answer()?.body == bytes)
+        let (fixture, _) = try serving(ScratchFile(bytes), as: bytes)
+        let client = try fixture.client(isNarrow: true)
+        await client.get("/")
+        #expect(await client.answer()?.body == bytes)
     }
 }

@@ -13,7 +13,7 @@ import Testing
     init() throws { scene = try AllowedScene() }
 
     private func inspect(_ path: String, in directories: [String]? = nil) throws {
-        let places = try AllowedPlaces(reading: directories ?? [self.path + "/in"], writing: [])
+        let places = try FileAccessPolicy(reading: directories ?? [self.path + "/in"], writing: [])
         _ = try SourceFile.inspect(path, in: places.reading)
     }
 
@@ -161,8 +161,8 @@ import Testing
             (path + "/none/none", "No such file or directory"),
         ] {
             for (reading, writing, flag) in [([directory], [], "read"), (["/"], ["/", directory], "write")] {
-                let error = #expect(throws: AllowedPlaces.Unusable.self) {
-                    _ = try AllowedPlaces(reading: reading, writing: writing)
+                let error = #expect(throws: FileAccessPolicy.InvalidDirectory.self) {
+                    _ = try FileAccessPolicy(reading: reading, writing: writing)
                 }
                 #expect(error?.message == "--allow-\(flag) \(directory) cannot be used: \(why)")
             }
@@ -172,7 +172,7 @@ import Testing
     @Test(arguments: AllowedScene.Swap.allCases, [2000, 1_500_000])
     func `What is swapped after the task was made is refused`(swap: AllowedScene.Swap, size: Int) async throws {
         let file = try scene.scratch.file("in/sub/swapped", noise(size))
-        for backend in try scene.backends(AllowedPlaces(reading: [path + "/in"], writing: [])) {
+        for backend in try scene.backends(FileAccessPolicy(reading: [path + "/in"], writing: [])) {
             let upload = try await backend.upload(file: file, to: "a")
             try swap.swap(scene)
             let error = try await failure { _ = try await backend.run(upload) }
@@ -185,7 +185,7 @@ import Testing
     @Test(arguments: AllowedScene.Swap.allCases)
     func `What is swapped while it is read is refused, too`(swap: AllowedScene.Swap) throws {
         let file = try scene.scratch.file("in/sub/swapped", noise(10))
-        let places = try AllowedPlaces(reading: [path + "/in"], writing: [])
+        let places = try FileAccessPolicy(reading: [path + "/in"], writing: [])
         let source = try SourceFile(file, SourceFile.inspect(file, in: places.reading), in: places.reading)
         try source.checkUnchanged()
         try swap.swap(scene)

@@ -34,10 +34,10 @@ struct AllowedScene {
     }
 
     /// One of each kind.
-    func backends(_ allowed: AllowedPlaces) throws -> [any Backend] {
+    func backends(_ allowed: FileAccessPolicy) throws -> [any Backend] {
         let endpoint = try Endpoint(fixture.url, from: "--endpoint", allowInsecure: false)
         return [
-            try EmbeddedBackend(Root(path + "/root"), allowed: allowed),
+            try EmbeddedBackend(StorageRoot(path + "/root"), allowed: allowed),
             RemoteBackend.gcs(
                 at: endpoint, version: "test", http: HTTPClient(environment: HTTPEnvironment { _ in nil }),
                 allowed: allowed),

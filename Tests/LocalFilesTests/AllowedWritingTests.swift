@@ -9,34 +9,36 @@ import Testing
 /// Which files may be written by downloads where `--allow-write` names directories.
 @Suite(.timeLimit(.minutes(5))) struct AllowedWritingTests {
     private let scene: AllowedScene
-    private let allowed: AllowedPlaces
+    private let allowed: FileAccessPolicy
     private var path: String { scene.path }
     private let bytes = noise(100_000)
 
     init() throws {
         scene = try AllowedScene()
-        allowed = try AllowedPlaces(reading: [], writing: [scene.path + "/in"])
+        allowed = try FileAccessPolicy(reading: [], writing: [scene.path + "/in"])
     }
 
-    private func landing(_ path: String) throws -> LandingFile { try LandingFile(for: path, in: allowed.writing) }
+    private func partial(_ path: String) throws -> PartialDownload {
+        try PartialDownload(for: path, in: allowed.writing)
+    }
     private func refusal(_ path: String) -> StorageError { scene.refusal(path, "written", "--allow-write") }
 
-    private func begin(_ landing: LandingFile) throws {
-        try landing.open(for: 1) { true }
-        let start = Int(landing.offset)
-        try bytes.withUnsafeBytes { try landing.append(.init(rebasing: $0[start...])) }
+    private func begin(_ partial: PartialDownload) throws {
+        try partial.open(for: 1) { true }
+        let start = Int(partial.offset)
+        try bytes.withUnsafeBytes { try partial.append(.init(rebasing: $0[start...])) }
     }
 
-    private func finish(_ landing: LandingFile) throws {
-        #expect(try landing.finish(size: Int64(bytes.count), crc32c: Checksum(of: bytes).crc32c) { true })
+    private func finish(_ partial: PartialDownload) throws {
+        #expect(try partial.finish(size: Int64(bytes.count), crc32c: Checksum(of: bytes).crc32c) { true })
     }
 
     @Test func `What is inside may be written, whatever leads there`() throws {
         try scene.link("in/around", to: "../in")
         for name in ["in/new", "in/file", "in/sub/../new", "in/../in/new", "in/around/new"] {
-            let landing = try landing("\(path)/\(name)")
-            try begin(landing)
-            try finish(landing)
+            let partial = try partial("\(path)/\(name)")
+            try begin(partial)
+            try finish(partial)
             #expect(try contentsOf("\(path)/\(name)") == bytes)
         }
         #expect(try names(in: path + "/out") == ["secret", "sub"])
@@ -52,7 +54,7 @@ import Testing
             "in/../out/none/../../in/new",
         ] {
             let path = "\(path)/\(name)"
-            #expect(try storageError { try begin(landing(path)) } == refusal(path))
+            #expect(try storageError { try begin(partial(path)) } == refusal(path))
         }
         #expect(try names(in: path + "/in") == ["file", "missing", "sub", "there"])
     }
@@ -66,7 +68,7 @@ import Testing
             "new", "../new", "in",
         ] {
             let path = "\(path)/\(name)"
-            #expect(try storageError { try begin(landing(path)) } == refusal(path))
+            #expect(try storageError { try begin(partial(path)) } == refusal(path))
         }
         #expect(try names(in: path + "/out") == ["secret", "sub"] && names(in: path + "/inside") == ["secret"])
         #expect(try names(in: path) == ["in", "inside", "out"])
@@ -77,16 +79,16 @@ import Testing
             ("sub", "is not a regular file but a directory"), ("file/new", "cannot be written: Not a directory"),
             ("none/new", "cannot be written: the directory \(path)/in/none does not exist"),
         ] {
-            #expect(try storageError { try begin(landing("\(path)/in/\(name)")) } == .file("\(path)/in/\(name)", why))
+            #expect(try storageError { try begin(partial("\(path)/in/\(name)")) } == .file("\(path)/in/\(name)", why))
         }
     }
 
     @Test(arguments: ["out/secret", "out/none", "out/sub", "out", "/etc/passwd"])
     func `A link is replaced, and nobody learns what it leads to`(target: String) throws {
         try scene.link("in/link", to: target.hasPrefix("/") ? target : "\(path)/\(target)")
-        let landing = try landing(path + "/in/link")
-        try begin(landing)
-        try finish(landing)
+        let partial = try partial(path + "/in/link")
+        try begin(partial)
+        try finish(partial)
         var status = stat()
         #expect(lstat(path + "/in/link", &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
         #expect(try contentsOf(path + "/in/link") == bytes && contentsOf(path + "/out/secret") == [1])
@@ -96,16 +98,16 @@ import Testing
     @Test(arguments: [AllowedScene.Swap.directory, .directoryToNothing], [false, true])
     func `A directory that is swapped meanwhile gets nothing`(swap: AllowedScene.Swap, isParked: Bool) throws {
         let file = path + "/in/sub/new"
-        let landing = try landing(file)
-        try begin(landing)
-        if isParked { landing.park() }
+        let partial = try partial(file)
+        try begin(partial)
+        if isParked { partial.park() }
         try swap.swap(scene)
         let error = try storageError {
-            try landing.open(for: 1) { true }
-            try finish(landing)
+            try partial.open(for: 1) { true }
+            try finish(partial)
         }
         #expect(error == refusal(file))
-        landing.discard()
+        partial.discard()
         try swap.undo(scene)
         let left = try names(in: path + "/in/sub")
         #expect(left.contains("deep") && !left.contains("new"))
@@ -116,14 +118,14 @@ import Testing
 
     @Test func `What was parked goes on only where it still may be`() throws {
         let file = path + "/in/sub/new"
-        let landing = try landing(file)
-        try begin(landing)
-        landing.park()
+        let partial = try partial(file)
+        try begin(partial)
+        partial.park()
         try AllowedScene.Swap.directory.swap(scene)
-        #expect(try storageError { try begin(landing) } == refusal(file))
+        #expect(try storageError { try begin(partial) } == refusal(file))
         try AllowedScene.Swap.directory.undo(scene)
-        try begin(landing)
-        try finish(landing)
+        try begin(partial)
+        try finish(partial)
         #expect(try contentsOf(file) == bytes && names(in: path + "/in/sub") == ["deep", "new"])
     }
 
@@ -156,11 +158,11 @@ import Testing
     func `A directory that was moved meanwhile gets nothing`(isReplaced: Bool) throws {
         let scene = try AllowedScene()
         let (sub, file) = (scene.path + "/in/sub", scene.path + "/in/sub/new")
-        let landing = try LandingFile(for: file)
-        try landing.open(for: 1) { true }
+        let partial = try PartialDownload(for: file)
+        try partial.open(for: 1) { true }
         #expect(rename(sub, scene.path + "/moved") == 0)
         if isReplaced { #expect(mkdir(sub, 0o700) == 0) }
-        let error = try storageError { _ = try landing.finish(size: 0, crc32c: 0) { true } }
+        let error = try storageError { _ = try partial.finish(size: 0, crc32c: 0) { true } }
         let why = isReplaced ? "its directory was moved" : "the directory \(sub) does not exist"
         #expect(error == .file(file, "cannot be written: \(why)"))
         #expect(try names(in: scene.path + "/moved") == ["deep"])

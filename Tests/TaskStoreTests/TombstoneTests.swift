@@ -12,18 +12,18 @@ import Testing
 /// Ends of tasks that the database has no room for.
 @Suite(.timeLimit(.minutes(10))) struct TombstoneTests {
     let scratch: Scratch
-    let root: Root
+    let root: StorageRoot
 
     init() throws {
         scratch = try Scratch()
-        root = try Root(scratch.path + "/root")
+        root = try StorageRoot(scratch.path + "/root")
     }
 
     private var file: String { scratch.path + "/root/tombstones" }
 
-    private func table() -> TaskTable { TaskTable(root, place: "p") }
+    private func table() -> DatabaseTaskStore { DatabaseTaskStore(root, place: "p") }
 
-    private func kept(_ table: TaskTable) async throws -> [TaskRecord] {
+    private func kept(_ table: DatabaseTaskStore) async throws -> [TaskRecord] {
         try await table.records().map { try $0.get() }.sorted { $0.id < $1.id }
     }
 

@@ -70,7 +70,7 @@ package struct Contents: Equatable {
 
 package struct EmbeddedUnderTest: BackendUnderTest {
     package let scratch: Scratch
-    package let root: Root
+    package let root: StorageRoot
     package let backend: EmbeddedBackend
 
     package init() async throws { try await self.init(clock: ContinuousClock()) }
@@ -80,11 +80,11 @@ package struct EmbeddedUnderTest: BackendUnderTest {
         clock: any Clock<Duration> = ContinuousClock(), complain: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         let scratch = try Scratch()
-        try await self.init(scratch, Root(scratch.path + "/root"), clock, complain)
+        try await self.init(scratch, StorageRoot(scratch.path + "/root"), clock, complain)
     }
 
     private init(
-        _ scratch: Scratch, _ root: Root, _ clock: any Clock<Duration> = ContinuousClock(),
+        _ scratch: Scratch, _ root: StorageRoot, _ clock: any Clock<Duration> = ContinuousClock(),
         _ complain: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         (self.scratch, self.root) = (scratch, root)

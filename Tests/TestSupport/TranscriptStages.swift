@@ -114,7 +114,7 @@ final class ServiceInProcess: TranscriptStage {
     private let scene: ServiceScene
 
     init(_ root: String, maxMessageBytes: Int) throws {
-        scene = ServiceScene(try EmbeddedBackend(Root(root)), maxMessageBytes)
+        scene = ServiceScene(try EmbeddedBackend(StorageRoot(root)), maxMessageBytes)
     }
 
     func connect(_ framing: WireFraming) throws -> WireClient {

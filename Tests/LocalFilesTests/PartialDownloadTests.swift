@@ -8,7 +8,7 @@ import Testing
 @testable import LocalFiles
 @testable import Roots
 
-@Suite struct LandingFileTests {
+@Suite struct PartialDownloadTests {
     private let scratch: Scratch
     private let bytes = noise(3 << 20)
     private var target: String { scratch.path + "/file" }
@@ -17,24 +17,24 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     /// One that was parked in the middle, and the path of what it left.
-    private func parked(at count: Int = 1_500_000) throws -> (landing: LandingFile, path: String) {
-        let landing = try LandingFile(for: target)
-        try landing.open(for: 1) { true }
-        try append(landing, to: count)
-        landing.park()
+    private func parked(at count: Int = 1_500_000) throws -> (partial: PartialDownload, path: String) {
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1) { true }
+        try append(partial, to: count)
+        partial.park()
         let name = try #require(names(in: scratch.path).first { $0.hasSuffix(".part") })
-        return (landing, scratch.path + "/" + name)
+        return (partial, scratch.path + "/" + name)
     }
 
-    private func append(_ landing: LandingFile, to end: Int) throws {
-        let start = Int(landing.offset)
-        try bytes.withUnsafeBytes { try landing.append(.init(rebasing: $0[start..<end])) }
+    private func append(_ partial: PartialDownload, to end: Int) throws {
+        let start = Int(partial.offset)
+        try bytes.withUnsafeBytes { try partial.append(.init(rebasing: $0[start..<end])) }
     }
 
-    private func complete(_ landing: LandingFile) throws -> Bool {
-        try landing.open(for: 1) { true }
-        try append(landing, to: bytes.count)
-        return try landing.finish(size: Int64(bytes.count), crc32c: crc32c) { true }
+    private func complete(_ partial: PartialDownload) throws -> Bool {
+        try partial.open(for: 1) { true }
+        try append(partial, to: bytes.count)
+        return try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true }
     }
 
     private func error(_ body: () throws -> Void) throws -> StorageError {
@@ -44,118 +44,118 @@ import Testing
     }
 
     @Test func `What was parked goes on from its last byte`() throws {
-        let (landing, _) = try parked()
-        try landing.open(for: 1) { true }
-        #expect(landing.offset == 1_500_000)
-        #expect(try complete(landing))
+        let (partial, _) = try parked()
+        try partial.open(for: 1) { true }
+        #expect(partial.offset == 1_500_000)
+        #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
     @Test func `Another generation begins anew, and leaves one file`() throws {
-        let (landing, path) = try parked()
-        try landing.open(for: 2) { true }
-        #expect(landing.offset == 0)
+        let (partial, path) = try parked()
+        try partial.open(for: 2) { true }
+        #expect(partial.offset == 0)
         #expect(try contentsOf(path) == [] && names(in: scratch.path).count == 1)
     }
 
     @Test(arguments: [0, 700_000, 1_499_999])
     func `Bytes that were changed while it was parked are noticed`(place: Int) throws {
         _ = try scratch.file("file", [1, 2, 3])
-        let (landing, path) = try parked()
+        let (partial, path) = try parked()
         let file = open(path, O_WRONLY)
         #expect(pwrite(file, [bytes[place] ^ 1], 1, place) == 1)
         close(file)
-        let error = try error { _ = try complete(landing) }
+        let error = try error { _ = try complete(partial) }
         #expect(error.code == .nonMatchingChecksum && error.file == target)
         #expect(try contentsOf(target) == [1, 2, 3] && names(in: scratch.path) == ["file"])
-        #expect(try complete(landing))
+        #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes)
     }
 
     @Test(arguments: [0, 1, 1_048_576, 1_499_999, 1_500_001, 9_000_000])
     func `One that was cut or lengthened goes on from what arrived`(size: Int) throws {
-        let (landing, path) = try parked()
+        let (partial, path) = try parked()
         #expect(truncate(path, size) == 0)
-        try landing.open(for: 1) { true }
-        #expect(landing.offset == min(size, 1_500_000))
+        try partial.open(for: 1) { true }
+        #expect(partial.offset == min(size, 1_500_000))
         if size <= 1_500_000 {
-            #expect(try complete(landing))
+            #expect(try complete(partial))
             #expect(try contentsOf(target) == bytes)
         }
     }
 
     @Test func `What is behind the last byte does not get into the file`() throws {
-        let (landing, path) = try parked()
+        let (partial, path) = try parked()
         #expect(truncate(path, 9_000_000) == 0)
-        #expect(try complete(landing))
+        #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes)
     }
 
     @Test func `One that was removed begins anew`() throws {
-        let (landing, path) = try parked()
+        let (partial, path) = try parked()
         #expect(unlink(path) == 0)
-        #expect(try complete(landing))
+        #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
     @Test func `What took its place is neither followed nor touched`() throws {
         let other = try scratch.file("other", [7])
         for makeImpostor in [{ symlink(other, $0) }, { link(other, $0) }, { mkfifo($0, 0o600) }] {
-            let (landing, path) = try parked()
+            let (partial, path) = try parked()
             #expect(unlink(path) == 0 && makeImpostor(path) == 0)
-            #expect(try complete(landing))
+            #expect(try complete(partial))
             #expect(try contentsOf(target) == bytes && contentsOf(other) == [7])
             #expect(access(path, F_OK) == 0 && unlink(path) == 0)
         }
     }
 
     @Test func `Reading again may be given up at any time`() throws {
-        let (landing, _) = try parked()
-        try landing.open(for: 1) { false }
-        #expect(landing.offset == 1_500_000)
-        #expect(try complete(landing))
+        let (partial, _) = try parked()
+        try partial.open(for: 1) { false }
+        #expect(partial.offset == 1_500_000)
+        #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes)
     }
 
     @Test func `Where it may not commit nothing is replaced, and it may later`() throws {
         _ = try scratch.file("file", [1, 2, 3])
-        let (landing, _) = try parked(at: 3 << 20)
-        try landing.open(for: 1) { true }
-        #expect(try !landing.finish(size: Int64(bytes.count), crc32c: crc32c) { false })
+        let (partial, _) = try parked(at: 3 << 20)
+        try partial.open(for: 1) { true }
+        #expect(try !partial.finish(size: Int64(bytes.count), crc32c: crc32c) { false })
         #expect(try contentsOf(target) == [1, 2, 3])
-        landing.park()
-        #expect(try complete(landing))
+        partial.park()
+        #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
     @Test func `Too few bytes are not what was sent, with and without a checksum`() throws {
         for checksum in [crc32c, nil] {
-            let (landing, _) = try parked()
-            try landing.open(for: 1) { true }
-            let error = try error { _ = try landing.finish(size: 3 << 20, crc32c: checksum) { true } }
+            let (partial, _) = try parked()
+            try partial.open(for: 1) { true }
+            let error = try error { _ = try partial.finish(size: 3 << 20, crc32c: checksum) { true } }
             #expect(error.code == .nonMatchingChecksum && error.message.contains("1500000"))
             #expect(try names(in: scratch.path) == [])
         }
     }
 
     @Test func `It is private until it is in its place, then like every new file`() throws {
-        let (landing, path) = try parked()
+        let (partial, path) = try parked()
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         let usual = try scratch.file("usual", [])
         var expected = stat()
         #expect(stat(usual, &expected) == 0)
         NewFiles.mask.store(0o666 & ~expected.st_mode, ordering: .relaxed)
-        #expect(try complete(landing))
+        #expect(try complete(partial))
         #expect(stat(target, &status) == 0)
         #expect(status.st_mode == expected.st_mode)
     }
 
     @Test func `A file that is replaced keeps its permissions`() throws {
-        let (landing, _) = try parked()
+        let (partial, _) = try parked()
         _ = try scratch.file("file", [1])
         #expect(chmod(target, 0o640) == 0)
-        #expect(try complete(landing))
+        #expect(try complete(partial))
         var status = stat()
         #expect(stat(target, &status) == 0 && status.st_mode & 0o777 == 0o640)
     }
@@ -163,10 +163,10 @@ import Testing
     @Test(arguments: [("x", 255), ("é", 127), ("😀", 63), ("e\u{301}", 85)])
     func `A name of any length has room beside it`(letter: String, count: Int) throws {
         let target = scratch.path + "/" + String(repeating: letter, count: count)
-        let landing = try LandingFile(for: target)
-        try landing.open(for: 1) { true }
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1) { true }
         #expect(try names(in: scratch.path).first?.hasPrefix("." + letter) == true)
-        #expect(try landing.finish(size: 0, crc32c: 0) { true })
+        #expect(try partial.finish(size: 0, crc32c: 0) { true })
         #expect(try contentsOf(target) == [] && names(in: scratch.path).count == 1)
     }
 
@@ -174,7 +174,7 @@ import Testing
         let other = try scratch.file("other", [7])
         for leadsTo in [other, scratch.path + "/nowhere"] {
             #expect(symlink(leadsTo, target) == 0)
-            #expect(try complete(LandingFile(for: target)))
+            #expect(try complete(PartialDownload(for: target)))
             var status = stat()
             #expect(lstat(target, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
             #expect(try contentsOf(target) == bytes && contentsOf(other) == [7])
@@ -204,19 +204,19 @@ import Testing
             ("/proc/new", "cannot be written: No such file or directory"),
         ]
         for (path, why) in table {
-            #expect(try error { try LandingFile(for: path).open(for: 1) { true } } == .file(path, why))
+            #expect(try error { try PartialDownload(for: path).open(for: 1) { true } } == .file(path, why))
         }
         #expect(try names(in: scratch.path) == before)
     }
 
     @Test func `A directory that came into its way is not replaced`() throws {
-        let (landing, _) = try parked(at: 3 << 20)
-        try landing.open(for: 1) { true }
+        let (partial, _) = try parked(at: 3 << 20)
+        try partial.open(for: 1) { true }
         #expect(mkdir(target, 0o700) == 0)
-        let error = try error { _ = try landing.finish(size: 3 << 20, crc32c: crc32c) { true } }
+        let error = try error { _ = try partial.finish(size: 3 << 20, crc32c: crc32c) { true } }
         #expect(error == .file(target, "is not a regular file but a directory"))
         #expect(rmdir(target) == 0)
-        #expect(try landing.finish(size: 3 << 20, crc32c: crc32c) { true })
+        #expect(try partial.finish(size: 3 << 20, crc32c: crc32c) { true })
         #expect(try contentsOf(target) == bytes)
     }
 
@@ -224,7 +224,7 @@ import Testing
     func `A directory that may not be written says so`() throws {
         #expect(chmod(scratch.path, 0o500) == 0)
         defer { chmod(scratch.path, 0o700) }
-        let error = try error { try LandingFile(for: target).open(for: 1) { true } }
+        let error = try error { try PartialDownload(for: target).open(for: 1) { true } }
         #expect(error == .file(target, "cannot be written: Permission denied"))
     }
 
@@ -232,17 +232,17 @@ import Testing
     func `A disk that is full or read-only says so, and room lets it go on`() throws {
         let disk = try #require(SmallDisk(bytes: 2 << 20))
         let target = disk.path + "/file"
-        let landing = try LandingFile(for: target)
-        try landing.open(for: 1) { true }
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1) { true }
         let full = StorageError.file(target, "cannot be written: No space left on device")
-        #expect(try error { try append(landing, to: bytes.count) } == full)
+        #expect(try error { try append(partial, to: bytes.count) } == full)
         #expect(try names(in: disk.path).count == 1)
         disk.change(bytes: 8 << 20)
-        try append(landing, to: bytes.count)
-        #expect(try landing.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        try append(partial, to: bytes.count)
+        #expect(try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
         #expect(try contentsOf(target) == bytes)
         disk.change(bytes: 8 << 20, isReadOnly: true)
-        let error = try error { try LandingFile(for: target).open(for: 1) { true } }
+        let error = try error { try PartialDownload(for: target).open(for: 1) { true } }
         #expect(error == .file(target, "cannot be written: Read-only file system"))
     }
 }
@@ -268,7 +268,7 @@ private final class SmallDisk {
     }
 }
 
-extension LandingFile {
+extension PartialDownload {
     convenience init(for path: String, in allowed: AllowedDirectories? = nil) throws {
         self.init(
             Download(reference: try ref("a"), file: path, task: "task", caller: Caller(retryTime: .zero)), in: allowed)

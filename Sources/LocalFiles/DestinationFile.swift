@@ -4,7 +4,7 @@ import Synchronization
 
 /// The path of a file that is to be written, and the directory that it is in, which everything goes through while it
 /// is open.
-struct LandingPlace {
+struct DestinationFile {
     let path: String
     private let allowed: AllowedDirectories?
     private var directory: OpenFile?

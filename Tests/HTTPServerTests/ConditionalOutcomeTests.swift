@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite struct VerdictTests {
+@Suite struct ConditionalOutcomeTests {
     private static let modified = HTTPDate(secondsSince1970: 784_111_777)
     private static let same = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let before = "Sun, 06 Nov 1994 08:49:36 GMT"
@@ -16,16 +16,16 @@ import Testing
         ) { range in .bytes([UInt8](repeating: 1, count: range.count)) }
     }
 
-    private static func verdict(
+    private static func outcome(
         _ headers: HTTPHeaders, _ method: HTTPServerRequest.Method = .get,
         of resource: ServedResource = resource(),
         at now: HTTPDate = HTTPDate(secondsSince1970: 800_000_000)
-    ) -> Verdict {
-        Verdict(HTTPServerRequest("/", method: method, headers: headers), resource, at: now)
+    ) -> ConditionalOutcome {
+        ConditionalOutcome(HTTPServerRequest("/", method: method, headers: headers), resource, at: now)
     }
 
     @Test(arguments: [
-        ("bytes=0-0", Verdict.part(0..<1)), ("bytes=0-99", .part(0..<100)), ("bytes=0-", .part(0..<100)),
+        ("bytes=0-0", ConditionalOutcome.part(0..<1)), ("bytes=0-99", .part(0..<100)), ("bytes=0-", .part(0..<100)),
         ("bytes=99-", .part(99..<100)), ("bytes=10-19", .part(10..<20)), ("bytes=90-200", .part(90..<100)),
         ("bytes=-1", .part(99..<100)), ("bytes=-100", .part(0..<100)), ("bytes=-1000", .part(0..<100)),
         ("bytes=-99999999999999999999", .part(0..<100)), ("bytes=5-99999999999999999999", .part(5..<100)),
@@ -37,20 +37,22 @@ import Testing
         ("bytes=0-0,5-6", .whole), ("bytes=0-0,", .whole), ("bytes=a-b", .whole), ("bytes=0x0-1", .whole),
         ("bytes=+0-1", .whole), ("bytes=--1", .whole), ("bytes=1-2-3", .whole), ("bytes=1 - 2", .whole),
         ("bytes =1-2", .whole), ("items=0-5", .whole), ("bytes=٠-١", .whole), ("0-5", .whole),
-    ]) func `One range is served, and what is not understood is as if it were not there`(range: String, is: Verdict) {
-        #expect(Self.verdict(["Range": range]) == `is`)
-        #expect(Self.verdict(["Range": range], .head) == .whole, "ranges are for GET")
+    ]) func `One range is served, and what is not understood is as if it were not there`(
+        range: String, is: ConditionalOutcome
+    ) {
+        #expect(Self.outcome(["Range": range]) == `is`)
+        #expect(Self.outcome(["Range": range], .head) == .whole, "ranges are for GET")
     }
 
     @Test func `Of nothing there is no part`() {
         let empty = Self.resource(0)
-        #expect(Self.verdict(["Range": "bytes=0-"], of: empty) == .unsatisfiable)
-        #expect(Self.verdict(["Range": "bytes=-5"], of: empty) == .whole)
-        #expect(Self.verdict(HTTPHeaders([.init("Range", "bytes=0-1"), .init("Range", "bytes=2-3")])) == .whole)
+        #expect(Self.outcome(["Range": "bytes=0-"], of: empty) == .unsatisfiable)
+        #expect(Self.outcome(["Range": "bytes=-5"], of: empty) == .whole)
+        #expect(Self.outcome(HTTPHeaders([.init("Range", "bytes=0-1"), .init("Range", "bytes=2-3")])) == .whole)
     }
 
     /// With a tag `"a"` that is strong, and one that is weak.
-    static let conditions: [(HTTPHeaders, Verdict, Verdict)] = [
+    static let conditions: [(HTTPHeaders, ConditionalOutcome, ConditionalOutcome)] = [
         (["If-None-Match": "\"a\""], .notModified, .notModified),
         (["If-None-Match": "W/\"a\""], .notModified, .notModified),
         (["If-None-Match": "*"], .notModified, .notModified),
@@ -86,29 +88,29 @@ import Testing
     ]
 
     @Test(arguments: conditions)
-    func `Conditions come in their order`(headers: HTTPHeaders, strong: Verdict, weak: Verdict) {
-        #expect(Self.verdict(headers) == strong)
-        #expect(Self.verdict(headers, of: Self.resource(100, EntityTag("a", isWeak: true))) == weak)
+    func `Conditions come in their order`(headers: HTTPHeaders, strong: ConditionalOutcome, weak: ConditionalOutcome) {
+        #expect(Self.outcome(headers) == strong)
+        #expect(Self.outcome(headers, of: Self.resource(100, EntityTag("a", isWeak: true))) == weak)
     }
 
     @Test func `A date within its own second does not say which bytes they are`() {
         let headers: HTTPHeaders = ["If-Range": Self.same, "Range": "bytes=0-1"]
-        #expect(Self.verdict(headers, at: Self.modified) == .whole)
-        #expect(Self.verdict(headers, at: HTTPDate(secondsSince1970: 784_111_778)) == .part(0..<2))
+        #expect(Self.outcome(headers, at: Self.modified) == .whole)
+        #expect(Self.outcome(headers, at: HTTPDate(secondsSince1970: 784_111_778)) == .part(0..<2))
     }
 
     @Test func `Lists go on over several lines`() {
         let lines = HTTPHeaders([.init("If-None-Match", "\"x\""), .init("if-none-match", "\"a\"")])
-        #expect(Self.verdict(lines) == .notModified)
+        #expect(Self.outcome(lines) == .notModified)
     }
 
     @Test func `What has neither tag nor date matches nothing but the star`() {
         var bare = Self.resource(100, nil)
         bare.lastModified = nil
-        #expect(Self.verdict(["If-None-Match": "\"a\""], of: bare) == .whole)
-        #expect(Self.verdict(["If-Match": "\"a\""], of: bare) == .preconditionFailed)
-        #expect(Self.verdict(["If-Match": "*", "If-Modified-Since": Self.same], of: bare) == .whole)
-        #expect(Self.verdict(["If-Range": Self.same, "Range": "bytes=0-1"], of: bare) == .whole)
+        #expect(Self.outcome(["If-None-Match": "\"a\""], of: bare) == .whole)
+        #expect(Self.outcome(["If-Match": "\"a\""], of: bare) == .preconditionFailed)
+        #expect(Self.outcome(["If-Match": "*", "If-Modified-Since": Self.same], of: bare) == .whole)
+        #expect(Self.outcome(["If-Range": Self.same, "Range": "bytes=0-1"], of: bare) == .whole)
     }
 
     @Test func `A tag has no quotation mark, blank or control character`() {

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// A client that does on its socket what the test says, byte for byte.
-final class Visitor: Sendable {
+final class TestClient: Sendable {
     struct Answer: Sendable, Equatable {
         var status: Int
         var fields: [String]
@@ -19,7 +19,7 @@ final class Visitor: Sendable {
     struct Refused: Error {}
 
     private let raw: Int32
-    private static let threads = WorkerThreads("visitors", limit: 256)
+    private static let threads = WorkerThreads("clients", limit: 256)
     /// Touched by one reader at a time.
     private nonisolated(unsafe) var buffer: [UInt8] = []
 

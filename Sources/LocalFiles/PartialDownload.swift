@@ -3,45 +3,44 @@ import Platform
 import Storage
 import Synchronization
 
-/// How far a download's file was, once: a later process goes on from there.
-struct LandingMark: Codable {
+/// The point from which a later process continues a download.
+struct DownloadCheckpoint: Codable {
     var generation: Int64
-    /// Of the name.
+    /// The number in the file's name.
     var number: Int
     var inode: UInt64
-    /// In bytes, like the one below of all before it.
     var offset: Int64
+    /// Of the bytes before `offset`.
     var crc32c: UInt32
 }
 
-/// Where a download's file is, for those who ask on other threads.
-package final class LandingBookmark: Sendable {
-    private let mark = Mutex<LandingMark?>(nil)
+/// The newest checkpoint of a download, for other threads.
+package final class LatestCheckpoint: Sendable {
+    private let checkpoint = Mutex<DownloadCheckpoint?>(nil)
 
-    /// Where a later process may go on.
-    package var bookmark: Bookmark? { mark.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
+    package var bookmark: Bookmark? { checkpoint.withLock { $0 }.flatMap { try? $0.text }.map(Bookmark.init) }
 
-    func place(_ mark: LandingMark?) { self.mark.withLock { $0 = mark } }
+    func set(_ checkpoint: DownloadCheckpoint?) { self.checkpoint.withLock { $0 = checkpoint } }
 }
 
-/// The file that a download arrives in, beside the one that it becomes: that one is replaced in one moment, when
-/// all bytes are on the disk and have the checksum that they should have.
+/// The file that a download is written to, in the directory of its destination. A rename replaces the destination
+/// once all bytes are on the disk and their checksum is right.
 ///
-/// For one thread at a time, which may block. A link at the target is itself replaced, not what it leads to; a target
-/// that is no file, or leads to none, is refused. While it is parked its file is anybody's: whatever is in it is read
-/// again before it goes on, so that bytes which were changed meanwhile do not pass for those that arrived.
-package final class LandingFile {
+/// One thread at a time uses it, and may block. A symbolic link at the destination is replaced itself, not its target; a
+/// destination that is not a file is refused. Other programs may change the partial file while it is parked, so its
+/// bytes are read and compared before the download continues.
+package final class PartialDownload {
     private static let rereadSize = 1 << 20
 
-    /// All bytes before it have arrived.
+    /// The number of bytes received.
     package private(set) var offset: Int64 = 0
-    private var target: LandingPlace
+    private var target: DestinationFile
     private var generation: Int64?
     private let task: String
     private var temporary: Temporary?
-    /// What an earlier process has left, until that has been looked at.
-    private var restored: LandingMark?
-    package let mark = LandingBookmark()
+    /// The checkpoint of an earlier process, until it is verified.
+    private var restored: DownloadCheckpoint?
+    package let checkpoint = LatestCheckpoint()
     private var file: OpenFile?
     private var checksum = Checksum()
     private var writeback = Writeback()
@@ -53,21 +52,21 @@ package final class LandingFile {
     }
 
     package init(_ download: Download, in allowed: AllowedDirectories?) {
-        target = LandingPlace(path: download.file, in: allowed)
+        target = DestinationFile(path: download.file, in: allowed)
         task = download.task
         guard download.isRestored else { return }
-        restored = download.bookmark.flatMap { try? LandingMark(text: $0.text) }
+        restored = download.bookmark.flatMap { try? DownloadCheckpoint(text: $0.text) }
         if let number = restored?.number, !(0..<1 << 20).contains(number) { restored = nil }
         let number = restored?.number ?? 0
         temporary = Temporary(
             name: target.temporaryName(for: task, number: number), number: number, inode: restored?.inode ?? 0)
         generation = restored?.generation
         offset = max(0, restored?.offset ?? 0)
-        mark.place(restored)
+        checkpoint.set(restored)
     }
 
-    /// Goes on where it was parked, or from the first byte where it has none of this generation. Returns early once
-    /// it may not go on any more. Throws what `LandingPlace` throws.
+    /// Continues where it was parked, or starts over where it has no bytes of this generation. Returns early once
+    /// `mayGoOn` is false. Throws the errors of `DestinationFile`.
     package func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
         if generation != self.generation { discard() }
         self.generation = generation
@@ -77,19 +76,19 @@ package final class LandingFile {
         if try !reopen(while: mayGoOn) { try create() }
     }
 
-    /// Writes all of it behind what is there.
+    /// Appends all of the bytes.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
         let file = try opened()
         try target.writing { () throws(SystemError) in try file.write(bytes, at: offset) }
         checksum.updateCRC(bytes)
         offset += Int64(bytes.count)
         writeback.wrote(file, upTo: offset)
-        placeMark()
+        saveCheckpoint()
     }
 
-    /// Puts the file in its place; false where `mayCommit` says no at the last moment. A checksum that is not known
-    /// is not compared; the MD5 only where the CRC32C is not known, as it takes reading them all. Bytes that are not
-    /// what they should be are thrown away with `nonMatchingChecksum`.
+    /// Renames the file to its destination; returns false where `mayCommit` refuses at the last moment. An unknown
+    /// checksum is not compared. The MD5 is compared only where the CRC32C is unknown, because the whole file has to be
+    /// read for it. Deletes wrong bytes and throws `nonMatchingChecksum`.
     package func finish(
         size: Int64, crc32c: UInt32?, md5: [UInt8]? = nil, if mayCommit: () -> Bool
     ) throws(StorageError) -> Bool {
@@ -99,14 +98,14 @@ package final class LandingFile {
             throw Self.damaged(target.path, size, flaw)
         }
         try target.writing { () throws(SystemError) in
-            // Somebody may have put more behind it while it was parked.
+            // Another program may have appended to it while it was parked.
             try file.truncate(to: size)
             try file.sync()
         }
         do throws(StorageError) {
             try target.open()
         } catch {
-            // The way to what has arrived is lost with the directory.
+            // The partial file cannot be reached without its directory.
             discard()
             throw error
         }
@@ -119,13 +118,13 @@ package final class LandingFile {
         return true
     }
 
-    /// Holds no descriptor while it does not move.
+    /// Closes the descriptors of a download that does not run.
     package func park() {
         file = nil
         target.close()
     }
 
-    /// Leaves nothing behind but what is in its place already.
+    /// Deletes the partial file.
     package func discard() {
         if let temporary { target.remove(temporary.name) }
         park()
@@ -133,17 +132,17 @@ package final class LandingFile {
         restored = nil
         generation = nil
         offset = 0
-        placeMark()
+        saveCheckpoint()
     }
 
-    private func placeMark() {
+    private func saveCheckpoint() {
         let now = generation.flatMap { generation in
             temporary.map {
-                LandingMark(
+                DownloadCheckpoint(
                     generation: generation, number: $0.number, inode: $0.inode, offset: offset, crc32c: checksum.crc32c)
             }
         }
-        mark.place(now)
+        checkpoint.set(now)
     }
 
     private func opened() throws(StorageError) -> OpenFile {
@@ -173,7 +172,7 @@ package final class LandingFile {
 
 // MARK: - Opening
 
-extension LandingFile {
+extension PartialDownload {
     private func create() throws(StorageError) {
         let (number, opened) = try newFile(after: temporary.map(\.number))
         let status = try target.writing { () throws(SystemError) in try opened.status() }
@@ -184,7 +183,7 @@ extension LandingFile {
         (file, offset, writeback) = (opened, 0, Writeback())
     }
 
-    /// Somebody may have put something else in the place of an earlier one.
+    /// Another program may have replaced an earlier one.
     private func newFile(after last: Int?) throws(StorageError) -> (number: Int, OpenFile) {
         let first = last.map { $0 + 1 } ?? 0
         for number in first..<first + 16 {
@@ -220,7 +219,7 @@ extension LandingFile {
         do throws(SystemError) {
             return try target.openTemporary(name, [.readingAndWriting, .noWaiting])
         } catch {
-            // Gone, or another one in its place.
+            // It is gone or was replaced.
             if error == .notFound || error == .link { return nil }
             throw target.unwritable(error)
         }
@@ -240,16 +239,16 @@ extension LandingFile {
     ) throws(StorageError) -> Int64? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.rereadSize, alignment: 4096)
         defer { buffer.deallocate() }
-        var place: Int64 = 0
-        while place < offset {
+        var verified: Int64 = 0
+        while verified < offset {
             guard mayGoOn() else { return nil }
             let piece = UnsafeMutableRawBufferPointer(
-                rebasing: buffer.prefix(Int(min(offset - place, Int64(buffer.count)))))
-            let count = try target.writing { () throws(SystemError) in try file.read(into: piece, at: place) }
+                rebasing: buffer.prefix(Int(min(offset - verified, Int64(buffer.count)))))
+            let count = try target.writing { () throws(SystemError) in try file.read(into: piece, at: verified) }
             take(UnsafeRawBufferPointer(rebasing: piece[..<count]))
-            place += Int64(count)
+            verified += Int64(count)
             if count < piece.count { break }
         }
-        return place
+        return verified
     }
 }

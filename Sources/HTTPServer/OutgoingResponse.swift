@@ -1,7 +1,7 @@
 import Platform
 
 /// A response on its way: what of it the socket has not taken yet.
-struct Outgoing: Sendable {
+struct OutgoingResponse: Sendable {
     enum Outcome: Sendable {
         case done
         /// The socket has no room.

@@ -4,7 +4,7 @@ import Platform
 ///
 /// Outside of them it knows the ways that lead there, and nothing else: whatever else is named is refused, so that
 /// nobody learns whether it exists. It resolves links and `..` itself, and asks the system for one name at a time.
-struct AllowedWalk {
+struct ConfinedPathResolver {
     enum Failure: Error {
         /// The path leaves the allowed directories.
         case outside
@@ -32,7 +32,7 @@ struct AllowedWalk {
 
     /// What `path` leads to: the last link in it is followed, too. `start` is where it begins.
     static func find(_ path: ArraySlice<[UInt8]>, from start: Names, in allowed: [Names]) throws(Failure) -> OpenFile {
-        var walk = AllowedWalk(allowed: allowed)
+        var walk = ConfinedPathResolver(allowed: allowed)
         try walk.enter(start)
         walk.rest = path.reversed() + walk.rest
         while let name = walk.rest.popLast() { try walk.follow(name) }
@@ -106,7 +106,7 @@ struct AllowedWalk {
 
 extension OpenFile {
     /// Where it is; nil where that cannot be said.
-    var names: AllowedWalk.Names? { locationBytes?.names }
+    var names: ConfinedPathResolver.Names? { locationBytes?.names }
 }
 
 extension [UInt8] {
@@ -114,7 +114,7 @@ extension [UInt8] {
     fileprivate static let parent = Array("..".utf8)
 
     /// The names in it. What ends with a slash ends with a dot here: it has to be a directory.
-    var names: AllowedWalk.Names {
+    var names: ConfinedPathResolver.Names {
         let parts = split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Array.init)
         let names = parts.filter { !$0.isEmpty && $0 != .itself }
         guard let end = parts.last, end.isEmpty || end == .itself, !names.isEmpty else { return names }

@@ -13,7 +13,7 @@ import Synchronization
 ///     tombstones        how tasks ended that the database had no room for
 ///
 /// What is in it is private from birth, and reached through its descriptor: no link in it is ever followed.
-public final class Root: Sendable {
+public final class StorageRoot: Sendable {
     public let path: String
     package let directory: OpenFile
     private let lock: OpenFile
@@ -22,26 +22,26 @@ public final class Root: Sendable {
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
     /// Why a root cannot be used, in a sentence that names it.
-    public struct Unusable: Error {
+    public struct OpenError: Error {
         public var message: String
         public var isInUse = false
     }
 
     /// Waits at most so many seconds for another process that has the root, blocking the thread.
-    public init(_ path: String, lockTimeout: Int = 0) throws(Unusable) {
+    public init(_ path: String, lockTimeout: Int = 0) throws(OpenError) {
         self.path = path
         directory = try Self.directory(path)
         do throws(SystemError) {
             lock = try OpenFile("lock", [.readingAndWriting, .create, .noLink], in: directory)
         } catch {
-            throw Unusable(path, error.reason)
+            throw OpenError(path, error.reason)
         }
         try Self.take(lock, path, lockTimeout)
         do throws(SystemError) {
             lockInode = try lock.status().inode
             databaseInode = try Self.makeDatabase(in: directory)
         } catch {
-            throw Unusable(path, error.reason)
+            throw OpenError(path, error.reason)
         }
     }
 
@@ -108,50 +108,50 @@ public final class Root: Sendable {
 
 // MARK: - Making it
 
-extension Root {
+extension StorageRoot {
     private static let database = "storage.sqlite3"
     private static let names =
         ["lock", "objects", "service.log", "spool", "tombstones"]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
 
     /// Makes the directory of a root, and checks that it is this user's alone to change, with what it holds.
-    public static func makeDirectory(_ path: String) throws(Unusable) { _ = try directory(path) }
+    public static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
 
-    private static func directory(_ path: String) throws(Unusable) -> OpenFile {
+    private static func directory(_ path: String) throws(OpenError) -> OpenFile {
         let directory: OpenFile
         do throws(SystemError) {
             try makeDirectories(path)
             directory = try OpenFile(path, .directory)
         } catch {
-            throw Unusable(path, error.reason)
+            throw OpenError(path, error.reason)
         }
         try check(directory, path)
         return directory
     }
 
     /// Others could change what belongs to them, and a link could lead anywhere.
-    private static func check(_ directory: OpenFile, _ path: String) throws(Unusable) {
+    private static func check(_ directory: OpenFile, _ path: String) throws(OpenError) {
         for name in ["."] + names {
             let status: FileStatus
             do throws(SystemError) {
                 status = try directory.status(of: name)
             } catch {
-                guard error == .notFound else { throw Unusable(path, error.reason) }
+                guard error == .notFound else { throw OpenError(path, error.reason) }
                 continue
             }
             let what = name == "." ? "it" : name
-            if status.kind == .link { throw Unusable(path, "\(what) is a symbolic link") }
+            if status.kind == .link { throw OpenError(path, "\(what) is a symbolic link") }
             guard [0, CurrentProcess.user].contains(status.owner) else {
-                throw Unusable(path, "\(what) belongs to another user (\(status.owner))")
+                throw OpenError(path, "\(what) belongs to another user (\(status.owner))")
             }
         }
     }
 
-    private static func take(_ lock: OpenFile, _ path: String, _ lockTimeout: Int) throws(Unusable) {
+    private static func take(_ lock: OpenFile, _ path: String, _ lockTimeout: Int) throws(OpenError) {
         let deadline = ContinuousClock.now + .seconds(lockTimeout)
         while !lock.lock() {
             guard ContinuousClock.now < deadline else {
-                throw Unusable(
+                throw OpenError(
                     message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time. "
                         + "To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.",
                     isInUse: true)
@@ -197,6 +197,6 @@ extension Root {
     }
 }
 
-extension Root.Unusable {
+extension StorageRoot.OpenError {
     package init(_ path: String, _ why: String) { message = "The root \(path) cannot be used: \(why)." }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Tells how much of a download is on the disk: after a mebibyte or so, or a tenth of a second after it arrived, even where
 /// nothing more comes, and when its try ends or is told to stop. From any thread.
-package final class ArrivalReports: Sendable {
+package final class DownloadProgressReporter: Sendable {
     private static let pause = Duration.milliseconds(100)
 
     private struct State {

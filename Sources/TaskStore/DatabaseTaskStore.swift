@@ -5,8 +5,8 @@ import Roots
 import Storage
 
 /// The service's own tasks, kept in a root, beside the objects where there are any.
-public struct TaskTable: TaskRecordStore {
-    public var root: Root { files.root }
+public struct DatabaseTaskStore: TaskRecordStore {
+    public var root: StorageRoot { files.root }
     private let files: TaskFiles
     let database: RootDatabase
     /// Which engine's or endpoint's they are: tasks of another one can only be looked at, ended and forgotten.
@@ -22,7 +22,7 @@ public struct TaskTable: TaskRecordStore {
     }
 
     /// For an engine that keeps its objects elsewhere.
-    public init(_ root: Root, place: String) {
+    public init(_ root: StorageRoot, place: String) {
         let files = TaskFiles(in: root)
         let database = RootDatabase(root) { () throws(StorageError) in
             try root.openDatabase { database in
@@ -36,7 +36,7 @@ public struct TaskTable: TaskRecordStore {
 
     /// Takes over what a process has left that is no more, but for tasks of other endpoints. Where it breaks off, the
     /// next one goes on. `complain` is told of records that cannot be read: they stay where they are.
-    public func adopt(_ abandoned: TaskTable, complain: (String) -> Void) async throws(StorageError) {
+    public func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {
         for readable in try await abandoned.records(andOthers: false) {
             var record: TaskRecord
             switch readable {

@@ -4,15 +4,15 @@ import Platform
 import Synchronization
 
 /// A block of bytes that goes round between the thread that fills it and the one that hashes it.
-struct Block: Sendable {
+struct HashBuffer: Sendable {
     fileprivate let memory: MemoryBlock
-    fileprivate let ring: BlockRing
+    fileprivate let ring: HashBufferPool
 
     var bytes: UnsafeMutableRawBufferPointer { memory.bytes }
 }
 
 /// A fixed number of blocks: who wants one waits until one is free, so a slow hash slows the reader.
-final class BlockRing: Sendable {
+final class HashBufferPool: Sendable {
     private let free: Mutex<[MemoryBlock]>
     private let freed = DispatchSemaphore(value: 0)
 
@@ -22,19 +22,19 @@ final class BlockRing: Sendable {
     }
 
     /// Waits, on a thread that may block. Nil never comes: there is one signal for each block that is free.
-    func take() -> Block? {
+    func take() -> HashBuffer? {
         freed.wait()
-        return free.withLock { $0.popLast() }.map { Block(memory: $0, ring: self) }
+        return free.withLock { $0.popLast() }.map { HashBuffer(memory: $0, ring: self) }
     }
 
-    func give(back block: Block) {
+    func give(back block: HashBuffer) {
         free.withLock { $0.append(block.memory) }
         freed.signal()
     }
 }
 
 /// The MD5 of blocks in the order in which they come, computed on another thread.
-final class MD5Line: Sendable {
+final class BackgroundMD5: Sendable {
     private let queue: SerialQueue<Checksum>
 
     init(on threads: WorkerThreads, after checksum: Checksum = Checksum()) {
@@ -45,7 +45,7 @@ final class MD5Line: Sendable {
     func state(_ tell: @escaping @Sendable ([UInt8]) -> Void) { queue.submit { tell($0.md5State) } }
 
     /// Takes the block over, and gives it back to its ring when it is hashed.
-    func update(_ block: Block, count: Int) {
+    func update(_ block: HashBuffer, count: Int) {
         queue.submit { checksum in
             checksum.updateMD5(UnsafeRawBufferPointer(rebasing: block.bytes[..<count]))
             block.ring.give(back: block)

@@ -11,7 +11,7 @@ import Testing
 @testable import Roots
 @testable import TaskStore
 
-@Suite(.timeLimit(.minutes(10))) struct TaskTableTests {
+@Suite(.timeLimit(.minutes(10))) struct DatabaseTaskStoreTests {
     static func longFailure() -> StorageError {
         var error = StorageError(.retryLimitExceeded, "A sentence.")
         (error.bucket, error.object, error.file, error.param) = ("b", "o", "f", "p")
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `What is kept is what is found, in the next process too`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/root")
+        let root = try StorageRoot(scratch.path + "/root")
         var download = try TaskRecord.sample("download")
         (download.kind, download.progress, download.md5Hash) = (.download, .unknown, nil)
         download.stage = .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), nil)
@@ -43,10 +43,10 @@ import Testing
             try TaskRecord.sample("given up").ended(.cancelled, at: time),
         ]
         do {
-            let taskStore = TaskTable(root, place: "p")
+            let taskStore = DatabaseTaskStore(root, place: "p")
             for record in records { try await taskStore.keep(record, isUrgent: record.number % 2 == 0) }
         }
-        let again = TaskTable(root, place: "p")
+        let again = DatabaseTaskStore(root, place: "p")
         var expected = records
         // After success the object's own are known.
         expected[2].metadata = stored.settable
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `The newest state counts, and an end is one`() async throws {
-        let taskStore = TaskTable(try Root(try Scratch().path + "/root"), place: "p")
+        let taskStore = DatabaseTaskStore(try StorageRoot(try Scratch().path + "/root"), place: "p")
         var record = try TaskRecord.sample()
         try await taskStore.keep(record, isUrgent: true)
         record.progress.completedUnitCount = 50
@@ -70,9 +70,9 @@ import Testing
     }
 
     @Test func `Tasks of another endpoint are told with it, and stay its own`() async throws {
-        let root = try Root(try Scratch().path + "/root")
-        let one = TaskTable(root, place: "http://me:secret@one:80?key=secret")
-        let other = TaskTable(root, place: "http://other")
+        let root = try StorageRoot(try Scratch().path + "/root")
+        let one = DatabaseTaskStore(root, place: "http://me:secret@one:80?key=secret")
+        let other = DatabaseTaskStore(root, place: "http://other")
         var record = try TaskRecord.sample()
         try await one.keep(record, isUrgent: true)
         record.endpoint = "http://(…)@one:80…"
@@ -86,12 +86,12 @@ import Testing
 
     @Test func `Tasks of another endpoint are not taken over`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/old")
-        try await TaskTable(root, place: "one").keep(TaskRecord.sample(), isUrgent: true)
-        let new = TaskTable(try Root(scratch.path + "/new"), place: "other")
-        try await new.adopt(TaskTable(root, place: "other")) { _ in }
+        let root = try StorageRoot(scratch.path + "/old")
+        try await DatabaseTaskStore(root, place: "one").keep(TaskRecord.sample(), isUrgent: true)
+        let new = DatabaseTaskStore(try StorageRoot(scratch.path + "/new"), place: "other")
+        try await new.adopt(DatabaseTaskStore(root, place: "other")) { _ in }
         #expect(try await kept(new).isEmpty)
-        #expect(try await kept(TaskTable(root, place: "one")) == [TaskRecord.sample()])
+        #expect(try await kept(DatabaseTaskStore(root, place: "one")) == [TaskRecord.sample()])
     }
 
     @Test(arguments: [
@@ -102,8 +102,8 @@ import Testing
     ])
     func `A row that cannot be read says so, and others are found`(damage: String) async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/root")
-        let taskStore = TaskTable(root, place: "p")
+        let root = try StorageRoot(scratch.path + "/root")
+        let taskStore = DatabaseTaskStore(root, place: "p")
         try await taskStore.keep(TaskRecord.sample("damaged"), isUrgent: true)
         try await taskStore.keep(TaskRecord.sample("sound"), isUrgent: true)
         try await taskStore.database.write { try $0.execute("UPDATE tasks SET \(damage) WHERE id = 'damaged'") }
@@ -117,13 +117,13 @@ import Testing
 
     @Test func `What is taken over leaves records that cannot be read where they are, and says so`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/old")
-        let old = TaskTable(root, place: "p")
+        let root = try StorageRoot(scratch.path + "/old")
+        let old = DatabaseTaskStore(root, place: "p")
         for id in ["damaged", "sound"] {
             try await old.keep(TaskRecord.sample(id).ended(.cancelled, at: .now), isUrgent: true)
         }
         try await old.database.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
-        let new = TaskTable(try Root(scratch.path + "/new"), place: "p")
+        let new = DatabaseTaskStore(try StorageRoot(scratch.path + "/new"), place: "p")
         var complaints: [String] = []
         try await new.adopt(old) { complaints.append($0) }
         #expect(try await kept(new).map(\.id) == ["sound"])
@@ -134,8 +134,8 @@ import Testing
     }
 
     @Test func `Numbers that cannot be are no harm`() async throws {
-        let root = try Root(try Scratch().path + "/root")
-        let taskStore = TaskTable(root, place: "p")
+        let root = try StorageRoot(try Scratch().path + "/root")
+        let taskStore = DatabaseTaskStore(root, place: "p")
         try await taskStore.keep(TaskRecord.sample(), isUrgent: true)
         for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {
             try await taskStore.database.write {
@@ -151,7 +151,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func `Spooled bytes are there for their owner alone, until they are not needed`() async throws {
         let scratch = try Scratch()
-        let taskStore = TaskTable(try Root(scratch.path + "/root"), place: "p")
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
         #expect(try await taskStore.records().isEmpty)
         let old = umask(0)
         defer { umask(old) }
@@ -170,13 +170,13 @@ import Testing
 
     @Test func `A start sweeps what no unfinished task needs`() async throws {
         let scratch = try Scratch()
-        let root = try Root(scratch.path + "/root")
-        let taskStore = TaskTable(root, place: "p")
+        let root = try StorageRoot(scratch.path + "/root")
+        let taskStore = DatabaseTaskStore(root, place: "p")
         #expect(try await taskStore.records().isEmpty)
         for id in ["unfinished", "ended", "unknown"] { _ = try await taskStore.spool([1], for: id) }
         try await taskStore.keep(TaskRecord.sample("unfinished"), isUrgent: true)
         try await taskStore.keep(TaskRecord.sample("ended").ended(.cancelled, at: .now), isUrgent: true)
-        _ = try await TaskTable(root, place: "another").records()
+        _ = try await DatabaseTaskStore(root, place: "another").records()
         #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
     }
 }

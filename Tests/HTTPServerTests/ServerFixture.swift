@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPServer
 
 /// A server on a clock that stands still.
-@Loop final class Scene {
+@Loop final class ServerFixture {
     let clock = ManualClock()
     let server: HTTPServer
     var port: Int { server.port }
@@ -23,7 +23,7 @@ import Testing
 
     isolated deinit { server.close() }
 
-    func visitor(isNarrow: Bool = false) throws -> Visitor { try Visitor(port, isNarrow: isNarrow) }
+    func client(isNarrow: Bool = false) throws -> TestClient { try TestClient(port, isNarrow: isNarrow) }
 }
 
 /// Lets everything run until this has become true.
