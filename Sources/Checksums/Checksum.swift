@@ -1,13 +1,13 @@
 import CChecksums
 
-/// MD5 and CRC32C of bytes that come piece by piece.
+/// Incremental MD5 and CRC32C.
 package struct Checksum: Sendable {
     private var md5Context = checksums_md5()
     package private(set) var crc32c: UInt32 = 0
 
     package init() { checksums_md5_init(&md5Context) }
 
-    /// Goes on where another one was. Nil for a state that no such number of bytes can give.
+    /// Restores a state. Returns nil for a state that does not fit the number of bytes.
     package init?(md5State: [UInt8], crc32c: UInt32, after count: Int64) {
         guard md5State.count == MemoryLayout<checksums_md5>.size else { return nil }
         withUnsafeMutableBytes(of: &md5Context) { $0.copyBytes(from: md5State) }
@@ -15,10 +15,10 @@ package struct Checksum: Sendable {
         self.crc32c = crc32c
     }
 
-    /// What the MD5 of more bytes needs to know of those before; good for this machine's kind alone.
+    /// The internal state of the MD5, valid on this architecture only.
     package var md5State: [UInt8] { withUnsafeBytes(of: md5Context) { Array($0) } }
 
-    /// For a CRC alone.
+    /// Restores a CRC only.
     package init(crc32c: UInt32) {
         self.init()
         self.crc32c = crc32c

@@ -2,7 +2,7 @@ import CSQLite
 
 // Every statement is compiled once and kept under its text: values belong to parameters, `:name`, never into the text.
 extension Database {
-    /// Runs one statement to its end, without looking at its rows.
+    /// Runs one statement and discards its rows.
     ///
     /// - Returns: how many rows an INSERT, UPDATE or DELETE has changed.
     @discardableResult
@@ -14,7 +14,7 @@ extension Database {
         return changes
     }
 
-    /// Hands over the rows one by one.
+    /// Passes the rows to `each` one by one.
     public func rows(_ sql: String, _ values: Values = [:], each: (borrowing Row) throws -> Void) throws {
         try walk(sql, values) { row in
             try each(row)
@@ -22,12 +22,12 @@ extension Database {
         }
     }
 
-    /// Hands over the rows one by one, until `body` returns false.
+    /// Passes the rows to `body` one by one, until it returns false.
     public func scan(_ sql: String, _ values: Values = [:], while body: (borrowing Row) throws -> Bool) throws {
         try walk(sql, values, while: body)
     }
 
-    /// What `map` makes of the first row; nil if there is none.
+    /// Returns the result of `map` for the first row, or nil if there is no row.
     public func first<T>(_ sql: String, _ values: Values = [:], map: (borrowing Row) throws -> T) throws -> T? {
         var first: T?
         try walk(sql, values) { row in
@@ -37,7 +37,7 @@ extension Database {
         return first
     }
 
-    /// Whether the structure of the file is whole, as far as SQLite can tell. Reads all of it.
+    /// Whether SQLite finds no damage in the structure of the file. Reads the whole file.
     public func isSound() throws -> Bool {
         do {
             return try first("PRAGMA quick_check(1)") { try $0.text("quick_check") } == "ok"
@@ -46,7 +46,7 @@ extension Database {
         }
     }
 
-    /// The one number that `sql` answers with.
+    /// Returns the single number that `sql` selects.
     func number(_ sql: String) throws(DatabaseError) -> Int64 {
         let statement = try statement(sql)
         return try statement.use([:]) { () throws(DatabaseError) in

@@ -1,18 +1,18 @@
 import Platform
 
 extension Database {
-    /// Does all of `body` or nothing: it is committed, on the disk, when this returns, and undone when it throws.
+    /// Runs `body` in a transaction. The transaction is durable when this returns, and rolled back when `body` throws.
     ///
-    /// Other processes may read meanwhile and not write. Transactions do not nest: an inner one throws. Where the disk
-    /// is full `body` runs once more. One that frees room in the end may use the reserve, where there is one: then it
-    /// does not fail for want of room.
+    /// Other processes can read meanwhile but not write. Transactions do not nest: an inner one throws. If the disk is
+    /// full, `body` runs a second time. A transaction that frees room may use the reserve, where there is one; then it
+    /// does not fail for lack of room.
     @discardableResult
     public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
         let result: T
         do {
             result = try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull {
-            // Then the log starts over, in the room that it has.
+            // A checkpoint lets the log start over in the room it already has.
             try execute("PRAGMA wal_checkpoint(RESTART)")
             result = try write(mayUseReserve, body)
         }
@@ -20,7 +20,7 @@ extension Database {
         return result
     }
 
-    /// All that `body` reads is as it was in one moment, whoever writes meanwhile. It may not write.
+    /// Runs `body` in a read transaction: everything that it reads is one consistent snapshot. It may not write.
     public func snapshot<T>(_ body: () throws -> T) throws -> T { try within("BEGIN", body) }
 
     private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> T {
@@ -36,8 +36,7 @@ extension Database {
         }
     }
 
-    /// Refills the reserve, and lets the file become as small as it can be. What fails is tried again after the next
-    /// transaction.
+    /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.
     private func giveBack() {
         guard let reserve else { return }
         do {
@@ -45,11 +44,11 @@ extension Database {
             try execute("PRAGMA wal_checkpoint(PASSIVE)")
             _ = reserve.refill(try size)
         } catch {
-            // The transaction itself has been committed.
+            // The transaction is committed; only the refill failed.
         }
     }
 
-    /// In bytes, with what the present transaction adds; the file may be smaller still.
+    /// The size in bytes, including the pages of the current transaction. The file may still be smaller.
     private var size: Int64 { get throws(DatabaseError) { try number("PRAGMA page_count") * pageSize } }
 
     private func within<T>(_ begin: String, _ body: () throws -> T) throws -> T {
@@ -64,8 +63,8 @@ extension Database {
         }
     }
 
-    // Some errors (a full disk, say) have undone the transaction already. If it can be neither committed nor
-    // undone, the connection goes: what comes later must not become part of it.
+    // Some errors, such as a full disk, have already rolled the transaction back. If it can be neither committed nor
+    // rolled back, the connection is closed, so that later changes do not become part of it.
     private func undo() {
         guard !isIdle else { return }
         do { try run("ROLLBACK") } catch { abandon() }

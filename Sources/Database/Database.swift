@@ -2,8 +2,8 @@ import CSQLite
 
 /// One connection to an SQLite file, for the use of one thread at a time.
 ///
-/// What is committed has reached the disk: write-ahead log, `synchronous=FULL`. SQLite has no checksums over its
-/// pages, so a bit that turned over inside a value is not noticed here; a damaged structure is, as `isCorrupt`.
+/// A committed transaction is durable: write-ahead log, `synchronous=FULL`. SQLite has no page checksums, so a flipped
+/// bit inside a value goes unnoticed; a damaged structure is reported as `isCorrupt`.
 public final class Database {
     public let path: String
     private var connection: OpaquePointer?
@@ -11,7 +11,7 @@ public final class Database {
     private(set) var reserve: Reserve?
     private(set) var pageSize: Int64 = 0
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     ///
     /// - Parameters:
     ///   - applicationID: marks the program's files. A file with other contents is refused, untouched.
@@ -26,7 +26,7 @@ public final class Database {
         do throws(DatabaseError) {
             try open(applicationID, busyTimeout)
         } catch  where error.isFull || error.isIO {
-            // Of a log that could not be made for want of room SQLite does not tell why.
+            // SQLite does not report why it could not create a log, so this includes a full disk.
             guard Reserve.release(path) else { throw error }
             try open(applicationID, busyTimeout)
         }
@@ -47,7 +47,7 @@ public final class Database {
 
     deinit { abandon() }
 
-    /// Ends the use of the file; an open transaction is undone. Everything but closing throws afterwards.
+    /// Closes the file and rolls back an open transaction. Afterwards everything but closing throws.
     public func close() throws(DatabaseError) {
         let result = abandon()
         guard result == CSQLITE_OK.code else {
@@ -55,10 +55,9 @@ public final class Database {
         }
     }
 
-    /// From now on there is room for changes that free room, whatever else fills the disk, as far as the file system
-    /// has means for that.
+    /// Reserves room for changes that free room, as far as the file system supports it.
     public func keepReserve() throws(DatabaseError) {
-        // A connection opens the log when it reads for the first time.
+        // The first read of a connection opens the log.
         let pages = try number("PRAGMA page_count")
         pageSize = try number("PRAGMA page_size")
         reserve = Reserve(path)
@@ -85,7 +84,7 @@ public final class Database {
 
     var changes: Int { connection.map { Int(csqlite_changes($0)) } ?? 0 }
 
-    /// A statement that nobody is using: kept from earlier, or compiled now.
+    /// Returns an idle statement: a cached one, or a newly compiled one.
     func statement(_ sql: String) throws(DatabaseError) -> Statement {
         if let kept = statements[sql], !kept.isBusy { return kept }
         let statement = try Statement(sql, connection: try opened(), path: path)
@@ -107,7 +106,7 @@ public final class Database {
         }
     }
 
-    // Nothing is written before it is clear whose file this is.
+    // Writes nothing before the application id is checked.
     private func prepareFile(applicationID: Int32, busyTimeout: Int32, _ openErrno: Int32) throws(DatabaseError) {
         try check(csqlite_busy_timeout(try opened(), busyTimeout))
         try execute(
@@ -121,9 +120,9 @@ public final class Database {
             error.systemErrno = openErrno
             throw error
         }
-        // Room that is freed goes back to the disk. Files that were made without this use it again themselves.
+        // Freed pages return to the file system. Files created without this setting reuse their free pages.
         if isNew { try execute("PRAGMA auto_vacuum = FULL") }
-        // Where there can be no write-ahead log, SQLite stays with its slower, equally safe rollback journal.
+        // Where a write-ahead log is not supported, SQLite keeps its slower, equally safe rollback journal.
         try execute(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -135,7 +134,7 @@ public final class Database {
     // The log is cut back to this size when it starts over.
     private static let keptLogBytes = 16 << 20
 
-    // In one transaction, because another process may be making the same file.
+    // One transaction, because another process may be creating the same file.
     private func isNew(to applicationID: Int32) throws(DatabaseError) -> Bool {
         try execute("BEGIN")
         let found = try number("PRAGMA application_id")

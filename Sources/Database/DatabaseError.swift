@@ -1,15 +1,15 @@
 import CSQLite
 import Platform
 
-/// What went wrong with which database, in SQLite's words and numbers where SQLite was asked.
+/// An error of a database, with the codes and the message of SQLite where SQLite reported it.
 public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What the error is, when it is this room's finding and not SQLite's.
+    /// The kind of an error that SQLite did not report itself.
     public enum Finding: Sendable, Equatable {
         /// No usable SQLite library on this machine.
         case libraryMissing
-        /// A good SQLite file, made by another program.
+        /// An SQLite file of another program.
         case foreign
-        /// Made by a newer version of this program: its `user_version` is beyond the last migration.
+        /// Created by a newer version of this program: its `user_version` is beyond the last migration.
         case newer
     }
 
@@ -26,7 +26,7 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
 
     public var description: String {
         let number = finding == nil ? " (SQLite \(extendedCode))" : ""
-        // Where a file cannot be opened for writing, SQLite tries to read it, and only that one's errno is known.
+        // SQLite retries a failed open as read-only, so the errno is that of the second attempt.
         let isKnown =
             systemErrno != 0 && !(code == CSQLITE_CANTOPEN.code && SystemError(code: systemErrno) == .notFound)
         let cause = isKnown ? ": \(SystemError(code: systemErrno).reason)" : ""
@@ -37,7 +37,7 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
     public var isFull: Bool { code == CSQLITE_FULL.code || SystemError(code: systemErrno).isFull }
     /// The file is damaged, or no SQLite database at all.
     public var isCorrupt: Bool { code == CSQLITE_CORRUPT.code || code == CSQLITE_NOTADB.code }
-    /// Somebody else held the file for longer than the busy timeout.
+    /// Another connection held the lock for longer than the busy timeout.
     public var isBusy: Bool { code == CSQLITE_BUSY.code || code == CSQLITE_LOCKED.code }
     public var isReadOnly: Bool { code == CSQLITE_READONLY.code }
     /// The system failed to open, read, write or sync the file.
@@ -53,7 +53,7 @@ extension DatabaseError {
     init(result: Int32, connection: OpaquePointer, path: String) {
         let isLast = csqlite_extended_errcode(connection) == result
         let cause = csqlite_system_errno()
-        // What the disk did not hand out is not known to be damaged.
+        // A page that could not be read is not known to be damaged.
         let result =
             result & 0xFF == CSQLITE_CORRUPT.code && SystemError(code: cause) == .inputOutput
             ? CSQLITE_IOERR.code : result
@@ -78,7 +78,7 @@ extension DatabaseError {
         return Self(CSQLITE_ERROR, advice, path: path, finding: .libraryMissing)
     }
 
-    // Others may have come after a system call that failed, as many do while all goes well.
+    // Other results leave the errno of an earlier, handled failure behind.
     private static func isSystemCall(_ result: Int32) -> Bool {
         [CSQLITE_IOERR, CSQLITE_CANTOPEN, CSQLITE_FULL].contains { $0.code == result & 0xFF }
     }

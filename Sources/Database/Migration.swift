@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The tables of one room, in a file that may have those of others.
+/// The tables of one module, in a file that may hold those of other modules.
 public struct Schema: Sendable {
     public var name: String
     public var migrations: [Migration]
@@ -11,7 +11,7 @@ public struct Schema: Sendable {
     }
 }
 
-/// One step of a schema's history, never changed once it has been released.
+/// One migration step. Never changed after its release.
 public struct Migration: Sendable {
     /// Of the schema after the step; the first is 1 or more, and each is greater than the one before.
     public var version: Int32
@@ -30,12 +30,12 @@ extension Database {
     /// `user_version` of a file that has a table of versions.
     private static let versionsInTable: Int64 = 5
 
-    /// Whether the file has not seen the first step of any schema.
+    /// Whether no schema has been created in the file.
     public var isEmpty: Bool {
         get throws(DatabaseError) { try number("PRAGMA user_version") == 0 }
     }
 
-    /// Takes the file through the steps that it has not seen, each in a transaction of its own, schema by schema.
+    /// Applies the missing migrations, each in its own transaction, schema by schema.
     ///
     /// - Throws: a `DatabaseError`; its `finding` is `.newer` if the file has seen a step that is not in the list.
     public func migrate(_ schemas: [Schema]) throws {
@@ -53,7 +53,7 @@ extension Database {
         for migration in schema.migrations where found < Int64(migration.version) { try apply(migration, of: schema) }
     }
 
-    // Asks again once nobody else can write: another process may have been first.
+    // Checks again with the write lock held: another process may have applied it meanwhile.
     private func apply(_ migration: Migration, of schema: Schema) throws {
         try transaction {
             guard try version(of: schema) < Int64(migration.version) else { return }

@@ -1,29 +1,29 @@
 import Platform
 
-/// Room on the disk that a database has before it needs it, so that a full disk never refuses what frees room.
+/// Disk space that a database allocates ahead, so that on a full disk changes that free room still succeed.
 ///
-/// Changes go to the log first. The beginning of the log keeps its blocks for good, and after a checkpoint the log
-/// starts over there. A checkpoint needs no room either: pages get their blocks before the change is committed that
-/// adds them. Behind them are some spare blocks, which only changes that free room may use. What SQLite makes anew for
-/// the first connection has its room in a file of its own, which is emptied for that.
+/// Changes go to the log first. The beginning of the log keeps its blocks, and the log starts over there after a
+/// checkpoint. A checkpoint needs no room either: new pages are allocated before the change that adds them is
+/// committed. Only changes that free room may use the spare blocks behind them. A separate file, which is truncated
+/// when needed, reserves the room for the files that SQLite creates for the first connection.
 ///
-/// Where the file system cannot allocate blocks ahead, or writes what is changed elsewhere, there is no such guarantee.
+/// There is no such guarantee on file systems that cannot allocate blocks ahead, or that copy on write.
 final class Reserve {
-    /// Any one change of a few rows fits.
+    /// Enough for any change of a few rows.
     private static let logBytes: Int64 = 1 << 20
     static let spareBytes: Int64 = 256 << 10
     private static let openingBytes: Int64 = 256 << 10
-    /// Asked for at once where there is room.
+    /// The amount allocated at once where there is room.
     private static let step: Int64 = 1 << 20
-    /// The file system counts its own blocks of large files among theirs.
+    /// `stat` includes the file system's own blocks of a large file.
     private static let tolerance: Int64 = 64 << 10
 
-    /// Must stay open as long as any connection of this process: closing it drops SQLite's locks.
+    /// Stays open as long as any connection of this process: closing it would release SQLite's locks.
     private let file: OpenFile
     private let log: OpenFile
     private let opening: OpenFile
 
-    /// Nil where a file cannot be opened: then nothing is kept in reserve.
+    /// Returns nil where a file cannot be opened; then there is no reserve.
     init?(_ path: String) {
         do throws(SystemError) {
             file = try OpenFile(path, [.readingAndWriting, .noLink])
@@ -34,12 +34,12 @@ final class Reserve {
         }
     }
 
-    /// Makes room for the first connection; false where none was kept.
+    /// Frees the room for the first connection. Returns false where none was reserved.
     static func release(_ path: String) -> Bool { OpenFile.remove(openingPath(path)) }
 
     private static func openingPath(_ path: String) -> String { path + "-reserve" }
 
-    /// Gives blocks to a file that will have so many bytes. Returns the system's error where there is no room.
+    /// Allocates blocks for a file of `bytes` bytes. Returns the error where there is no room.
     func grow(to bytes: Int64, mayUseSpare: Bool) -> SystemError? {
         let wanted = bytes + Self.tolerance + (mayUseSpare ? 0 : Self.spareBytes)
         if let limit = CurrentProcess.fileSizeLimit, limit < wanted { return .tooLarge }
@@ -47,7 +47,7 @@ final class Reserve {
         return allocate(file, wanted).flatMap { $0.isFull ? $0 : nil }
     }
 
-    /// Gets back, as far as there is room, what was used. Returns whether the file is larger than it has to be.
+    /// Allocates the used reserve again, as far as there is room. Returns whether the file is larger than necessary.
     func refill(_ bytes: Int64) -> Bool {
         let wanted = bytes + Self.tolerance + Self.spareBytes
         if !has(log, Self.logBytes), allocate(log, Self.logBytes) != nil, !has(log, Self.openingBytes) {
@@ -56,7 +56,7 @@ final class Reserve {
         }
         if !has(file, wanted) { _ = allocate(file, wanted) }
         if !has(opening, Self.openingBytes), allocate(opening, Self.openingBytes) == nil {
-            // So that copies have it as well.
+            // The size makes a copy of the file allocate the blocks as well.
             try? opening.truncate(to: Self.openingBytes)
         }
         return ((try? file.status().size) ?? 0) > bytes + 2 * Self.spareBytes

@@ -1,10 +1,9 @@
 import CSQLite
 
-/// One row of an answer, good until the closure that was given it returns.
+/// One row of a result, valid until the closure that received it returns.
 ///
-/// Columns are read by name. Reading one that is not there, that shares its name with another, or that holds a value of
-/// another type throws an error of code SQLITE_RANGE or SQLITE_MISMATCH: SQLite's own conversions are not for data that
-/// this program has written itself.
+/// Columns are read by name. Reading a missing or ambiguous column, or one that holds another type, throws SQLITE_RANGE
+/// or SQLITE_MISMATCH: SQLite's implicit conversions are not for data that this program has written.
 public struct Row: ~Copyable {
     let statement: Statement
 
@@ -27,7 +26,7 @@ public struct Row: ~Copyable {
         Array(try bytes(column))
     }
 
-    /// The blob where SQLite has it, for the time of the call.
+    /// Passes the blob to `body` in SQLite's own memory, valid during the call.
     public func withBytes<R>(_ column: String, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         try body(try bytes(column))
     }
@@ -69,7 +68,7 @@ public struct Row: ~Copyable {
         return UnsafeRawBufferPointer(start: start, count: try count(index, from: start))
     }
 
-    // Asked after the value itself, as SQLite wants it. No address for some bytes means no memory for them.
+    // SQLite requires the value to be read before its size. No address for a non-empty value means out of memory.
     private func count(_ index: Int32, from start: UnsafeRawPointer?) throws(DatabaseError) -> Int {
         let count = Int(csqlite_column_bytes(statement.handle, index))
         guard start != nil || count == 0 else {

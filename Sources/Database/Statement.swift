@@ -6,7 +6,7 @@ final class Statement {
     let connection: OpaquePointer
     let path: String
     let parameters: [String]
-    /// The names of the columns, once they were asked for, and how often it had been recompiled by then.
+    /// The column names, once resolved, and the number of recompilations at that time.
     var columns: [String] = []
     var columnsKnownAfter: Int32 = 0
     var isBusy = false
@@ -38,10 +38,10 @@ final class Statement {
         parameters = Self.parameterNames(compiled)
     }
 
-    // Its result repeats the last step's, which has been looked at.
+    // The result repeats that of the last step, which has been checked.
     deinit { csqlite_finalize(handle) }
 
-    /// Binds all values, runs `body` while their bytes stay where they are, and leaves the statement as new.
+    /// Binds the values, runs `body` while their bytes stay in place, and resets the statement.
     func use<R>(_ values: Values, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
         let values = try inOrder(values)
         isBusy = true
@@ -56,7 +56,7 @@ final class Statement {
             csqlite_reset(handle)
             throw error
         }
-        // A writing statement that was left before its last row commits here.
+        // A writing statement that was not stepped to its end commits here.
         try check(csqlite_reset(handle))
         return result
     }
@@ -71,10 +71,10 @@ final class Statement {
         return false
     }
 
-    /// The row that the last step has come to.
+    /// The current row.
     var row: Row { Row(statement: self) }
 
-    // Goes one closure deeper for each array, because an array's bytes stay in place only within one.
+    // Recurses into a closure for each array, because the bytes of an array stay in place only within one.
     private func bind<R>(
         _ values: ArraySlice<Value>, _ body: () throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {

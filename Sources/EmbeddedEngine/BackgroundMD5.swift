@@ -3,7 +3,7 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// A block of bytes that goes round between the thread that fills it and the one that hashes it.
+/// A buffer that circulates between the thread that fills it and the one that hashes it.
 struct HashBuffer: Sendable {
     fileprivate let memory: MemoryBlock
     fileprivate let ring: HashBufferPool
@@ -11,7 +11,7 @@ struct HashBuffer: Sendable {
     var bytes: UnsafeMutableRawBufferPointer { memory.bytes }
 }
 
-/// A fixed number of blocks: who wants one waits until one is free, so a slow hash slows the reader.
+/// A fixed number of buffers. Taking one blocks until one is free, so a slow hash slows the reader.
 final class HashBufferPool: Sendable {
     private let free: Mutex<[MemoryBlock]>
     private let freed = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ final class HashBufferPool: Sendable {
         for _ in 0..<count { freed.signal() }
     }
 
-    /// Waits, on a thread that may block. Nil never comes: there is one signal for each block that is free.
+    /// Blocks until a buffer is free. Never nil, as the semaphore counts the free buffers.
     func take() -> HashBuffer? {
         freed.wait()
         return free.withLock { $0.popLast() }.map { HashBuffer(memory: $0, ring: self) }
@@ -33,7 +33,7 @@ final class HashBufferPool: Sendable {
     }
 }
 
-/// The MD5 of blocks in the order in which they come, computed on another thread.
+/// Computes the MD5 of buffers, in order, on another thread.
 final class BackgroundMD5: Sendable {
     private let queue: SerialQueue<Checksum>
 
@@ -41,10 +41,10 @@ final class BackgroundMD5: Sendable {
         queue = SerialQueue(on: threads, checksum)
     }
 
-    /// Tells the state after all blocks so far, when they are hashed.
+    /// Passes on the state of the hash after all submitted buffers.
     func state(_ tell: @escaping @Sendable ([UInt8]) -> Void) { queue.submit { tell($0.md5State) } }
 
-    /// Takes the block over, and gives it back to its ring when it is hashed.
+    /// Hashes the buffer, then returns it to its pool.
     func update(_ block: HashBuffer, count: Int) {
         queue.submit { checksum in
             checksum.updateMD5(UnsafeRawBufferPointer(rebasing: block.bytes[..<count]))
@@ -52,7 +52,7 @@ final class BackgroundMD5: Sendable {
         }
     }
 
-    /// Waits, on a thread that may block, until all blocks are hashed.
+    /// Blocks until all buffers are hashed.
     func digest() -> [UInt8] {
         let digest = Mutex<[UInt8]>([])
         let done = DispatchSemaphore(value: 0)

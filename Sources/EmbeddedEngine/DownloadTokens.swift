@@ -5,7 +5,7 @@ import Roots
 import Storage
 import TaskStore
 
-// Whoever knows one of an object's download tokens may fetch it.
+// Anyone who knows a download token of an object may fetch it.
 extension Database {
     func downloadTokens(of reference: Reference) throws -> [String] {
         let tokens = try first(
@@ -15,7 +15,7 @@ extension Database {
         return tokens.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Gives the object one new token instead of all others, which counts as a change of its metadata.
+    /// Replaces all tokens with a new one, which counts as a change of the metadata.
     func replaceDownloadTokens(of reference: Reference) throws -> [String] {
         let old = try metadata(of: reference)
         let token = SecureRandom().uuid()
@@ -34,13 +34,13 @@ extension EmbeddedBackend {
         try await store.read { try $0.downloadTokens(of: reference) }
     }
 
-    /// The tokens from now on: all that were given before are worthless.
+    /// Returns the new tokens. All earlier tokens become invalid.
     func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> [String] {
         try await store.write { try $0.replaceDownloadTokens(of: reference) }
     }
 
-    /// An object for somebody who knows its name, taken literally, and shows a token. Nil whether there is no such
-    /// object or the token is not one of its own: who asks learns nothing.
+    /// Opens an object for a name, taken literally, and a token. Returns nil both for a missing object and for a wrong
+    /// token, so that the caller cannot tell them apart.
     func servable(bucket: String, name: String, token: String) async throws(StorageError) -> OpenObject? {
         guard let reference = Self.reference(bucket, name) else { return nil }
         do throws(StorageError) {
@@ -73,7 +73,7 @@ extension EmbeddedBackend {
     }
 
     public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
-        // Whoever revokes wants the old ones worthless, even where there is nobody to fetch the new one from.
+        // Replaces the tokens first: the old ones must become invalid even if no URL can be made.
         let tokens = try await replaceDownloadTokens(of: reference)
         return try await url(of: reference, tokens.first ?? "")
     }
@@ -88,7 +88,7 @@ extension EmbeddedBackend {
     }
 }
 
-/// Takes as long for a token that is nearly right as for any other of its length.
+/// Compares in constant time.
 private func isSame(_ a: String, _ b: String) -> Bool {
     let (a, b) = (Array(a.utf8), Array(b.utf8))
     guard a.count == b.count, !a.isEmpty else { return false }

@@ -11,7 +11,7 @@ public final class EmbeddedBackend: Backend {
     public let kind = EngineKind.embedded
     public let uploadsAtOnce = 4
     public let smallUploadsAtOnce = 256
-    /// Up to here an object's bytes are a row: one commit stores it.
+    /// Objects up to this size are stored as rows, in one commit.
     public let oneRequestLimit: Int64 = 64 << 10
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
 
@@ -19,32 +19,33 @@ public final class EmbeddedBackend: Backend {
     let objectFiles: ObjectFiles
     package let store: RootDatabase
     let tasks: DatabaseTaskStore
-    /// Read, write and sync files. More than uploads at once, so that some may be stuck in a disk that stalls.
+    /// Read, write and sync files. There are more threads than parallel uploads, so that some may hang in a stalled
+    /// disk.
     package let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
     let background = BackgroundWork()
     let clock: any Clock<Duration>
     let complain: @Sendable (String) -> Void
-    /// Copy files as a whole, so they may not keep the ones above from shorter work.
+    /// Copy whole files, and therefore do not share threads with shorter work.
     let downloading = WorkerThreads("downloads", limit: 8)
 
-    /// Its own tasks, among those that a root may know.
+    /// Identifies the engine's own tasks in a root.
     static let place = "embedded"
 
     public var taskStore: (any TaskRecordStore)? { tasks }
 
     private let servedAt = Mutex<URLBase?>(nil)
 
-    /// What download URLs begin with, up to the slash before `v0`.
+    /// The beginning of download URLs, up to the slash before `v0`.
     public typealias URLBase = @Sendable () async throws(StorageError) -> String
 
-    /// Where objects are served, asked for each download URL. Set once, by who wires the listener.
+    /// Returns the address of the listener. Set once by the program.
     public var urlBase: URLBase? {
         get { servedAt.withLock { $0 } }
         set { servedAt.withLock { $0 = newValue } }
     }
 
-    /// `complain` is told, in a sentence, what is wrong with the root though it can be used.
+    /// Calls `complain` with a sentence for damage that does not prevent the use of the root.
     public init(
         _ root: StorageRoot, allowed: FileAccessPolicy = .everywhere, clock: any Clock<Duration> = ContinuousClock(),
         complain: @escaping @Sendable (String) -> Void = { _ in }
@@ -67,7 +68,7 @@ public final class EmbeddedBackend: Backend {
         return try root.openDatabase { database in
             if try database.isEmpty {
                 guard objectFiles.isEmpty else { throw StorageError.lost(root.database, objectFiles.path) }
-                // The directory of the files, too.
+                // Makes the directory of the files durable, too.
                 do throws(SystemError) { try root.sync() } catch {
                     throw StorageError(
                         error.isFull ? .quotaExceeded : .unknown, StorageRoot.OpenError(root.path, error.reason).message
@@ -81,7 +82,7 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Returns once everything is open. Throws a sentence that names the file at fault.
+    /// Waits until the root is open. Throws an error that names the file.
     public func open() async throws(StorageError) { try await store.open() }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
@@ -123,11 +124,11 @@ public final class EmbeddedBackend: Backend {
 
     public func beginDownload(_ download: Download) -> any DownloadSession { EmbeddedDownload(download, self) }
 
-    /// Of uploads, what is not done by then is done at the next start.
+    /// Unfinished clean-up of uploads is done at the next start.
     public func settle() async { await background.allDone() }
 
-    /// Makes the object visible, and lets go of the bytes that it replaces. Nil where `mayCommit` says no at the last
-    /// moment; it is asked within the transaction.
+    /// Commits the object and deletes the file that it replaces. Returns nil where `mayCommit`, which is called within
+    /// the transaction, refuses.
     func commit(
         _ object: NewObject, if mayCommit: @escaping @Sendable (Database) throws -> Bool,
         then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
@@ -141,9 +142,9 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// The number of a new file for an upload: its row is on the disk before the file is made. Gives back the files that
-    /// were made for the same task before. `taken` is a number at which somebody else has put a file, which stays. Nil
-    /// where no file is wanted any more.
+    /// Numbers a new file for an upload; its row is durable before the file exists. Deletes earlier files of the same
+    /// task. `taken` is a number whose file is not the service's own: it stays. Returns nil where the file is no longer
+    /// wanted.
     func numberFile(
         for task: String?, insteadOf taken: Int64? = nil, if isWanted: @escaping @Sendable () -> Bool = { true },
         then finish: @escaping @Sendable (Result<Int64?, StorageError>) -> Void
@@ -162,22 +163,22 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Gives back what was made for a task that has not become an object.
+    /// Deletes the files of a task that has not become an object.
     @Loop func removeFiles(for task: String) {
         background.run { [self] in
             do {
                 for file in try await store.write({ try $0.files(for: task) }) { remove(file) }
             } catch {
-                // They are swept at the next start.
+                // The next start sweeps them.
             }
         }
     }
 
-    /// Gives back the space of a file that no object needs. What cannot be done now is done at the next start.
+    /// Deletes a file that no object needs. The next start retries a failure.
     func remove(_ file: Int64) {
         files.submit { [objectFiles, store] in
             guard !objectFiles.remove([file]).isEmpty else { return }
-            // Where that fails the row stays, and with it the reminder.
+            // If that fails, the row stays, and the next start retries.
             store.write(mayUseReserve: true) {
                 try $0.run("DELETE FROM files WHERE id = :id", ["id": .integer(file)])
             } then: { _ in

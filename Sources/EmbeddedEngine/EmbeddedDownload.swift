@@ -3,14 +3,14 @@ import LocalFiles
 import Storage
 import Synchronization
 
-/// One download out of the embedded engine.
+/// A download from the embedded engine.
 ///
-/// A try ends with the generation that it began with, even where that is overwritten or deleted meanwhile: its bytes
-/// are held open. The next try looks again: what was deleted by then is not found, another generation starts anew.
+/// An attempt reads one generation, even if the object is overwritten or deleted meanwhile, because the file stays
+/// open. The next attempt looks the object up again: a deleted object is not found, and another generation starts over.
 final class EmbeddedDownload: DownloadSession {
     private typealias PendingAnswer = AbortableStep<DownloadAnswer>
 
-    /// Stays in the processor's cache between being read, summed up and written.
+    /// Fits the processor's cache while it is read, summed and written.
     private static let pieceSize = 256 << 10
     private static let reportSize: Int64 = 4 << 20
 
@@ -21,7 +21,7 @@ final class EmbeddedDownload: DownloadSession {
 
     private let download: Download
     private let backend: EmbeddedBackend
-    /// Tries may be abandoned but never overlap: the next one waits here for the thread of the one before.
+    /// Runs attempts one after the other: an abandoned one finishes before the next.
     private let queue: SerialQueue<PartialDownload>
     private let checkpoint: LatestCheckpoint
     private let current = Mutex<FetchInProgress?>(nil)

@@ -7,13 +7,13 @@ import Roots
 import Storage
 import Synchronization
 
-/// One upload into the embedded engine. Small ones go whole into a row; larger ones chunk by chunk into a file.
+/// An upload to the embedded engine. Small ones are stored as a row, larger ones in chunks in a file.
 final class EmbeddedUpload: UploadSession {
     private typealias PendingAnswer = AbortableStep<UploadMachine.Answer>
 
     private let upload: Upload
     private let backend: EmbeddedBackend
-    /// Steps may be abandoned but never overlap: the next one waits here for the thread of the one before.
+    /// Runs steps one after the other: an abandoned one finishes before the next.
     private let queue: SerialQueue<State>
     private let current = Mutex<PendingAnswer?>(nil)
     private let latest = Mutex<StagingProgress?>(nil)
@@ -21,7 +21,7 @@ final class EmbeddedUpload: UploadSession {
 
     private struct State {
         var staging: Staging?
-        /// Where an earlier process was, until that has been looked at.
+        /// The checkpoint of an earlier process, until it is verified.
         var known: UploadCheckpoint?
         var isDiscarded = false
     }
@@ -55,7 +55,7 @@ final class EmbeddedUpload: UploadSession {
         }
     }
 
-    /// The commit looks again; this saves the work where it would be in vain.
+    /// Skips the work of an upload that the commit would refuse. The commit checks again.
     private func beginUnlessInVain(_ step: UploadMachine.Step, _ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
@@ -97,7 +97,7 @@ final class EmbeddedUpload: UploadSession {
 // MARK: - In one request
 
 extension EmbeddedUpload {
-    /// Where its source must be; nil for a file of the service's own.
+    /// The directories that the source must be in; nil for a spooled file.
     private var allowed: AllowedDirectories? { upload.isSpooled ? nil : backend.allowed.reading }
 
     private func sendWhole(_ attempt: PendingAnswer) {
@@ -161,7 +161,7 @@ extension EmbeddedUpload {
         }
     }
 
-    /// The file of an aborted step is not used: the step after it gives back all files that the task had before.
+    /// Deletes the file of an aborted attempt; the next attempt deletes all earlier files of the task.
     private func stage(_ file: Int64, _ attempt: PendingAnswer, _ state: inout State) {
         guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
         let staging = Staging(
@@ -176,8 +176,7 @@ extension EmbeddedUpload {
         latest.withLock { $0 = progress }
     }
 
-    /// What an earlier process has written is trusted only as far as it is still what that has seen, in a file that
-    /// was made for this task.
+    /// Continues a file of an earlier process only if it belongs to this task and its bytes match the checkpoint.
     private func query(_ attempt: PendingAnswer) {
         Loop.task { [self] in
             do throws(StorageError) {
@@ -227,7 +226,7 @@ extension EmbeddedUpload {
         }
     }
 
-    /// Runs on a thread that may block. No answer means that it is given later.
+    /// Runs `body` on a thread that may block. Nil means that the answer follows later.
     private func work(
         _ attempt: PendingAnswer, _ body: @escaping @Sendable (Staging) throws(StorageError) -> UploadMachine.Answer?
     ) {

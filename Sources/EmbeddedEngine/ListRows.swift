@@ -1,7 +1,7 @@
 import Database
 import Storage
 
-// A listing walks over names in the order of the primary key. Where one has a slash it is a prefix: then it goes on
+// A listing scans names in the order of the primary key. A name with a further slash is a prefix: the scan continues
 // behind all names with that prefix, however many there are.
 extension Database {
     func list(_ query: ListQuery, after token: PageToken?) throws -> Listing {
@@ -9,7 +9,7 @@ extension Database {
         let found = try bucket(named: reference.bucket)
         guard let bucket = found else { return Listing() }
         let below = reference.namesBelow
-        // No UTF-8 has the byte 0xFF.
+        // The byte 0xFF never occurs in UTF-8.
         let end = below.isEmpty ? [0xFF] : below.dropLast() + [UInt8(ascii: "/") + 1]
         var page = ListingPage(query)
         var start: [UInt8]? = token?.next(below: below) ?? below
@@ -20,7 +20,7 @@ extension Database {
                 ["bucket": .integer(bucket), "from": .blob(from), "end": .blob(end)]
             ) { row in
                 try row.withBytes("name") { name in
-                    // From rows in another order no page would ever be the last.
+                    // With rows out of order a listing would never end.
                     guard !name.lexicographicallyPrecedes(from) else { throw StorageError.outOfOrder(self) }
                     switch page.take(name) {
                     case .nextName: return true
@@ -41,7 +41,7 @@ extension StorageError {
     }
 }
 
-/// A page of a listing that is being filled.
+/// A page of a listing under construction.
 private struct ListingPage {
     enum Next {
         case nextName
@@ -71,7 +71,7 @@ private struct ListingPage {
         return .nameFrom(prefix.dropLast() + [UInt8(ascii: "/") + 1])
     }
 
-    /// False where it no longer fits in. What is no reference is left out.
+    /// Returns false when the page is full. Skips names that are not valid references.
     private mutating func add(_ name: UnsafeRawBufferPointer, to list: WritableKeyPath<Listing, [Reference]>) -> Bool {
         guard let text = String(validating: name, as: UTF8.self),
             let entry = list == \.items ? query.item(text) : query.prefix(text)

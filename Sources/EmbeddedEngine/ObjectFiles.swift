@@ -2,7 +2,7 @@ import Platform
 import Roots
 import Storage
 
-/// The files that the bytes of larger objects are in, by number: the directory `objects` of a root.
+/// The files with the bytes of larger objects, by number: the directory `objects` of a root.
 struct ObjectFiles: Sendable {
     let root: StorageRoot
     private let directory: OpenFile
@@ -25,7 +25,7 @@ struct ObjectFiles: Sendable {
         try OpenFile("\(file)", flags.union([.noLink, .noWaiting]), in: directory)
     }
 
-    /// Makes a new file; false where there is one of this number.
+    /// Creates a file; returns false where a file with this number exists.
     func create(_ file: Int64) throws(StorageError) -> Bool {
         try storing(path(of: file)) { () throws(SystemError) in
             do throws(SystemError) {
@@ -37,7 +37,7 @@ struct ObjectFiles: Sendable {
         }
     }
 
-    /// Nil where there is no such file.
+    /// Opens a regular file, or returns nil.
     func existing(_ file: Int64) -> OpenFile? {
         do throws(SystemError) {
             let opened = try open(file, .readingAndWriting)
@@ -47,8 +47,8 @@ struct ObjectFiles: Sendable {
         }
     }
 
-    /// Returns the files that are gone for good: not even a power failure brings them back. None where the root does not
-    /// belong to this process any more.
+    /// Deletes files and returns those whose deletion is durable. Returns none where this process no longer holds the
+    /// root.
     func remove(_ files: [Int64]) -> [Int64] {
         guard (try? root.check()) != nil else { return [] }
         let removed = files.filter { (try? directory.remove("\($0)")) != nil }
@@ -56,7 +56,7 @@ struct ObjectFiles: Sendable {
         return removed
     }
 
-    /// Returns when the names of the files are on the disk.
+    /// Makes the names of the files durable.
     func sync() throws(SystemError) { try directory.syncNames() }
 
     /// Whether there is no file at all.
@@ -69,7 +69,7 @@ struct ObjectFiles: Sendable {
         return isEmpty
     }
 
-    /// Hands over the numbers of all files, in batches of at most `size`. Other names are none of the engine's.
+    /// Passes the numbers of all files to `body`, in batches. Ignores other names.
     func forEachBatch(_ size: Int, _ body: ([Int64]) throws -> Void) rethrows {
         var batch: [Int64] = []
         try root.directory.scan(Self.name) { name in

@@ -3,7 +3,7 @@ import Platform
 import Storage
 import TaskStore
 
-/// An object that is about to be committed: its bytes are in memory, or in a file that is synced already.
+/// An object to commit. Its bytes are in memory, or in a file that is synced.
 struct NewObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -16,13 +16,13 @@ struct NewObject: Sendable {
     var md5: [UInt8]
     var crc32c: UInt32
     var body: Body
-    /// Of the task that makes it, to be kept as ended.
+    /// The record of the upload, which ends in the same transaction.
     var record: TaskRecord?
 }
 
-// Objects as rows. Everything here runs within a transaction.
+// Objects as rows. The caller opens the transaction.
 extension Database {
-    /// Puts an object in the place of what was there. Returns its metadata, and the file that nobody needs any more.
+    /// Stores an object and replaces an existing one. Returns its metadata, and the file that is no longer needed.
     func put(_ object: NewObject) throws -> (stored: ObjectMetadata, garbage: Int64?) {
         let bucket = try bucket(object.reference.bucket)
         let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
@@ -81,14 +81,14 @@ extension Database {
         return metadata
     }
 
-    /// Returns the file that nobody needs any more.
+    /// Returns the file that is no longer needed.
     func delete(_ reference: Reference) throws -> Int64? {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
         try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
         return try remove(old)
     }
 
-    /// Where an object's bytes are.
+    /// Returns where the bytes of an object are.
     func body(of reference: Reference) throws -> NewObject.Body {
         let body = try first(
             "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(Self.isObject)", reference.key
@@ -111,7 +111,7 @@ extension Database {
         try conditions.check(found ?? .none, at: reference)
     }
 
-    /// Whether an object was stored there since the task was created.
+    /// Whether an object was stored there after the task was created.
     func hasObject(at reference: Reference, newerThan task: String) throws -> Bool {
         let isNewer = try first(
             """
@@ -122,7 +122,7 @@ extension Database {
         return isNewer == 1
     }
 
-    /// What was made for a task that has not become an object.
+    /// Returns the files of a task that has not become an object.
     func files(for task: String) throws -> [Int64] {
         var files: [Int64] = []
         let sql = "SELECT id FROM files WHERE state = 0 AND task = :task"
@@ -181,14 +181,14 @@ extension Database {
         return lastInsertedRowID
     }
 
-    /// What of an object is in other tables.
+    /// Returns the parts of an object in other tables.
     private func pieces(of reference: Reference) throws -> StoredParts? {
         try first(
             "SELECT generation, file FROM objects WHERE \(Self.isObject)", reference.key
         ) { StoredParts(generation: try $0.integer("generation"), file: try $0.integerOrNil("file")) }
     }
 
-    /// Returns the file of the generation that goes: it stays until the transaction is on the disk.
+    /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
     private func remove(_ old: StoredParts) throws -> Int64? {
         try deleteCustom(of: old.generation)
         if let file = old.file {
@@ -210,7 +210,7 @@ extension Database {
         }
     }
 
-    /// False where the file belongs to another object: only a row that is damaged names such a file.
+    /// Returns false where the file belongs to another object, which only a damaged row can cause.
     private func discard(file: Int64, of generation: Int64) throws -> Bool {
         try run(
             "UPDATE files SET state = :state WHERE id = :id AND (generation = :generation OR generation IS NULL)",
@@ -220,7 +220,7 @@ extension Database {
             ]) == 1
     }
 
-    /// Only a row that is damaged has a number that none comes after.
+    /// The next number. Only a damaged row has the largest one.
     func next(after number: Int64) throws(StorageError) -> Int64 {
         guard number < .max else {
             throw StorageError(.unknown, "The database \(path) is damaged: no generation can come after \(number).")
@@ -228,7 +228,7 @@ extension Database {
         return number + 1
     }
 
-    /// The time in microseconds where the clock allows it; always more than ever before.
+    /// The time in microseconds, or the last generation plus one where the clock is behind.
     private func nextGeneration(_ now: Timestamp) throws -> Int64 {
         let last = try first("SELECT generation FROM counters") { try $0.integer("generation") } ?? 0
         let next = max(now.microseconds, try next(after: last))

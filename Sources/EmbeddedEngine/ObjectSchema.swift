@@ -2,8 +2,8 @@ import Database
 
 /// The embedded engine's tables.
 ///
-/// A large object's bytes are a file whose row is there before the file is, so what a crash leaves behind has a row.
-/// A file without one tells that the database has lost its newest changes: it gets a row at the start, and is swept.
+/// The row of a file is inserted before the file is created, so every file that a crash leaves has a row. A file
+/// without a row means that the database has lost its newest changes: the start inserts a row for it and sweeps it.
 enum ObjectSchema {
     /// After `Schema.tasks`.
     static let schema = Schema(name: "objects", migrations: migrations)
@@ -30,9 +30,9 @@ enum ObjectSchema {
                 CREATE TABLE bodies (generation INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
                 """),
         Migration(version: 2, sql: "ALTER TABLE files ADD COLUMN task TEXT;"),
-        // Of the object that the file belongs to; NULL in rows that are older than the column.
+        // The generation that the file belongs to; NULL in rows older than the column.
         Migration(version: 3, sql: "ALTER TABLE files ADD COLUMN generation INTEGER;"),
-        // What was stored after a task was kept first has a generation beyond `lastGeneration`.
+        // An object stored after a task was created has a generation greater than `lastGeneration`.
         Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN lastGeneration INTEGER NOT NULL DEFAULT 0;"),
         Migration(
             version: 5,
@@ -43,15 +43,15 @@ enum ObjectSchema {
                 """),
     ]
 
-    /// Whether a file is of no use: it says so, and no object needs it, whatever has happened to the row.
-    /// The few files that an object needs all the same are found by one pass over the objects.
+    /// Matches files that are marked as unwanted and that no object needs. One scan of the objects finds the few that
+    /// are needed nevertheless.
     static let isUnwanted = """
         state <> 1 AND id NOT IN (
             SELECT needed.id FROM objects CROSS JOIN files AS needed ON needed.id = objects.file
             WHERE needed.state <> 1)
         """
 
-    /// What a file in `objects` is to the database.
+    /// The state of a file in `objects`.
     enum FileState: Int64 {
         case beingWritten = 0
         case stored = 1

@@ -7,9 +7,10 @@ import Storage
 import Synchronization
 import TaskStore
 
-/// Gives objects of the embedded engine to whoever has a download URL, in the manner of Firebase Storage.
+/// Serves objects of the embedded engine under download URLs, compatible with Firebase Storage.
 ///
-/// It listens from the first URL on, or from the start where it was given an address: then URLs outlive the process.
+/// Listens when the first URL is made, or from the start with a configured address, which keeps URLs valid across
+/// restarts.
 @Loop
 public final class ObjectServer {
     private let backend: EmbeddedBackend
@@ -18,8 +19,8 @@ public final class ObjectServer {
     private let faults: ObjectFaults
     private var server: HTTPServer?
 
-    /// `address` is such as `127.0.0.1:8080`; any free port of this machine where nil. Each of the `connections` may
-    /// take a descriptor for itself and one for a file.
+    /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback. Each of the `connections`
+    /// may use one descriptor for itself and one for a file.
     public nonisolated init(_ backend: EmbeddedBackend, address: String?, connections: Int = .max) {
         self.backend = backend
         self.address = address
@@ -31,7 +32,7 @@ public final class ObjectServer {
 
     public var connectionCount: Int { server?.connectionCount ?? 0 }
 
-    /// Listens, unless it does already, and returns what URLs begin with. Throws a sentence that names the address.
+    /// Starts to listen if necessary, and returns the beginning of URLs. Throws an error that names the address.
     @discardableResult
     public func start() throws(StorageError) -> String {
         if let server { return "http://\(server.address)" }
@@ -46,9 +47,9 @@ public final class ObjectServer {
         }
     }
 
-    /// Whether the object is not there or the token is wrong, nobody learns.
+    /// The answer is the same for a missing object and for a wrong token.
     private func answer(to request: HTTPServerRequest) async -> HTTPServerResponse {
-        // A stored script would answer for all URLs of this origin.
+        // A stored service worker would control all URLs of this origin.
         guard request.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         guard let (bucket, name) = Self.object(in: request.path) else { return HTTPServerResponse(404) }
         func value(_ name: String) -> String? { request.queryItems.last { $0.name == name }?.value }
@@ -65,8 +66,8 @@ public final class ObjectServer {
         }
     }
 
-    /// Answers 500 for an object that was found to be damaged before. Otherwise a client could ask for the rest of an
-    /// answer that broke off, and have all of the wrong bytes.
+    /// Answers 500 for an object that is known to be damaged. Otherwise a client could resume a broken answer and get
+    /// all of the wrong bytes.
     private func serve(_ object: OpenObject, to request: HTTPServerRequest) async -> HTTPServerResponse {
         let faults = faults
         if object.hasWrongBytesInMemory { faults.report(.wrongBytes, of: object.metadata) }
@@ -87,14 +88,14 @@ public final class ObjectServer {
 }
 
 extension OpenObject {
-    /// The bytes of a file are verified where all of them are asked for: the checksum is that of all bytes.
+    /// Verifies a file only when the whole object is requested, because the checksum covers all bytes.
     func resource(report: @escaping @Sendable (ServedFile.Fault) -> Void) -> ServedResource {
         ServedResource(
             size: metadata.size, etag: EntityTag((metadata.md5 ?? []).map(\.hexadecimal).joined()),
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
             contentType: metadata.settable.content[.contentType] ?? ContentType.fallback, headers: headers
         ) { range in
-            // No range can be made of a size that is damaged.
+            // A damaged size allows no range.
             let isWhole = range.lowerBound == 0 && range.upperBound == metadata.size
             return switch body {
             case .bytes(let bytes): .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
@@ -111,8 +112,8 @@ extension OpenObject {
         metadata.crc32c.map { ServedFile.Checksum(crc32c: $0, report: report) }
     }
 
-    /// Those that the service sends. Pages of other origins may read what they have a token for; a stored page gets an
-    /// origin of its own, and may run no script.
+    /// The headers of every answer. Pages of other origins may read what they have a token for; a stored page gets an
+    /// opaque origin and cannot run scripts.
     private var headers: HTTPHeaders {
         let content = metadata.settable.content
         let checksum = withUnsafeBytes(of: (metadata.crc32c ?? 0).bigEndian) { Data($0).base64EncodedString() }
@@ -136,11 +137,11 @@ extension OpenObject {
     }
 }
 
-/// The objects whose bytes were found to be wrong. Each is logged once.
+/// The objects that are known to be damaged. Each is logged once.
 private final class ObjectFaults: Sendable {
     private static let most = 1024
 
-    /// Forgets all when it is full: what is damaged is found again.
+    /// Removes all when it is full: damage is detected again.
     private let damaged = Mutex<Set<Int64>>([])
     private let complain: @Sendable (String) -> Void
 

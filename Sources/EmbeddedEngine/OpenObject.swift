@@ -4,7 +4,7 @@ import Platform
 import Roots
 import Storage
 
-/// One generation of an object, held open: its bytes can be read to the end, even after it was overwritten or deleted.
+/// One generation of an object. Its bytes stay readable after it was overwritten or deleted.
 struct OpenObject: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
@@ -14,7 +14,7 @@ struct OpenObject: Sendable {
     let metadata: ObjectMetadata
     let body: Body
 
-    /// Throws where a damaged row has more or fewer bytes than it says.
+    /// Throws where the row of the bytes has another size than the object.
     init(metadata: ObjectMetadata, body: Body) throws(StorageError) {
         (self.metadata, self.body) = (metadata, body)
         if case .bytes(let bytes) = body, bytes.count != metadata.size {
@@ -22,7 +22,7 @@ struct OpenObject: Sendable {
         }
     }
 
-    /// Fills the buffer, which may not reach beyond the object's size. Blocks where the bytes are in a file.
+    /// Fills the buffer. `offset` and the buffer must be within the object. Blocks for bytes in a file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
         let count: Int
         switch body {
@@ -35,13 +35,13 @@ struct OpenObject: Sendable {
         guard count == buffer.count else { throw damaged("they end after \(offset + Int64(count)) bytes") }
     }
 
-    /// Says that all bytes from there on will be read in order: the disk reads further ahead then.
+    /// Tells the kernel to read ahead from the offset.
     func expectReading(from offset: Int64) {
         guard case .file(let file, _) = body else { return }
         file.expectReading(from: offset)
     }
 
-    /// All bytes, verified. Blocks where they are in a file.
+    /// Returns all bytes, verified. Blocks for bytes in a file.
     func readWhole() throws(StorageError) -> [UInt8] {
         let bytes: [UInt8]
         switch body {
@@ -59,13 +59,13 @@ struct OpenObject: Sendable {
         return checksum.crc32c == metadata.crc32c
     }
 
-    /// False for bytes in a file: those are verified while they are read.
+    /// Whether bytes in memory are damaged. Bytes in a file are verified while they are read.
     var hasWrongBytesInMemory: Bool {
         if case .bytes(let bytes) = body { !hasChecksum(of: bytes) } else { false }
     }
 
     private func readWhole(_ file: OpenFile) throws(StorageError) -> [UInt8] {
-        // No damaged row makes this take more memory than there are bytes.
+        // Limits the memory to the size of the file, whatever a damaged row says.
         let size = Int(try reading { () throws(SystemError) in try file.status() }.size)
         guard size == metadata.size else { throw damaged("there are \(size) of them") }
         var outcome = Result<Int, SystemError>.success(0)
@@ -99,7 +99,8 @@ struct OpenObject: Sendable {
 }
 
 extension EmbeddedBackend {
-    /// Throws what `check` throws before it touches any bytes, `objectNotFound`, or why they cannot be had.
+    /// Opens an object. Throws an error of `check` before reading bytes, `objectNotFound`, or why the bytes cannot be
+    /// read.
     func open(
         _ reference: Reference, if check: @escaping @Sendable (Database, ObjectMetadata) throws -> Void = { _, _ in }
     ) async throws(StorageError) -> OpenObject {
@@ -116,7 +117,7 @@ extension EmbeddedBackend {
                 switch await open(file: id) {
                 case .success(let file):
                     return try OpenObject(metadata: metadata, body: .file(file, path: objectFiles.path(of: id)))
-                // Overwritten or deleted since the row was read: then the row says so.
+                // The object was overwritten or deleted after the row was read: read the row again.
                 case .failure(let error) where error == .notFound && missed != metadata.generation:
                     missed = metadata.generation
                 case .failure(let error):

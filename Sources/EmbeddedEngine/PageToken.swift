@@ -2,14 +2,14 @@ import Checksums
 import FoundationEssentials
 import Storage
 
-/// Where a page of a listing ended: the next one begins behind that entry, whatever comes and goes meanwhile.
+/// The position in a listing. The next page begins behind the entry, even if entries are added or removed meanwhile.
 struct PageToken {
-    /// The name of the last object, or the last prefix with its slash, as bytes.
+    /// The bytes of the last object's name, or of the last prefix with its slash.
     let entry: [UInt8]
 
     init(after entry: [UInt8]) { self.entry = entry }
 
-    /// Throws `invalidArgument` unless this engine gave the token for a page of the same listing.
+    /// Throws `invalidArgument` for a token of another listing.
     init(_ text: String, of reference: Reference) throws(StorageError) {
         guard let bytes = Data(base64Encoded: text), bytes.count > 4,
             case let token = PageToken(after: Array(bytes.dropFirst(4))),
@@ -20,7 +20,7 @@ struct PageToken {
         entry = token.entry
     }
 
-    /// The entry behind a checksum that ties it to what is listed.
+    /// The entry after a checksum that binds it to the listing.
     func text(for reference: Reference) -> String {
         var checksum = Checksum()
         for bytes in [Array(reference.bucket.utf8), [0], reference.namesBelow, [0], entry] {
@@ -30,8 +30,8 @@ struct PageToken {
         return Data(head + entry).base64EncodedString()
     }
 
-    /// The least name that can come behind the entry; behind a prefix that is behind all names that have it. `below` is
-    /// what all names begin with that are listed: a name that is just that is an object.
+    /// The smallest name of the next page. After a prefix it is behind all names with that prefix. `below` is the
+    /// common prefix of all listed names; a name equal to it is an object.
     func next(below: [UInt8]) -> [UInt8] {
         let isPrefix = entry.last == UInt8(ascii: "/") && entry.count > below.count
         return isPrefix ? entry.dropLast() + [UInt8(ascii: "/") + 1] : entry + [0]
@@ -39,6 +39,6 @@ struct PageToken {
 }
 
 extension Reference {
-    /// What all names below it begin with.
+    /// The common prefix of all names below it.
     var namesBelow: [UInt8] { Array(prefix.utf8) }
 }

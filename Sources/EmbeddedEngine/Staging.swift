@@ -5,16 +5,16 @@ import Roots
 import Storage
 import Synchronization
 
-/// Where an upload's file was, once: a later process goes on from there.
+/// The point from which a later process continues an upload.
 struct UploadCheckpoint: Codable, Equatable {
     var file: Int64
-    /// In bytes, like the two below of all before it.
+    /// The checksums below cover the bytes before it.
     var offset: Int64
     var crc32c: UInt32
     var md5: [UInt8]
 }
 
-/// How far the hash of a staging file is, for those who ask on other threads.
+/// The newest checkpoint of a staging file, for other threads.
 final class StagingProgress: Sendable {
     let md5: BackgroundMD5
     private let checkpoint: Mutex<UploadCheckpoint?>
@@ -24,29 +24,29 @@ final class StagingProgress: Sendable {
         self.checkpoint = Mutex(checkpoint)
     }
 
-    /// Where a later process may go on, as soon as it is known.
+    /// Saves a checkpoint once the MD5 of the bytes so far is computed.
     func saveCheckpoint(file: Int64, offset: Int64, crc32c: UInt32) {
         md5.state { [self] state in
             checkpoint.withLock { $0 = UploadCheckpoint(file: file, offset: offset, crc32c: crc32c, md5: state) }
         }
     }
 
-    /// The last one that was placed; waits for it, on no thread.
+    /// Returns the last saved checkpoint, without blocking a thread.
     func lastCheckpoint() async -> UploadCheckpoint? {
         await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
         return checkpoint.withLock { $0 }
     }
 }
 
-/// The file that an upload is written to before it is an object, and the checksums of what is in it so far.
+/// The file of an upload before it is committed as an object, with its running checksums.
 ///
-/// One thread reads, writes and computes the CRC; another computes the MD5, the slowest of them, a few blocks
-/// behind. The system is told early to write back, so that the sync at the end finds little to do.
+/// One thread reads, writes and computes the CRC; another computes the slower MD5, a few buffers behind. Writeback
+/// starts early, so that the final sync has little to do.
 final class Staging {
     private static let blockSize = 512 << 10
 
     let file: Int64
-    /// All bytes before it are in the file and on their way into the MD5.
+    /// The number of bytes that are written and submitted to the MD5.
     private(set) var offset: Int64 = 0
     var crc32c: UInt32 { checksum.crc32c }
 
@@ -73,8 +73,8 @@ final class Staging {
         progress = StagingProgress(BackgroundMD5(on: hashing))
     }
 
-    /// Goes on where an earlier process was. Nil where the file does not have the bytes that it had then, or where
-    /// it may not go on any more.
+    /// Continues the file of an earlier process. Returns nil where its bytes do not match the checkpoint, or where
+    /// `mayGoOn` is false.
     init?(
         _ checkpoint: UploadCheckpoint, in files: ObjectFiles, _ source: UploadSource,
         from allowed: AllowedDirectories?,
@@ -96,7 +96,7 @@ final class Staging {
 
     func saveCheckpoint() { progress.saveCheckpoint(file: file, offset: offset, crc32c: crc32c) }
 
-    /// Goes on to the end of the range, or until it may not any more: `offset` tells.
+    /// Copies up to the end of the range, or until `mayGoOn` is false: see `offset`.
     func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
         let blocks = blocks ?? HashBufferPool(count: 8, size: Self.blockSize)
@@ -120,7 +120,7 @@ final class Staging {
         }
     }
 
-    /// Returns the MD5 once every byte is on the disk and the source is known to have stayed as it was.
+    /// Syncs the file, checks that the source has not changed, and returns the MD5.
     func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()
         try storing(path) { () throws(SystemError) in
@@ -133,7 +133,7 @@ final class Staging {
         return digest
     }
 
-    /// Holds neither descriptors nor memory while it does not move.
+    /// Releases descriptors and memory of an upload that does not run.
     func park() {
         target = nil
         input = nil
@@ -156,7 +156,7 @@ final class Staging {
         }
     }
 
-    /// Nil where the file is shorter.
+    /// Returns nil where the file is shorter.
     private static func crc32c(
         of file: OpenFile, _ count: Int64, _ path: String, _ mayGoOn: () -> Bool
     ) throws(StorageError) -> UInt32? {

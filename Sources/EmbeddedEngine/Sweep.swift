@@ -2,9 +2,9 @@ import Database
 import Roots
 import Storage
 
-/// Removes at the start what no object needs: what a crash has left of uploads and deletions, and files without a row.
+/// Deletes unneeded files at the start: leftovers of interrupted uploads and deletions, and files without a row.
 ///
-/// A root may have millions of files, so they are looked at in batches.
+/// Works in batches, as a root may have millions of files.
 struct Sweep {
     let files: ObjectFiles
     let database: Database
@@ -16,9 +16,9 @@ struct Sweep {
         try removeUnwantedFiles()
     }
 
-    /// Gives files that have no row one that says that they are unwanted. Their objects are lost with the changes that
-    /// the database has lost; what matters is that their numbers are never given to other files. Where the database
-    /// is damaged it may be the row that is lost, so the files stay.
+    /// Inserts a row that marks it as garbage for each file without a row. The objects are lost with the changes that
+    /// the database has lost, but their numbers must never be reused. In a damaged database the row itself may be lost,
+    /// so the files stay.
     private func addMissingRows() throws {
         var count = 0
         try forEachBatchWithoutRows { count += $0.count }
@@ -40,7 +40,7 @@ struct Sweep {
 
     private func forEachBatchWithoutRows(_ body: ([Int64]) throws -> Void) throws {
         try files.forEachBatch(batchSize) { numbers in
-            // No root has had so many files; after such a number there would soon be no other.
+            // Skips numbers that no root reaches, after which few would be left.
             let numbers = try numbers.sorted().filter { try $0 < 1 << 62 && !hasRow($0) }
             if !numbers.isEmpty { try body(numbers) }
         }
@@ -65,8 +65,8 @@ struct Sweep {
         }
     }
 
-    /// What an upload had written is still wanted while its task has not ended. With `+id` the index of unwanted files is
-    /// searched, not all files.
+    /// Keeps the files of unfinished tasks. `+id` makes SQLite use the index of unwanted files instead of scanning all
+    /// files.
     private func unwantedFiles(after last: Int64) throws -> [Int64] {
         var unwanted: [Int64] = []
         try database.rows(
@@ -79,7 +79,7 @@ struct Sweep {
         return unwanted
     }
 
-    /// Where there is none, the rows stay as they are, and the next start tries again.
+    /// Without room the rows stay, and the next start retries.
     private func whereThereIsRoom(_ change: () throws -> Void) throws {
         do {
             try files.root.transaction(in: database, mayUseReserve: true, change)

@@ -1,23 +1,23 @@
 import HTTPText
 
-/// The names under which a client may address the server.
+/// The host names that requests may address the server by.
 ///
-/// A page on the web can have a name of its own point at this machine; its requests then carry that name, and are refused.
+/// Protects against DNS rebinding: a web page can point its own name at this machine, but its requests carry that name.
 public struct AcceptedHosts: Sendable {
     private let names: [String]
 
-    /// `localhost`, all addresses of the loopback, and these: names, IPv4 addresses, or IPv6 addresses in brackets.
+    /// Accepts `localhost`, all loopback addresses, and `names`: names, IPv4 addresses, or IPv6 addresses in brackets.
     public init(andAlso names: [String] = []) { self.names = names }
 
     func adding(_ name: String) -> AcceptedHosts { AcceptedHosts(andAlso: names + [name]) }
 
-    /// Whatever the port is: whoever forwards one from elsewhere has another.
+    /// Ignores the port, which differs with port forwarding.
     func accepts(_ host: Substring) -> Bool {
         isSameName(host, "localhost") || isSameName(host, "[::1]") || Self.isLoopback(host)
             || names.contains { isSameName($0, host) }
     }
 
-    /// The host of a Host header. Nil where it is malformed.
+    /// Returns the host of a Host header, or nil where it is malformed.
     static func host(of value: String) -> Substring? {
         let bytes = value.utf8
         let isLiteral = bytes.first == 0x5B
@@ -35,7 +35,7 @@ public struct AcceptedHosts: Sendable {
         return Substring(host)
     }
 
-    /// Any of 127.0.0.0/8, written in full.
+    /// Any address of 127.0.0.0/8 in dotted form.
     private static func isLoopback(_ host: Substring) -> Bool {
         let numbers = host.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers[0].elementsEqual("127".utf8)

@@ -22,7 +22,7 @@ final class Deadlines {
         sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
     }
 
-    /// From now on; one that was set before no longer counts.
+    /// Sets the deadline, and replaces an earlier one.
     func set(_ deadline: Deadline, _ kind: Kind) {
         clear(deadline)
         guard isOpen else { return }

@@ -1,11 +1,11 @@
 import HTTPText
 
-/// What a resource's bytes are called; two that compare as strong are the same bytes.
+/// An entity tag. Tags that match strongly name the same bytes.
 public struct EntityTag: Sendable, Equatable, CustomStringConvertible {
     public let opaque: String
     public let isWeak: Bool
 
-    /// Without its quotation marks; nil where it has a character that a tag cannot have.
+    /// `opaque` has no quotation marks. Returns nil for a character that a tag cannot have.
     public init?(_ opaque: String, isWeak: Bool = false) {
         guard opaque.utf8.allSatisfy(Self.isTagCharacter) else { return nil }
         (self.opaque, self.isWeak) = (opaque, isWeak)
@@ -13,7 +13,7 @@ public struct EntityTag: Sendable, Equatable, CustomStringConvertible {
 
     public var description: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
 
-    /// Exactly one tag.
+    /// Parses exactly one tag.
     init?(parsing text: String) {
         guard let tags = EntityTagList(parsing: [text]), case .tags(let all) = tags, all.count == 1 else { return nil }
         self = all[0]
@@ -26,12 +26,12 @@ public struct EntityTag: Sendable, Equatable, CustomStringConvertible {
     static func isTagCharacter(_ byte: UInt8) -> Bool { byte == 0x21 || 0x23...0x7E ~= byte || byte >= 0x80 }
 }
 
-/// What If-Match and If-None-Match name.
+/// The value of If-Match and If-None-Match.
 enum EntityTagList: Equatable {
     case any
     case tags([EntityTag])
 
-    /// Over all lines of the field; nil where one is malformed.
+    /// Parses all lines of the field; nil where one is malformed.
     init?(parsing lines: [String]) {
         if lines.count == 1, trimmed(lines[0][...]) == "*" {
             self = .any
@@ -46,7 +46,7 @@ enum EntityTagList: Equatable {
         self = .tags(tags)
     }
 
-    /// The next tag and the comma behind it. Nil at the end, and, with a rest, where it is malformed.
+    /// Parses the next tag and its comma. Returns nil at the end, and with a rest where it is malformed.
     private static func next(_ rest: inout Substring.UTF8View) -> EntityTag? {
         let all = rest.drop { $0 == 0x2C || $0 == 0x20 || $0 == 0x09 }
         let isWeak = all.starts(with: "W/".utf8)

@@ -3,8 +3,8 @@ import Platform
 
 /// Serves GET and HEAD over HTTP/1.1 and 1.0 to clients on this machine.
 ///
-/// Everything happens on the loop but the sending of files, which may have to wait for a disk. A connection costs a
-/// descriptor and a suspended task; one that is silent costs nothing else until its time is over.
+/// Runs on the loop, except for sending files, which may block on the disk. An idle connection costs a descriptor and a
+/// suspended task until its timeout.
 @Loop
 public final class HTTPServer {
     public typealias Handler = @Loop (HTTPServerRequest) async -> HTTPServerResponse
@@ -22,9 +22,9 @@ public final class HTTPServer {
     private var isOpen = true
     private var date = (second: HTTPDate(secondsSince1970: 0), text: "")
 
-    /// Listens at once at `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`; port 0 is any that is free.
+    /// Listens on an address such as `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`; port 0 is any free port.
     ///
-    /// Requests are answered only where their Host is one of `hosts` or the address itself. SIGPIPE has to be ignored.
+    /// Answers only requests whose Host is one of `hosts` or the address itself. SIGPIPE has to be ignored.
     public convenience init(
         address: String, limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(),
         clock: any Clock<Duration> = ContinuousClock(), handler: @escaping Handler
@@ -57,12 +57,12 @@ public final class HTTPServer {
 
     public var port: Int { Int(socket.address.port) }
 
-    /// As it stands in a URL: `127.0.0.1:8080`.
+    /// The address as in a URL: `127.0.0.1:8080`.
     public var address: String { socket.address.description }
 
     public var connectionCount: Int { connections.count }
 
-    /// Listens no more, and breaks off what is being sent.
+    /// Stops listening, and aborts all connections.
     public func close() {
         guard isOpen else { return }
         isOpen = false
@@ -71,7 +71,7 @@ public final class HTTPServer {
         for connection in connections.values { connection.breakOff() }
     }
 
-    /// The Date header's value, written anew once a second.
+    /// The value of the Date header, formatted once a second.
     var dateNow: String {
         let now = HTTPDate.now
         if now != date.second { date = (now, now.description) }
@@ -80,7 +80,7 @@ public final class HTTPServer {
 
     private var isFull: Bool { connections.count >= limits.connections }
 
-    /// Where there is none, whoever has said nothing for longest makes some: it can come again.
+    /// Closes the longest idle connection when the server is full.
     private func hasRoom() -> Bool {
         if isFull { deadlines.first(.idle)?.expire() }
         return !isFull
@@ -97,7 +97,7 @@ public final class HTTPServer {
         if isOpen { acceptor.resume() }
     }
 
-    /// One more that could make room.
+    /// An idle connection can be closed for a waiting one.
     func becameIdle() {
         if isFull, isOpen { acceptor.resume() }
     }

@@ -1,21 +1,21 @@
-/// How much a peer may ask of the server, and how long it may take.
+/// Limits for each client.
 public struct HTTPServerLimits: Sendable {
-    /// One line of a request's head, without its end, in bytes.
+    /// One line of a request's head, without its line end, in bytes.
     public var lineBytes = 8 << 10
     /// All of a request's head, in bytes.
     public var headBytes = 32 << 10
     public var headers = 64
-    /// A connection ends after so many requests.
+    /// A connection closes after this many requests.
     public var requestsPerConnection = 100_000
-    /// When there are so many, the one that has been idle longest makes room for the next; if none is, that one waits.
+    /// Beyond this number the longest idle connection is closed; if none is idle, the new one waits.
     public var connections = 4096
     /// From a head's first byte to its last.
     public var headTime = Duration.seconds(10)
     /// Between two requests, and before the first.
     public var idleTime = Duration.seconds(60)
-    /// For a peer that takes no byte of its answer.
+    /// For a client that reads no byte of its answer.
     public var stallTime = Duration.seconds(30)
-    /// For a peer to read the last answer and to close.
+    /// For a client to read the last answer and to close.
     public var lingerTime = Duration.seconds(5)
 
     public init() {}

@@ -1,18 +1,18 @@
 import HTTPText
 
-/// One request as it came: nothing is decoded until asked for.
+/// A request. Path and query are decoded only on demand.
 public struct HTTPServerRequest: Sendable, Equatable {
     public enum Method: String, Sendable { case get = "GET", head = "HEAD" }
 
     public var method: Method
-    /// Still escaped, begins with a slash; its escapes are well formed.
+    /// Percent-encoded, begins with a slash, and is well-formed.
     public var path: String
-    /// What follows the first question mark, still escaped; nil where there is none.
+    /// The percent-encoded query; nil where there is no question mark.
     public var query: String?
     public var headers: HTTPHeaders
-    /// The peer, as `address:port`.
+    /// The client's `address:port`.
     public var remoteAddress: String
-    /// Whether the peer wants to go on after this.
+    /// Whether the client wants to keep the connection open.
     var keepsAlive: Bool
     var isHTTP10: Bool
 
@@ -34,13 +34,13 @@ public struct HTTPServerRequest: Sendable, Equatable {
         }
     }
 
-    /// One pair of a query, still escaped.
+    /// A pair of a query, percent-encoded.
     public struct QueryItem: Sendable, Equatable {
         public var rawName: String
-        /// Nil where there is no equals sign.
+        /// Nil without an equals sign.
         public var rawValue: String?
 
-        /// Decoded; nil where it is badly escaped or not UTF-8. The same goes for `value`.
+        /// Decoded; nil where it is malformed or not UTF-8. The same holds for `value`.
         public var name: String? { percentDecoded(rawName, plusIsSpace: true) }
         public var value: String? { rawValue.flatMap { percentDecoded($0, plusIsSpace: true) } }
     }

@@ -1,20 +1,20 @@
 import HTTPText
 
-/// What a handler answers. The server adds the length, the date and what is to become of the connection.
+/// The answer of a handler. The server adds Content-Length, Date and Connection.
 public struct HTTPServerResponse: Sendable {
-    /// Who is asked with HEAD is sent the length of a body, and no body.
+    /// A HEAD request gets the length of the body only.
     public enum Body: Sendable {
         case none
         case bytes([UInt8])
         case file(ServedFile)
-        /// The length of one that was not opened, because only HEAD asks for it. Anybody else gets a 500.
+        /// The length of an unopened body, for HEAD only. A GET gets a 500.
         case unopened(Int64)
     }
 
     /// 200 to 599; anything else is sent as a 500.
     public var status: Int
-    /// Control characters in a value are left out of it, and a field whose name is no token is left out as a whole.
-    /// So are Content-Length, Transfer-Encoding, Connection and their like: those are the server's.
+    /// Control characters in values are removed, as are fields whose names are no tokens, and Content-Length,
+    /// Transfer-Encoding, Connection and similar fields, which the server sets.
     public var headers: HTTPHeaders
     public var body: Body
 
@@ -23,13 +23,13 @@ public struct HTTPServerResponse: Sendable {
     }
 }
 
-/// A piece of an open file, which stays open as long as its owner is held.
+/// A range of an open file, which stays open while `owner` is retained.
 public struct ServedFile: Sendable {
     public let owner: any AnyObject & Sendable
     public let descriptor: Int32
     public let offset: Int64
     public let count: Int64
-    /// Where it is known, the last bytes are sent only if it is that of all bytes.
+    /// If set, the last bytes are sent only if it matches all bytes.
     public let checksum: Checksum?
 
     public struct Checksum: Sendable {
@@ -42,7 +42,7 @@ public struct ServedFile: Sendable {
         }
     }
 
-    /// Why the bytes of a file were not sent to the end.
+    /// The reason why a file was not sent completely.
     public enum Fault: Sendable, Equatable {
         case wrongBytes
         case unreadable(errno: Int32)
@@ -57,7 +57,7 @@ public struct ServedFile: Sendable {
 }
 
 extension HTTPServerResponse.Body {
-    /// Nil where it makes no sense.
+    /// The length; nil where it is invalid.
     var count: Int64? {
         switch self {
         case .none: 0

@@ -1,18 +1,18 @@
 import Platform
 
-/// A response on its way: what of it the socket has not taken yet.
+/// A response that is being sent.
 struct OutgoingResponse: Sendable {
     enum Outcome: Sendable {
         case done
         /// The socket has no room.
         case blocked
-        /// It would take more, but others have their turn.
+        /// The slice is sent; other connections have their turn.
         case pausing
-        /// The peer has gone, or the file does not have the bytes that were promised.
+        /// The client has disconnected, or the file is shorter than promised.
         case broken
     }
 
-    /// As much as is sent at a stretch.
+    /// The number of bytes sent in one turn.
     static let slice = 4 << 20
 
     private let bytes: [UInt8]
@@ -20,10 +20,10 @@ struct OutgoingResponse: Sendable {
     private let body: [UInt8]
     private let file: ServedFile?
     private var fileSent: Int64 = 0
-    /// Sends the file instead, where its checksum is known.
+    /// Used instead of `file` where its checksum is known.
     private var verified: VerifiedFile?
 
-    /// One system call for a head and a small body is worth a copy.
+    /// A small body is copied behind the head, to save a system call.
     private static let small = 64 << 10
 
     init(head: [UInt8], _ body: HTTPServerResponse.Body) {
@@ -39,10 +39,10 @@ struct OutgoingResponse: Sendable {
         }
     }
 
-    /// Files may have to be waited for; bytes never.
+    /// Sending a file may block on the disk.
     var mayBlock: Bool { file != nil }
 
-    /// Sends a slice. Never waits for the peer.
+    /// Sends a slice. Never blocks on the client.
     mutating func send(to socket: Int32) -> Outcome {
         var budget = Self.slice
         if let outcome = sendBytes(to: socket, &budget) { return outcome }
@@ -61,7 +61,7 @@ struct OutgoingResponse: Sendable {
         return .done
     }
 
-    /// The head, and a body that is in memory. Nil once they are sent.
+    /// Sends the head and a body in memory. Returns nil when they are sent.
     private mutating func sendBytes(to socket: Int32, _ budget: inout Int) -> Outcome? {
         let total = bytes.count + body.count
         while sent < total {
@@ -82,7 +82,7 @@ struct OutgoingResponse: Sendable {
 }
 
 extension ServedFile {
-    /// The head and all of the piece, if no disk has to be waited for.
+    /// Returns the head and the whole range, if they are in the page cache.
     fileprivate func cached(behind head: [UInt8]) -> [UInt8]? {
         let all = [UInt8](unsafeUninitializedCapacity: head.count + Int(count)) { buffer, filled in
             filled = buffer.initialize(fromContentsOf: head)

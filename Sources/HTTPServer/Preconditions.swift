@@ -19,7 +19,7 @@ extension ConditionalOutcome {
         }
     }
 
-    /// If-Match, or else If-Unmodified-Since. A list that cannot be read matches nothing.
+    /// If-Match, or else If-Unmodified-Since. A malformed list matches nothing.
     private static func mayGoOn(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
         let lines = headers.all("If-Match")
         if !lines.isEmpty {
@@ -49,7 +49,7 @@ extension ConditionalOutcome {
         return modified <= since
     }
 
-    /// If-Range. A date says which bytes they are only if more than its second has passed since.
+    /// If-Range. A date identifies the bytes only if more than its second has passed.
     private static func rangeHolds(_ headers: HTTPHeaders, _ resource: ServedResource, _ now: HTTPDate) -> Bool {
         let lines = headers.all("If-Range")
         guard let validator = headers.only("If-Range") else { return lines.isEmpty }
@@ -58,7 +58,7 @@ extension ConditionalOutcome {
         return date < now
     }
 
-    /// Nil, as if it were not there, where it cannot be read.
+    /// Returns nil for a malformed date, as if the field were missing.
     private static func date(_ name: String, _ headers: HTTPHeaders) -> HTTPDate? {
         headers.only(name).flatMap { HTTPDate($0) }
     }

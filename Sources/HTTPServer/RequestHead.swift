@@ -1,6 +1,6 @@
 import HTTPText
 
-/// A request's head while its lines come in. The lines have no control characters but tabs.
+/// The head of a request while it is parsed. Its lines have no control characters but tabs.
 struct RequestHead {
     let method: String
     let path: String
@@ -14,7 +14,7 @@ struct RequestHead {
         isHTTP10 = try Self.version(words[2])
         method = String(decoding: words[0], as: UTF8.self)
         let target = words[1]
-        // Only the origin form begins with a slash.
+        // Only the origin form of a target begins with a slash.
         guard target.first == 0x2F, target.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x23 }) else { throw Refusal(400) }
         let end = target.firstIndex(of: 0x3F)
         guard percentDecodedBytes(target[..<(end ?? target.endIndex)]) != nil else { throw Refusal(400) }
@@ -23,13 +23,13 @@ struct RequestHead {
     }
 
     mutating func add(_ line: ArraySlice<UInt8>) throws(Refusal) {
-        // A line that goes on with the one before begins with a blank, which no name does.
+        // A folded line begins with a blank, which no name does.
         guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { throw Refusal(400) }
         let value = trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
         headers.add(String(decoding: line[..<colon], as: UTF8.self), String(value))
     }
 
-    /// The request, once all lines are there. What makes the message's end doubtful is refused before anything else.
+    /// Returns the request after the last line. Checks the message's length first.
     func request(_ hosts: AcceptedHosts, _ remoteAddress: String) throws(Refusal) -> HTTPServerRequest {
         let length = try checkedLength()
         try check(hosts)
@@ -58,7 +58,7 @@ struct RequestHead {
         guard hosts.accepts(host) else { throw Refusal(421) }
     }
 
-    /// Of the body; one too large for a number is just large.
+    /// The length of the body; `Int64.max` where it overflows.
     private func checkedLength() throws(Refusal) -> Int64 {
         let values = headers.all("Content-Length")
         guard values.count <= 1 else { throw Refusal(400) }

@@ -1,9 +1,9 @@
 import HTTPText
 
-/// Cuts a stream of bytes into requests, as strictly as RFC 9112 allows.
+/// Parses a stream of bytes into requests, as strictly as RFC 9112 allows.
 ///
-/// A line ends with CR LF and in no other way, and has no control character but the tab. The first fault is the last
-/// thing that is said: what follows it cannot be trusted to begin where it seems to.
+/// A line ends with CR LF only, and has no control character but the tab. Nothing is parsed after the first error,
+/// because the start of the next request would be uncertain.
 struct RequestParser {
     enum Event: Equatable {
         /// More bytes are needed.
@@ -17,7 +17,7 @@ struct RequestParser {
     private let hosts: AcceptedHosts
     private let remoteAddress: String
     private var buffer: [UInt8] = []
-    /// Where the present line begins, and how much of it was looked at.
+    /// The start of the current line, and the end of the scanned bytes.
     private var lineStart = 0
     private var scanned = 0
     private var headBytes = 0
@@ -29,14 +29,14 @@ struct RequestParser {
         (self.limits, self.hosts, self.remoteAddress) = (limits, hosts, remoteAddress)
     }
 
-    /// Whether a request has begun that is not complete. Only what `next` has seen counts.
+    /// Whether a request is incomplete, as far as `next` has parsed.
     var isWithinHead: Bool { !buffer.isEmpty || head != nil }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if refusal == nil { buffer.append(contentsOf: bytes) }
     }
 
-    /// To be called until it needs more.
+    /// Returns the next event. Call until it returns `incomplete`.
     mutating func next() -> Event {
         do throws(Refusal) {
             if let refusal { throw refusal }
@@ -54,7 +54,7 @@ struct RequestParser {
 
     private mutating func take(_ line: Range<Int>) throws(Refusal) -> HTTPServerRequest? {
         if line.isEmpty, head == nil {
-            // One blank line before a request is forgiven, as the RFC asks.
+            // RFC 9112 asks to accept a blank line before a request.
             guard mayBeBlank else { throw Refusal(400) }
             mayBeBlank = false
             return nil
@@ -75,7 +75,7 @@ struct RequestParser {
         return try head.request(hosts, remoteAddress)
     }
 
-    /// The next line without its end; nil where it has no end yet.
+    /// Returns the next line without its end; nil where it is incomplete.
     private mutating func nextLine() throws(Refusal) -> Range<Int>? {
         let tooLong = Refusal(head == nil ? 414 : 431)
         while scanned < buffer.count {
@@ -107,7 +107,7 @@ struct RequestParser {
     }
 }
 
-/// Why there is no request: the status that says so.
+/// A request that is refused with this status.
 struct Refusal: Error, Equatable {
     let status: Int
     init(_ status: Int) { self.status = status }

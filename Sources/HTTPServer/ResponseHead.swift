@@ -1,11 +1,11 @@
 import HTTPText
 
-/// The bytes before a response's body.
+/// Formats the head of a response.
 enum ResponseHead {
-    /// What is to become of the connection, as its peer is told.
+    /// The Connection header.
     enum Persistence { case close, keepAlive, asUsual }
 
-    /// The fields that say where the message ends and what becomes of the connection.
+    /// The fields that only the server sets.
     private static let reserved = [
         "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Trailer", "Date",
     ]

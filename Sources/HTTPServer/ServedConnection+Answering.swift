@@ -2,7 +2,7 @@ import HTTPText
 import Platform
 
 extension ServedConnection {
-    /// False where it could not be sent as a whole.
+    /// Answers a request. Returns false where the answer was not sent completely.
     func answer(_ request: HTTPServerRequest, isLast: Bool) async -> Bool {
         var response = await server.handler(request)
         guard !Task.isCancelled else { return false }
@@ -16,14 +16,14 @@ extension ServedConnection {
         return await send(OutgoingResponse(head: head, hasBody ? response.body : .none))
     }
 
-    /// Says why, and that this is the end.
+    /// Sends an error and closes the connection.
     func refuse(_ status: Int) async {
         let response = HTTPServerResponse(status, headers: status == 405 ? ["Allow": "GET, HEAD"] : [:])
         let head = ResponseHead.bytes(response, .close, date: server.dateNow)
         if await send(OutgoingResponse(head: head, .none)) { await linger() }
     }
 
-    /// Waits until the peer has read the end: were the socket closed while bytes still come in, it might not get that far.
+    /// Waits until the client has read the answer: closing a socket with unread input could discard the answer.
     func linger() async {
         socket.endWriting()
         allow(.linger)

@@ -1,9 +1,9 @@
 import Platform
 
-/// One peer: its requests are read, answered and sent one after the other, until one side has had enough.
+/// A connection: reads, answers and sends one request after the other, until either side closes it.
 ///
-/// A task runs through `serve` and stops at three places: at the socket, at the handler, and at a thread that sends a
-/// file. When the peer vanishes or its time is over the task is cancelled, and each of the three lets it go.
+/// A task runs `serve` and suspends at the socket, at the handler, and at a thread that sends a file. A disconnect or a
+/// timeout cancels the task, which resumes all three.
 @Loop
 final class ServedConnection {
     let server: HTTPServer
@@ -15,7 +15,7 @@ final class ServedConnection {
     private lazy var deadline = Deadline { [weak self] in self?.timeIsOver() }
     private var deadlineKind: Deadlines.Kind?
     private var headIsLate = false
-    /// How many bytes the peer had not taken when it was looked last.
+    /// The number of unsent bytes at the last check.
     private var untaken: Int32 = 0
 
     init(_ socket: Descriptor, of server: HTTPServer) {
@@ -34,7 +34,7 @@ final class ServedConnection {
         }
     }
 
-    /// Whatever is under way ends as if the peer had gone.
+    /// Aborts the connection.
     func breakOff() {
         lift()
         readiness?.close()
@@ -55,11 +55,11 @@ final class ServedConnection {
         }
     }
 
-    /// What the peer says next; incomplete only when it says nothing more.
+    /// Returns the next event; `incomplete` only at the end of input.
     private func nextEvent() async -> RequestParser.Event {
         defer { lift() }
         var event = parser.next()
-        // Of requests that have come all at once, each waits for its turn.
+        // Pipelined requests let other connections have their turn.
         if event != .incomplete { await Loop.nextIteration() }
         while event == .incomplete {
             if !parser.isWithinHead {
@@ -89,7 +89,7 @@ final class ServedConnection {
 }
 
 extension ServedConnection {
-    /// From now on the peer has so much time.
+    /// Starts a timeout.
     func allow(_ kind: Deadlines.Kind) {
         deadlineKind = kind
         untaken = socket.queued
@@ -107,7 +107,7 @@ extension ServedConnection {
             headIsLate = true
             readiness?.giveUp()
         } else if case let left = socket.queued, left > 0, left < untaken {
-            // It is slow, but it takes.
+            // The client is slow, but reads.
             untaken = left
             server.deadlines.set(deadline, kind)
         } else {

@@ -1,15 +1,15 @@
 import HTTPText
 import Platform
 
-/// Something that can be fetched: what is known of it before its bytes are touched.
+/// A resource that can be fetched, before it is opened.
 public struct ServedResource: Sendable {
     public var size: Int64
     public var etag: EntityTag?
     public var lastModified: HTTPDate?
     public var contentType: String?
-    /// Cache-Control, Content-Disposition and whatever else goes with the bytes.
+    /// Cache-Control, Content-Disposition and other fields of the answer.
     public var headers: HTTPHeaders
-    /// Opens these bytes, which are within the size. Nil where the resource has gone: the answer is 404.
+    /// Opens a range within the size. Returns nil where the resource is gone, which gives a 404.
     public var open: @Loop (Range<Int64>) async -> HTTPServerResponse.Body?
 
     public init(
@@ -21,7 +21,7 @@ public struct ServedResource: Sendable {
     }
 }
 
-/// Answers a GET or a HEAD as RFC 9110 wants it: conditions first, then the range. Only a GET opens the resource.
+/// Answers a GET or a HEAD as RFC 9110 specifies: preconditions first, then the range. Only a GET opens the resource.
 @Loop
 public func respond(
     to request: HTTPServerRequest, with resource: ServedResource, at now: HTTPDate = .now
@@ -38,7 +38,7 @@ public func respond(
     return response
 }
 
-/// What a request's conditions and range come to.
+/// The result of a request's preconditions and range.
 enum ConditionalOutcome: Equatable {
     case whole
     case part(Range<Int64>)
@@ -89,7 +89,7 @@ enum ConditionalOutcome: Equatable {
         return headers
     }
 
-    /// With the extra headers, or those of them that are named.
+    /// The validators and the extra headers, or only the named ones.
     private func validators(_ resource: ServedResource, with names: [String]? = nil) -> HTTPHeaders {
         var headers = HTTPHeaders(
             resource.headers.fields.filter { field in names?.contains { isSameName($0, field.name) } ?? true })

@@ -1,14 +1,14 @@
 import Platform
 
-/// Lets one task at a time wait until a socket can be read or written.
+/// Suspends one task at a time until a socket is readable or writable.
 ///
-/// What nobody waits for is not listened to: bytes that come while an answer is under way stay where they are.
+/// The loop watches only what a task waits for: bytes that arrive during an answer stay in the socket.
 @Loop
 final class SocketReadiness {
     private var watch: Watch?
     private var waiter: CheckedContinuation<Bool, Never>?
 
-    /// `hungUp` is told once when nobody is at the other end any more.
+    /// Calls `hungUp` once when the client has disconnected.
     init(_ socket: Descriptor, hungUp: @escaping @Loop () -> Void) {
         watch = Watch(socket.raw, for: .readable) { [weak self] readiness in
             guard let self else { return }
@@ -18,14 +18,14 @@ final class SocketReadiness {
         }
     }
 
-    /// False where it is no use to wait, or not any longer.
+    /// Returns false where the socket is closed or the wait was given up.
     func wait(for readiness: Readiness) async -> Bool {
         guard let watch, !Task.isCancelled else { return false }
         watch.change(to: readiness)
         return await withCheckedContinuation { waiter = $0 }
     }
 
-    /// Whoever waits need not wait any longer.
+    /// Resumes the waiting task.
     func giveUp() { wake(false) }
 
     func close() {

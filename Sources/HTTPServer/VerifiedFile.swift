@@ -1,27 +1,27 @@
 import CChecksums
 import Platform
 
-/// A file that is sent while it is verified.
+/// Sends a file while verifying its checksum.
 ///
-/// Every byte is sent from the buffer that the checksum is computed from, and the last ones only if the checksum of all
-/// is right: no peer gets a complete answer with wrong bytes. The buffer lasts for one slice, and what the socket has not
-/// taken of it is read again: a slow peer holds neither memory nor a thread.
+/// Every byte is sent from the buffer that was checksummed, and the last ones only if the checksum matches: no client
+/// gets a complete answer with wrong bytes. The buffer lasts for one slice, and unsent bytes are read again, so a slow
+/// client holds neither memory nor a thread.
 struct VerifiedFile: Sendable {
     private static let bufferSize = 256 << 10
 
     private let file: ServedFile
     private let checksum: ServedFile.Checksum
-    /// Of the bytes that the socket has taken.
+    /// The CRC of the sent bytes.
     private var crc32c: UInt32 = 0
     private var sent: Int64 = 0
 
-    /// Nil where there is no checksum to compare with.
+    /// Returns nil without a checksum.
     init?(_ file: ServedFile) {
         guard let checksum = file.checksum else { return nil }
         (self.file, self.checksum) = (file, checksum)
     }
 
-    /// Sends about `budget` bytes. Blocks where the disk has to be waited for, never for the peer.
+    /// Sends about `budget` bytes. Blocks on the disk, never on the client.
     mutating func send(to socket: Int32, _ budget: Int) -> OutgoingResponse.Outcome {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -39,7 +39,7 @@ struct VerifiedFile: Sendable {
         return .done
     }
 
-    /// The next bytes that may be sent. Nil, and reported, where there are none.
+    /// Reads the next bytes to send. Reports an error and returns nil where there are none.
     private func readVerified(into buffer: UnsafeMutableRawBufferPointer) -> UnsafeRawBufferPointer? {
         let wanted = Int(min(Int64(buffer.count), file.count - sent))
         if let fault = fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])) {
@@ -54,7 +54,7 @@ struct VerifiedFile: Sendable {
         return UnsafeRawBufferPointer(rebasing: buffer[..<wanted])
     }
 
-    /// Nil once the buffer is full of the next bytes.
+    /// Fills the buffer with the next bytes. Returns the fault, if any.
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> ServedFile.Fault? {
         do throws(SystemError) {
             let filled = try OpenFile.read(file.descriptor, into: buffer, at: file.offset + sent)

@@ -1,15 +1,16 @@
 import Platform
 import Storage
 
-/// Directories that local files must be in.
+/// The directories that local files must be in.
 ///
-/// A path is not looked at, it is followed, and only as far as that shows nothing of what is outside: see `ConfinedPathResolver`.
-/// What counts is where the descriptor that it leads to really is. So links that stay inside are as good as any, and
-/// nothing can be swapped between the check and the use.
+/// `ConfinedPathResolver` opens the path without revealing anything outside of the directories. The location of the
+/// descriptor decides, not the text of the path: links that stay inside are allowed, and nothing can be swapped between
+/// the check and the use.
 package struct AllowedDirectories: Sendable {
-    /// Where they were when the program started.
+    /// The canonical locations at the start of the program.
     private let locations: [ConfinedPathResolver.Names]
-    /// How they were named, and which location that is: a path may begin like that, whatever links there are.
+    /// The names that the directories were given by, with their locations. A path may begin with such a name, even if
+    /// it has links.
     private let aliases: [(alias: ConfinedPathResolver.Names, location: ConfinedPathResolver.Names)]
     private let participle: String
     private let flag: String
@@ -38,8 +39,8 @@ package struct AllowedDirectories: Sendable {
         return start + names
     }
 
-    /// What the path leads to, found but not opened. Whatever is outside, there or not, is refused alike. `file` is
-    /// the one that it is for, where that is to be made in the directory at the path.
+    /// Resolves the path without opening the file for reading or writing. Refuses existing and missing files outside of
+    /// the directories alike. `file` is the file that will be created in the directory at the path.
     func find(
         _ path: String, directoryOf file: String? = nil, reason: (SystemError) -> StorageError
     ) throws(StorageError) -> OpenFile {

@@ -1,36 +1,37 @@
 import Platform
 
-/// Follows a path, and looks up names only inside of allowed directories.
+/// Resolves a path, and looks up names only inside of the allowed directories.
 ///
-/// Outside of them it knows the ways that lead there, and nothing else: whatever else is named is refused, so that
-/// nobody learns whether it exists. It resolves links and `..` itself, and asks the system for one name at a time.
+/// Outside of them only the parents of allowed directories resolve. Any other name is refused, so that a client does
+/// not learn whether it exists. The resolver follows links and `..` itself, one name per system call.
 struct ConfinedPathResolver {
     enum Failure: Error {
         /// The path leaves the allowed directories.
         case outside
-        /// What is wrong inside of them.
+        /// An error inside of the allowed directories.
         case inside(SystemError)
     }
 
-    /// The names in a path, from the root on.
+    /// The components of a path, starting at `/`.
     typealias Names = [[UInt8]]
 
     private enum Place {
         case outside(Names)
-        /// An allowed directory, what was opened below it, and where the directory is.
+        /// The descriptors from an allowed directory down to the current one, and the location of the allowed
+        /// directory.
         case inside([OpenFile], root: Names)
     }
 
-    /// As many as the system follows.
+    /// The same limit as the kernel's.
     private static let mostLinks = 40
 
     private let allowed: [Names]
     private var place = Place.outside([])
-    /// What is still to be followed, the next name last.
+    /// The remaining names, the next one last.
     private var rest: Names = []
     private var links = 0
 
-    /// What `path` leads to: the last link in it is followed, too. `start` is where it begins.
+    /// Resolves `path`, starting at `start`. Follows a link at its end as well.
     static func find(_ path: ArraySlice<[UInt8]>, from start: Names, in allowed: [Names]) throws(Failure) -> OpenFile {
         var walk = ConfinedPathResolver(allowed: allowed)
         try walk.enter(start)
@@ -42,7 +43,7 @@ struct ConfinedPathResolver {
 
     private init(allowed: [Names]) { self.allowed = allowed }
 
-    /// Goes to a directory by its location, which has neither links nor dots.
+    /// Moves to a directory by its location, which has neither links nor dots.
     private mutating func enter(_ location: Names) throws(Failure) {
         if let root = allowed.filter({ location.starts(with: $0) }).min(by: { $0.count < $1.count }) {
             rest += location.dropFirst(root.count).reversed()
@@ -81,7 +82,7 @@ struct ConfinedPathResolver {
         if target.first == UInt8(ascii: "/") { try enter([]) }
     }
 
-    /// What fails in a directory that was moved away meanwhile says nothing of what is inside.
+    /// Hides errors of a directory that was moved out of the allowed directory meanwhile.
     private func within<Value>(
         _ directory: OpenFile, _ root: Names, _ body: () throws(SystemError) -> Value
     ) throws(Failure) -> Value {
@@ -93,7 +94,7 @@ struct ConfinedPathResolver {
         }
     }
 
-    /// A directory that is not where it was is none that was allowed.
+    /// Refuses a directory that was moved.
     private static func open(_ location: Names) throws(Failure) -> OpenFile {
         do throws(SystemError) {
             let path = "/" + location.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
@@ -105,7 +106,7 @@ struct ConfinedPathResolver {
 }
 
 extension OpenFile {
-    /// Where it is; nil where that cannot be said.
+    /// The components of its location, or nil if it is unknown.
     var names: ConfinedPathResolver.Names? { locationBytes?.names }
 }
 
@@ -113,7 +114,7 @@ extension [UInt8] {
     static let itself = Array(".".utf8)
     fileprivate static let parent = Array("..".utf8)
 
-    /// The names in it. What ends with a slash ends with a dot here: it has to be a directory.
+    /// The components. A trailing slash becomes a trailing dot: the path must be a directory.
     var names: ConfinedPathResolver.Names {
         let parts = split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Array.init)
         let names = parts.filter { !$0.isEmpty && $0 != .itself }

@@ -2,8 +2,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// The path of a file that is to be written, and the directory that it is in, which everything goes through while it
-/// is open.
+/// The path that a download is written to. All operations go through the descriptor of its directory.
 struct DestinationFile {
     let path: String
     private let allowed: AllowedDirectories?
@@ -14,8 +13,8 @@ struct DestinationFile {
         self.allowed = allowed
     }
 
-    /// Opens the directory; one that is open already must still be where the path leads. Throws `unauthorized` where it
-    /// is not in one of those that are allowed, and `unknown` that names path and reason where it is no directory.
+    /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` where it is not
+    /// allowed, and `unknown` with path and reason where it is not a directory.
     mutating func open() throws(StorageError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             throw .file(path, "cannot be written: it needs an absolute path")
@@ -30,9 +29,9 @@ struct DestinationFile {
 
     mutating func close() { directory = nil }
 
-    /// Throws `unknown` that names path and reason unless there is a regular file, or room for a new one.
+    /// Throws `unknown` with path and reason unless the path is a regular file or free.
     func check() throws(StorageError) {
-        // Nobody learns what a link leads to where that may be anywhere.
+        // With allowed directories links are not followed, as their targets may be outside.
         let status: FileStatus
         do throws(SystemError) {
             status = try opened().status(of: name, followingLinks: allowed == nil)
@@ -45,7 +44,8 @@ struct DestinationFile {
         }
     }
 
-    /// A name in the same directory, hidden, and as unknown to others as the task is. There is another one for each number.
+    /// A hidden name in the same directory. It contains the unguessable task id, and a number that tells attempts
+    /// apart.
     func temporaryName(for task: String, number: Int) -> String {
         let end = number == 0 ? ".\(task).part" : ".\(task).\(number).part"
         let room = max(0, longestName - end.utf8.count - 1)
@@ -57,7 +57,7 @@ struct DestinationFile {
         try OpenFile(temporary, flags.union(.noLink), in: opened())
     }
 
-    /// Replaces what is there, with its permissions, or those that every new file of this user gets.
+    /// Renames the file to the destination. It gets the permissions of the file it replaces, or those of the umask.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
         try writing { () throws(SystemError) in
             try file.setPermissions(permissions)
@@ -70,12 +70,12 @@ struct DestinationFile {
             let status = try opened().status(of: name)
             if status.kind == .regular { return status.permissions & 0o777 }
         } catch {
-            // There is nothing yet.
+            // The destination does not exist yet.
         }
         return 0o666 & ~NewFiles.mask.load(ordering: .relaxed)
     }
 
-    /// Where nobody may get there any more, it stays.
+    /// Leaves the file where the directory is no longer allowed.
     func remove(_ temporary: String) {
         do throws(StorageError) {
             let found: OpenFile
@@ -129,8 +129,8 @@ struct DestinationFile {
     private var longestName: Int { directory?.longestName ?? 255 }
 }
 
-/// The files that downloads make.
+/// Settings for the files that downloads create.
 public enum NewFiles {
-    /// What others may not do with them: the user's umask, which the program, for its own files, makes stricter.
+    /// The user's umask. The program sets a stricter one for its own files.
     public static let mask = Atomic<UInt32>(0o022)
 }

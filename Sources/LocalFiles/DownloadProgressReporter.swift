@@ -2,18 +2,18 @@ import Platform
 import Storage
 import Synchronization
 
-/// Tells how much of a download is on the disk: after a mebibyte or so, or a tenth of a second after it arrived, even where
-/// nothing more comes, and when its try ends or is told to stop. From any thread.
+/// Reports the progress of a download: after `step` bytes, a tenth of a second after the last bytes arrived, and when
+/// the attempt ends or is aborted. Can be called from any thread.
 package final class DownloadProgressReporter: Sendable {
     private static let pause = Duration.milliseconds(100)
 
     private struct State {
         var newest: Progress?
         var told: Progress?
-        /// Of what was told, or else of what was there before.
+        /// The last reported count, or the count at the start.
         var lastCount: Int64?
         var elapsed: @Sendable () -> Duration
-        /// Tells the newest when it is time, if nothing else does before.
+        /// Reports the newest progress after a pause.
         var alarm: Task<Void, Never>?
         var isOver = false
     }
@@ -32,7 +32,7 @@ package final class DownloadProgressReporter: Sendable {
         state = Mutex(State(elapsed: clock.stopwatch()))
     }
 
-    /// So many bytes of so many are on the disk.
+    /// Records that `count` of `size` bytes are on the disk.
     package func arrived(_ count: Int64, of size: Int64) {
         let now = Progress(completedUnitCount: count, totalUnitCount: size)
         let isDue = state.withLock { state in
@@ -44,12 +44,12 @@ package final class DownloadProgressReporter: Sendable {
         if isDue { tell() } else { tellSoon() }
     }
 
-    /// Tells what nobody was told yet, and nothing after that.
+    /// Reports the unreported progress, and nothing after that.
     package func end() { tell(isLast: true) }
 
     private func tell(isLast: Bool = false, isAlarm: Bool = false) {
         let news: Progress? = state.withLock { state in
-            // An alarm that another report overtook is cancelled: it must not cancel the next one.
+            // A report cancels the pending alarm; that alarm must not cancel the next one.
             guard !(isAlarm && Task.isCancelled) else { return nil }
             defer { if isLast { state.isOver = true } }
             state.alarm?.cancel()

@@ -1,14 +1,14 @@
-/// Where files of this machine may be read and written: wherever this user may, unless directories were named.
+/// The directories in which clients may read and write files. Without any, the user's own permissions decide.
 public struct FileAccessPolicy: Sendable {
     package let reading: AllowedDirectories?
     package let writing: AllowedDirectories?
 
     public static let everywhere = FileAccessPolicy(reading: nil, writing: nil)
 
-    /// Why a directory cannot be allowed, in a sentence that names it.
+    /// An allowed directory that cannot be used, with a sentence that names it.
     public struct InvalidDirectory: Error { public var message: String }
 
-    /// Finds out where the directories are. Without any of a kind, all of that kind is allowed.
+    /// Resolves the directories. An empty list allows all directories.
     public init(reading: [String], writing: [String]) throws(InvalidDirectory) {
         self.reading = reading.isEmpty ? nil : try AllowedDirectories(reading, "read", "--allow-read")
         self.writing = writing.isEmpty ? nil : try AllowedDirectories(writing, "written", "--allow-write")

@@ -199,7 +199,7 @@ extension PartialDownload {
         throw target.unwritable(.exists)
     }
 
-    /// False where what was parked is not there any more.
+    /// Returns false where the parked file is gone.
     private func reopen(while mayGoOn: () -> Bool) throws(StorageError) -> Bool {
         guard let temporary, let opened = try openAgain(temporary.name) else { return false }
         let status = try target.writing { () throws(SystemError) in try opened.status() }
@@ -233,7 +233,7 @@ extension PartialDownload {
         return true
     }
 
-    /// Hands on what has arrived, and tells where the file ends before that; nil where it may not go on.
+    /// Passes the bytes on disk to `body` and returns where the file ends; nil where it may not continue.
     private func read(
         _ file: OpenFile, while mayGoOn: () -> Bool, _ take: (UnsafeRawBufferPointer) -> Void
     ) throws(StorageError) -> Int64? {

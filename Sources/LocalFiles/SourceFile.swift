@@ -2,15 +2,15 @@ import Checksums
 import Platform
 import Storage
 
-/// A local file that is being uploaded. It must stay as it was when the upload was asked for.
+/// A local file that is being uploaded. It must not change after the upload was created.
 package struct SourceFile {
     private let path: String
     private let identity: FileIdentity
     private let allowed: AllowedDirectories?
     private let file: OpenFile
 
-    /// Throws `unauthorized` where the file is not in one of the directories, if there are any, and `unknown` that
-    /// names path and reason where it cannot be read, or is not the one it was.
+    /// Throws `unauthorized` where the file is outside of the allowed directories, and `unknown` with path and reason
+    /// where it cannot be read or has changed.
     package init(_ path: String, _ identity: FileIdentity, in allowed: AllowedDirectories?) throws(StorageError) {
         self.path = path
         self.identity = identity
@@ -23,7 +23,7 @@ package struct SourceFile {
         }
     }
 
-    /// What the file is now. Throws like `init`.
+    /// Returns the current identity of the file. Throws like `init`.
     package static func inspect(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> FileIdentity {
         let file = try open(path, in: allowed)
         var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
@@ -42,7 +42,7 @@ package struct SourceFile {
         guard count == buffer.count else { throw changed("it became shorter") }
     }
 
-    /// For files that are small enough to be held in memory.
+    /// Reads a small file into memory.
     package func readWhole() throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(identity.size))
         let outcome = bytes.withUnsafeMutableBytes { buffer in
@@ -52,7 +52,7 @@ package struct SourceFile {
         return bytes
     }
 
-    /// Looks at what the path leads to now, which says more of what happened, and at what was opened.
+    /// Compares the file at the path, which gives the more helpful error, and the open file.
     package func checkUnchanged() throws(StorageError) {
         try compare(currentIdentity())
         try compare(FileIdentity(Self.status(of: file, path), generation: file.inodeGeneration))
@@ -72,7 +72,7 @@ package struct SourceFile {
         }
     }
 
-    /// Some files, such as those of /proc, have more bytes than their size says.
+    /// Files such as those of /proc have more bytes than their size says.
     private func checkEnd() throws(StorageError) {
         var next: UInt8 = 0
         let count: Int
@@ -101,14 +101,14 @@ package struct SourceFile {
         else { throw changed("it was written to, or its name or permissions were changed") }
     }
 
-    /// What is not known of both is no difference.
+    /// An unknown value equals any value.
     private static func isSame<Value: Equatable>(_ now: Value?, _ before: Value?) -> Bool {
         now == nil || before == nil || now == before
     }
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
 
-    /// Not even a pipe without a writer holds this up.
+    /// Does not block on a pipe without a writer.
     private static func open(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
         let found = try allowed?.find(path) { unopenable(path, $0) }
         do throws(SystemError) {
@@ -135,7 +135,7 @@ package struct SourceFile {
         return status
     }
 
-    /// Of a file that became shorter it is the CRC32C of what is left.
+    /// The CRC32C of the first and the last block, as far as the file reaches.
     private static func ends(of file: OpenFile, _ size: Int64, _ path: String) throws(StorageError) -> UInt32 {
         let block: Int64 = 4096
         var checksum = Checksum()
@@ -152,7 +152,7 @@ package struct SourceFile {
         return checksum.crc32c
     }
 
-    /// What is not a regular file, for people.
+    /// The kind of a file that is not a regular one, for messages.
     static func name(of kind: FileStatus.Kind) -> String {
         switch kind {
         case .directory: "a directory"

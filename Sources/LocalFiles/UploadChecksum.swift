@@ -2,7 +2,7 @@ import FoundationEssentials
 import Storage
 
 extension Upload {
-    /// Throws `nonMatchingChecksum` unless the bytes have the MD5 that they were to have.
+    /// Throws `nonMatchingChecksum` unless the MD5 is the expected one.
     package func checkMD5(_ md5: [UInt8]) throws(StorageError) {
         guard let expectedMD5, Data(base64Encoded: expectedMD5) != Data(md5) else { return }
         throw StorageError(

@@ -1,7 +1,7 @@
 import Platform
 
-/// Keeps the disk busy while a file grows, so that the sync at the end finds little to do, and of a large one only
-/// its first and its last pages in memory: the system finds new pages more slowly than it writes these back.
+/// Starts writeback while a file grows, so that the final sync has little to do. Of a large file only the first and the
+/// last pages stay in the page cache: allocating new pages is slower than writing these back.
 package struct Writeback {
     private static let size: Int64 = 8 << 20
     private static let cachedHead: Int64 = 64 << 20
@@ -12,7 +12,7 @@ package struct Writeback {
 
     package init() {}
 
-    /// To be told after each write behind the one before. May wait for the disk.
+    /// Call after each append. May block on the disk.
     package mutating func wrote(_ file: OpenFile, upTo offset: Int64) {
         guard offset - begun >= Self.size else { return }
         file.startWriteback(begun, offset - begun)

@@ -4,16 +4,16 @@ import Platform
 import Storage
 import Synchronization
 
-/// The database of a root, on threads of its own where it may block.
+/// The database of a root, on its own threads.
 ///
-/// Writes that come in while one commit is under way share the next one. Reads have a connection and a thread to
-/// themselves, so neither do they wait for the disk, nor does a long one hold up who writes.
+/// Writes that arrive during a commit share the next one. Reads have a connection and a thread of their own, so they do
+/// not wait for the disk, and a long read does not delay writes.
 package final class RootDatabase: Sendable {
     private let root: StorageRoot
     private let writer = SerialQueue(on: WorkerThreads("store"), Writer())
     private let reader = SerialQueue(on: WorkerThreads("reading"), Reader())
     private let isReady = DispatchSemaphore(value: 0)
-    /// Why the database could not be opened, once it is ready.
+    /// The error of opening, valid once `isReady` was signalled.
     private let failure = Mutex<StorageError?>(nil)
     private let pending = Mutex<[PendingWrite]>([])
 
@@ -34,7 +34,7 @@ package final class RootDatabase: Sendable {
         var finish: (StorageError?) -> Void
     }
 
-    /// Begins to open the database at once, as `open` does: whatever is asked of it comes after that.
+    /// Starts to open the database. Later reads and writes wait for it.
     package init(_ root: StorageRoot, _ open: @escaping @Sendable () throws(StorageError) -> Database) {
         self.root = root
         writer.submit { [self] writer in
@@ -48,14 +48,14 @@ package final class RootDatabase: Sendable {
         }
     }
 
-    /// Returns once it is open. Throws a sentence that names the file.
+    /// Waits until the database is open. Throws an error that names the file.
     package func open() async throws(StorageError) {
         try await writer.run { writer throws(StorageError) in _ = try writer.opened() }
     }
 
     // MARK: - Reading
 
-    /// All that was written before, as it was in one moment. Throws `objectNotFound`, or what the database says.
+    /// Reads a snapshot that includes all earlier writes. Throws `objectNotFound` or an error of the database.
     package func read<Answer: Sendable>(
         _ query: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
@@ -83,8 +83,8 @@ package final class RootDatabase: Sendable {
 
     // MARK: - Writing
 
-    /// Returns when the change is on the disk; one that is not urgent when it outlives the process. What frees room, or
-    /// says that a task has ended, may use the reserve: then it does not fail for want of room.
+    /// Returns when the change is durable; a non-urgent change when it survives the process. A change that frees room
+    /// or ends a task may use the reserve, and then does not fail for lack of room.
     package func write<Answer: Sendable>(
         isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
@@ -94,7 +94,7 @@ package final class RootDatabase: Sendable {
         return try answer.get()
     }
 
-    /// Tells, on the store's thread, when the change is on the disk.
+    /// Calls `finish` on the writer's thread when the change is durable.
     package func write<Answer: Sendable>(
         isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
@@ -123,7 +123,7 @@ package final class RootDatabase: Sendable {
         let writes = pending.withLock { exchange(&$0, with: []) }
         if let error = failure(of: writes, &writer) {
             guard writes.count > 1 else { return writes.forEach { $0.finish(error) } }
-            // One that fails must not take the others along.
+            // Retried one by one, so that a failing write does not fail the others.
             for write in writes { write.finish(failure(of: [write], &writer)) }
         } else {
             for write in writes { write.finish(nil) }
@@ -162,7 +162,7 @@ extension StorageRoot {
     /// "sRPC"
     package static let applicationID: Int32 = 0x7352_5043
 
-    /// Opens the database for writing. `prepare` makes its tables, and repairs what a crash has left.
+    /// Opens the database for writing. `prepare` creates its tables, and repairs the traces of a crash.
     package func openDatabase(_ prepare: (Database) throws -> Void) throws(StorageError) -> Database {
         do {
             try check()

@@ -3,7 +3,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// The directory that a process keeps objects, tasks or both in, held by one process at a time.
+/// The directory with the objects and tasks of one process at a time.
 ///
 ///     lock              who holds it
 ///     storage.sqlite3   buckets, objects, metadata, download tokens, the bytes of small objects; beside it its log, and
@@ -12,7 +12,7 @@ import Synchronization
 ///     spool/TASK        the bytes of uploads that came in a message, until those have ended
 ///     tombstones        how tasks ended that the database had no room for
 ///
-/// What is in it is private from birth, and reached through its descriptor: no link in it is ever followed.
+/// Its files are created private, and opened relative to its descriptor without following links.
 public final class StorageRoot: Sendable {
     public let path: String
     package let directory: OpenFile
@@ -21,13 +21,13 @@ public final class StorageRoot: Sendable {
     private let databaseInode: UInt64
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
-    /// Why a root cannot be used, in a sentence that names it.
+    /// A root that cannot be used, with a sentence that names it.
     public struct OpenError: Error {
         public var message: String
         public var isInUse = false
     }
 
-    /// Waits at most so many seconds for another process that has the root, blocking the thread.
+    /// Blocks at most `lockTimeout` seconds while another process holds the root.
     public init(_ path: String, lockTimeout: Int = 0) throws(OpenError) {
         self.path = path
         directory = try Self.directory(path)
@@ -45,22 +45,22 @@ public final class StorageRoot: Sendable {
         }
     }
 
-    /// Without links on the way to it, as SQLite follows none.
+    /// The canonical path, because SQLite follows no links.
     package var database: String { (directory.location ?? path) + "/" + Self.database }
 
-    /// `report` is told once, in a sentence, when another process may have taken the root.
+    /// Calls `report` once, when another process may have taken the root.
     public func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
 
-    /// Throws where the lock or the database is not the one that the next start would find.
+    /// Throws where the lock file or the database was replaced or removed.
     package func check() throws(StorageError) {
         try checkDatabase()
         try checkLock()
     }
 
-    /// Does all of `body` or nothing. Nothing is committed where the root does not belong to this process any more.
+    /// Runs `body` in a transaction, and commits it only while this process still holds the root.
     ///
-    /// That is checked while the database is locked for writing. Another process that takes the root later begins with
-    /// a transaction of its own, which waits for this one, and so sees all that this process will ever commit.
+    /// The check runs with the write lock held. Another process that takes the root starts with a transaction of its
+    /// own, which waits for this one, so it sees everything that this process commits.
     package func transaction(
         in database: Database, mayUseReserve: Bool = false, _ body: () throws -> Void
     ) throws {
@@ -70,7 +70,7 @@ public final class StorageRoot: Sendable {
         }
     }
 
-    /// Without its file the lock keeps no other process away.
+    /// A lock on a removed file excludes no other process.
     private func checkLock() throws(StorageError) {
         let how: String
         do throws(SystemError) {
@@ -79,7 +79,7 @@ public final class StorageRoot: Sendable {
         } catch  where error == .notFound {
             how = "its lock file is gone: \(error.reason)"
         } catch {
-            // Whose the root is cannot be said now. That is a failure, and no loss.
+            // The owner of the root is unknown now. That is a failure, but not a loss.
             throw StorageError(.unknown, "The lock file \(path)/lock cannot be inspected: \(error.reason).")
         }
         let message = "The root \(path) does not belong to this process any more: \(how)."
@@ -96,13 +96,13 @@ public final class StorageRoot: Sendable {
         throw StorageError(.unknown, "The database \(path)/\(Self.database) was replaced while it was in use.")
     }
 
-    /// The directory of that name, which is made where there is none.
+    /// Opens the directory of that name, and creates it if necessary.
     package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
         if try directory.makeDirectory(name) { try sync() }
         return try OpenFile(name, [.directory, .noLink], in: directory)
     }
 
-    /// Returns when the names of what is in the root are on the disk.
+    /// Syncs the directory, so that the names in it are durable.
     package func sync() throws(SystemError) { try directory.syncNames() }
 }
 
@@ -114,7 +114,7 @@ extension StorageRoot {
         ["lock", "objects", "service.log", "spool", "tombstones"]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
 
-    /// Makes the directory of a root, and checks that it is this user's alone to change, with what it holds.
+    /// Creates the directory of a root, and checks that no other user can change it or its files.
     public static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
 
     private static func directory(_ path: String) throws(OpenError) -> OpenFile {
@@ -129,7 +129,7 @@ extension StorageRoot {
         return directory
     }
 
-    /// Others could change what belongs to them, and a link could lead anywhere.
+    /// Files of other users could change, and a link could lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(OpenError) {
         for name in ["."] + names {
             let status: FileStatus
@@ -158,8 +158,8 @@ extension StorageRoot {
             }
             blockThread(milliseconds: 10)
         }
-        // Only for people to read: what counts is the lock, which no crash leaves behind. Cut off afterwards, as on a
-        // full disk there is no room but what the file has.
+        // Only for messages: the lock itself decides, and no crash leaves it behind. Truncated after writing, because a
+        // full disk has no other room.
         let holder = "\(CurrentProcess.id)\n"
         try? lock.write(Array(holder.utf8), at: 0)
         try? lock.truncate(to: Int64(holder.utf8.count))
@@ -171,7 +171,7 @@ extension StorageRoot {
         return digits.isEmpty ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
     }
 
-    /// Empty: SQLite gives the files beside it the same permissions.
+    /// Creates an empty file: SQLite gives its log the same permissions.
     private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> UInt64 {
         do throws(SystemError) {
             let made = try OpenFile(database, [.readingAndWriting, .new, .noLink], in: directory).status().inode
@@ -182,7 +182,7 @@ extension StorageRoot {
         }
     }
 
-    /// Readable by its owner alone and on the disk, as far as it has to be made.
+    /// Creates the missing directories, private and durable.
     private static func makeDirectories(_ path: String) throws(SystemError) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."

@@ -1,7 +1,7 @@
 import Platform
 import Storage
 
-/// Runs what writes to a file of the root; what fails is told as the upload's failure.
+/// Turns errors of writing to a file of the root into errors of the upload.
 package func storing<Result>(_ path: String, _ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
     do throws(SystemError) {
         return try body()

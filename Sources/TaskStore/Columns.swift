@@ -2,7 +2,7 @@ import Database
 import Storage
 
 extension Value {
-    /// As bytes, so that nothing but their order and equality counts.
+    /// Stored as bytes, which have one order and one equality.
     package static func name(_ reference: Reference) -> Value { .blob(Array(reference.object.utf8)) }
 }
 

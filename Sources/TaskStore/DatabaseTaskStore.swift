@@ -4,16 +4,16 @@ import LocalFiles
 import Roots
 import Storage
 
-/// The service's own tasks, kept in a root, beside the objects where there are any.
+/// The task store in the database of a root.
 public struct DatabaseTaskStore: TaskRecordStore {
     public var root: StorageRoot { files.root }
     private let files: TaskFiles
     let database: RootDatabase
-    /// Which engine's or endpoint's they are: tasks of another one can only be looked at, ended and forgotten.
+    /// The engine or endpoint that the tasks belong to. Tasks of another one can only be listed, ended and forgotten.
     private let place: String
     private let threads: WorkerThreads
 
-    /// In a database that has `Schema.tasks`, opened by an engine after `files` were recovered.
+    /// Uses a database with `Schema.tasks`, which an engine has opened after recovering `files`.
     package init(_ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads) {
         self.files = files
         self.database = database
@@ -21,7 +21,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
         self.threads = threads
     }
 
-    /// For an engine that keeps its objects elsewhere.
+    /// Opens a database of its own, for an engine that stores no objects in the root.
     public init(_ root: StorageRoot, place: String) {
         let files = TaskFiles(in: root)
         let database = RootDatabase(root) { () throws(StorageError) in
@@ -34,8 +34,8 @@ public struct DatabaseTaskStore: TaskRecordStore {
         self.init(files, database, place: place, threads: WorkerThreads("spool", limit: 2))
     }
 
-    /// Takes over what a process has left that is no more, but for tasks of other endpoints. Where it breaks off, the
-    /// next one goes on. `complain` is told of records that cannot be read: they stay where they are.
+    /// Adopts the tasks of an ended process, except those of other endpoints. An interrupted adoption is continued by
+    /// the next process. Calls `complain` for each unreadable record and leaves it in place.
     public func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {
         for readable in try await abandoned.records(andOthers: false) {
             var record: TaskRecord
@@ -53,7 +53,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
             let (task, old) = (record.id, request.file)
             request.file = files.spool.path(of: task)
             record.stage = .unfinished(request, bookmark)
-            // In this order: what is in the spool without a record is swept.
+            // In this order, because files of the spool without a record are swept.
             try await keep(record, isUrgent: true)
             try await threads.run { [files] in
                 Result { () throws(StorageError) in try files.spool.take(task, from: old) }
@@ -74,7 +74,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
                 record.map { record in
                     guard case .unfinished = record.stage else { return record }
                     if let end = ends[record.id] { return end.applied(to: record) }
-                    // Without a slot it goes on as well, like those that were kept before there were any.
+                    // A task continues without a slot, like those of versions that had none.
                     try? files.tombstones.reserve(for: record.id)
                     return record
                 }
@@ -90,7 +90,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
         if record.hasEnded { ended(record.id) }
     }
 
-    /// To be told when it is kept that the task has ended.
+    /// Called when the end of the task is stored.
     package func ended(_ task: String) { files.tombstones.release(task) }
 
     public func keepEnd(of record: TaskRecord) async throws(StorageError) {
@@ -110,7 +110,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
             Result { () throws(StorageError) in
                 try storing(path) { () throws(SystemError) in try files.spool.write(bytes, for: task) }
                 var identity = try SourceFile.inspect(path, in: nil)
-                // A later process that takes the task over renames the file, which counts as a change.
+                // A later process renames the file when it adopts the task, which changes its ctime.
                 (identity.changedSeconds, identity.changedNanoseconds) = (nil, nil)
                 return identity
             }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Storage
 
-/// How a task ended, as far as a slot has room for it: the task's id, then JSON, each with a line end.
+/// The end of a task as stored in a slot: the task's id, then JSON, each with a line end.
 struct RecordedEnd: Codable, Equatable {
     private var time: Timestamp
     private var isCancelled = false
@@ -15,7 +15,7 @@ struct RecordedEnd: Codable, Equatable {
         var crc32c: UInt32?
     }
 
-    /// A task that has not ended in the database, as it ended in fact.
+    /// Returns the record of an unfinished task with this end.
     func applied(to record: TaskRecord) -> TaskRecord {
         if let error { return record.ended(.failed(error), at: time) }
         if isCancelled { return record.ended(.cancelled, at: time) }
@@ -57,7 +57,7 @@ extension RecordedEnd {
         return slot + [UInt8](repeating: 0, count: size - slot.count)
     }
 
-    /// The task and how it ended; nil for a slot that nobody has written to.
+    /// Parses the task and its end. Returns nil for an unused slot.
     static func parse(_ slot: some Collection<UInt8>) -> (task: String, RecordedEnd)? {
         let lines = slot.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
         guard lines.count > 1, let task = String(validating: lines[0], as: UTF8.self), !task.isEmpty else { return nil }

@@ -3,8 +3,8 @@ import Roots
 import Storage
 import Synchronization
 
-/// The files that the bytes of uploads from messages are in, by task: the directory `spool` of a root, made when it is
-/// needed first.
+/// The bytes of uploads from messages, one file for each task, in the directory `spool` of a root. The directory is
+/// created when it is first needed.
 final class Spool: Sendable {
     private static let name = "spool"
 
@@ -28,7 +28,7 @@ final class Spool: Sendable {
         }
     }
 
-    /// What is here already was taken before.
+    /// A missing source was taken over before.
     func take(_ task: String, from path: String) throws(StorageError) {
         try storing(self.path(of: task)) { () throws(SystemError) in
             let spool = try open()
@@ -37,7 +37,7 @@ final class Spool: Sendable {
         }
     }
 
-    /// Does nothing where the root does not belong to this process any more.
+    /// Does nothing where this process no longer holds the root.
     func remove(_ task: String) {
         guard (try? root.check()) != nil else { return }
         _ = try? root.directory.remove("\(Self.name)/\(task)")

@@ -3,7 +3,7 @@ import Platform
 import Roots
 import Storage
 
-/// What of tasks a root keeps in files, beside its database.
+/// The files of a root that belong to tasks.
 package struct TaskFiles: Sendable {
     let root: StorageRoot
     let spool: Spool
@@ -15,7 +15,7 @@ package struct TaskFiles: Sendable {
         tombstones = Tombstones(in: root.directory)
     }
 
-    /// Does at the start what an earlier process could not.
+    /// Completes at the start what an earlier process could not.
     package func recover(in database: Database) throws {
         try recordEnds(in: database)
         try spool.forEachTask { task in
@@ -24,8 +24,8 @@ package struct TaskFiles: Sendable {
         }
     }
 
-    /// Ends the tasks whose end an earlier process could only write to their slots. Where there is no room for that
-    /// yet, the slots count.
+    /// Records the ends that an earlier process could only write to slots. Where there is no room for that yet, the
+    /// slots count.
     private func recordEnds(in database: Database) throws {
         try withTombstones { () throws(SystemError) in try tombstones.load() }
         let ends = tombstones.found

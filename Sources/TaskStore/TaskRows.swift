@@ -5,9 +5,9 @@ import JSONText
 import Secrets
 import Storage
 
-// Tasks as rows. Everything here runs within a transaction.
+// Tasks as rows. The caller opens the transaction.
 extension Database {
-    /// A task that has ended stays as it is.
+    /// Inserts or updates a task. A task that has ended is not changed.
     package func keep(_ record: TaskRecord, place: String) throws {
         var ending = OutcomeColumns()
         var request: String?, bookmark: String?
@@ -34,7 +34,7 @@ extension Database {
         try run(Self.keep, values + .content(settable))
     }
 
-    /// What never changes of a task.
+    /// The columns that never change.
     private static let identity: Columns = [
         "id", "place", "kind", "number", "began", "bucket", "name", "md5Hash",
     ]
@@ -66,7 +66,7 @@ extension Database {
         return records
     }
 
-    /// Ends a task that has not ended yet, if there is one.
+    /// Ends a task, if it exists and has not ended.
     func end(_ task: String, as end: RecordedEnd) throws {
         let found = try first("SELECT * FROM tasks WHERE id = :id AND ended IS NULL", ["id": .text(task)]) { row in
             (try row.text("place"), try TaskRecord(row))
@@ -77,7 +77,7 @@ extension Database {
     func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = :id", ["id": .text(id)]) }
 }
 
-/// How a task ended, in columns.
+/// The values of the columns that describe an end.
 private struct OutcomeColumns {
     var time: Int64?
     var outcome: String?
@@ -104,7 +104,7 @@ extension StorageError {
     }
 }
 
-/// A row that does not say what it should.
+/// A row with invalid values.
 private struct Unreadable: Error, CustomStringConvertible {
     let description: String
 }

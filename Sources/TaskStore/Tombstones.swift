@@ -2,14 +2,14 @@ import Platform
 import Storage
 import Synchronization
 
-/// How tasks ended that the database had no room for: slots in a file, each on the disk before it is needed.
+/// The ends of tasks that the database had no room for: slots in a file, allocated before they are needed.
 ///
-/// A task has a slot before its record is kept. Where the database takes nothing more the slot is overwritten in
-/// place, which needs no room on the disk. The next start moves what is in the slots to the database. A slot that is
-/// free again keeps what is in it: nobody asks for a task that has a record of its end, or none.
+/// A task gets a slot before its record is stored. When the database takes no more writes, the slot is overwritten in
+/// place, which needs no room on the disk. The next start moves the ends to the database. A released slot keeps its
+/// contents, which count only for a task whose record has no end.
 final class Tombstones: Sendable {
     static let name = "tombstones"
-    /// In bytes: what a disk writes whole or not at all.
+    /// The size of a disk sector, which is written atomically.
     static let slotSize = 512
     private static let slotsAtOnce = 64
 
@@ -26,7 +26,7 @@ final class Tombstones: Sendable {
 
     init(in directory: OpenFile) { self.directory = directory }
 
-    /// Reads what an earlier process has left, if anything.
+    /// Reads the slots of an earlier process.
     func load() throws(SystemError) {
         let file: OpenFile
         do throws(SystemError) {
@@ -44,10 +44,10 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// Ends that an earlier process could record nowhere else.
+    /// Ends that only the slots of an earlier process record.
     var found: [String: RecordedEnd] { state.withLock { $0.found } }
 
-    /// Sets a slot aside, if the task has none. Blocks where the file has to grow.
+    /// Reserves a slot, unless the task has one. Blocks while the file grows.
     func reserve(for task: String) throws(SystemError) {
         try state.withLock { state throws(SystemError) in
             guard state.slotOf[task] == nil else { return }
@@ -56,7 +56,7 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// The task needs its slot no more.
+    /// Releases the slot of the task.
     func release(_ task: String) {
         state.withLock { state in
             state.found[task] = nil
@@ -64,7 +64,7 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// Returns when the slot is on the disk.
+    /// Writes the slot and syncs it.
     func write(endOf record: TaskRecord) throws(SystemError) {
         let (file, slot) = state.withLock { ($0.file, $0.slotOf[record.id]) }
         guard let file, let slot else { throw .noSpace }
@@ -88,7 +88,7 @@ final class Tombstones: Sendable {
 }
 
 extension OpenFile {
-    /// Returns when they are on the disk.
+    /// Syncs the slots.
     fileprivate func write(_ bytes: [UInt8], inSlot slot: Int) throws(SystemError) {
         try write(bytes, at: Int64(slot * Tombstones.slotSize))
         try sync()

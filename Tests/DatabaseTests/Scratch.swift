@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-/// A directory of a test's own, gone with the test.
+/// A temporary directory, deleted when it is released.
 final class Scratch {
     let directory: String
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// What every place must do. A new one is another line here.
+/// What every engine must do. A new engine is another line here.
 @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
     static let places: [any BackendUnderTest.Type] = [
         EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server on a clock that stands still.
+/// A server with a manual clock.
 @Loop final class ServerFixture {
     let clock = ManualClock()
     let server: HTTPServer
@@ -31,7 +31,7 @@ import Testing
     while !condition() { await Loop.nextIteration() }
 }
 
-/// A file of a test's own, gone with its last owner.
+/// A temporary file, deleted when it is released.
 final class ScratchFile: Sendable {
     let descriptor: Int32
     let count: Int64

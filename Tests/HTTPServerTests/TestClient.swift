@@ -2,7 +2,7 @@ import Platform
 import Glibc
 import Testing
 
-/// A client that does on its socket what the test says, byte for byte.
+/// A client that sends raw bytes.
 final class TestClient: Sendable {
     struct Answer: Sendable, Equatable {
         var status: Int

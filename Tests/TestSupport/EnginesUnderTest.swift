@@ -8,7 +8,7 @@ import Storage
 import TaskStore
 import Testing
 
-/// A directory of a test's own, gone with the test.
+/// A temporary directory, deleted when it is released.
 package final class Scratch: Sendable {
     package let path: String
 
@@ -41,17 +41,17 @@ package final class Scratch: Sendable {
     }
 }
 
-/// A place that is put through the conformance suite, and can be looked into from behind.
+/// An engine under test, with access to its stored bytes.
 package protocol BackendUnderTest: Sendable {
     associatedtype Tested: Backend
     var backend: Tested { get }
-    /// Fresh, and empty.
+    /// Creates an empty engine.
     init() async throws
-    /// Uses what was stored with a new backend.
+    /// Opens the same storage with a new backend.
     func reopened() async throws -> Self
-    /// The bytes that are stored, read past the backend's methods.
+    /// Reads the stored bytes without the backend.
     func bytes(of reference: Reference) async throws -> [UInt8]
-    /// How many objects, and how many pieces of storage they use.
+    /// Counts the objects and the rows and files that they use.
     func contents() async throws -> Contents
 }
 
@@ -180,7 +180,7 @@ package func ref(_ path: String, in bucket: String = "b") throws -> Reference {
     try Reference(bucket: bucket, path: path)
 }
 
-/// Bytes that look random, and differ from seed to seed.
+/// Pseudorandom bytes, different for each seed.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededGenerator(state: seed)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

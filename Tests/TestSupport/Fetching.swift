@@ -39,7 +39,7 @@ extension Backend {
         beginDownload(Download(reference: try ref(path, in: bucket), file: file, task: "task", caller: caller))
     }
 
-    /// Fetches in one try.
+    /// Downloads in one attempt.
     @discardableResult
     package func fetch(_ path: String, to file: String, in bucket: String = "b") async throws -> ObjectMetadata {
         let session = try download(path, to: file, in: bucket)
@@ -66,7 +66,7 @@ extension StorageError {
     }
 }
 
-/// Keeps what a download reports.
+/// Records the progress of a download.
 package final class Reports: Sendable {
     private let all = Mutex<[Progress]>([])
 
@@ -77,7 +77,7 @@ package final class Reports: Sendable {
     package var totals: Set<Int64> { Set(all.withLock { $0.map(\.totalUnitCount) }) }
 }
 
-/// Stops a thread that may block until the test lets it go on.
+/// Blocks a thread until the test opens it.
 package final class Stop: Sendable {
     private let arrived = Mail<Void>()
     private let gate = DispatchSemaphore(value: 0)

@@ -62,7 +62,7 @@ package struct GCSUnderTest: RemoteUnderTest {
     }
 }
 
-/// A clock that stands still, however long one rests.
+/// A clock whose sleeps return at once.
 package struct HurriedClock: Clock {
     package let now = ContinuousClock.now
     package let minimumResolution = Duration.nanoseconds(1)

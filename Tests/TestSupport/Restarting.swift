@@ -5,8 +5,8 @@ import Testing
 package let granule = 256 << 10
 
 extension Backend {
-    /// The upload of a file, so far as a process came that was killed: as the next one finds it. What was sent after
-    /// its bookmark was kept, that one does not know.
+    /// The upload of a file by a process that was killed, as the next process finds it. Bytes sent after the bookmark
+    /// was stored are unknown to the next process.
     package func interrupted(
         file path: String, to name: String, at offset: Int, thenSending extra: Int = 0, md5Hash: String? = nil
     ) async throws -> Upload {
@@ -40,7 +40,7 @@ extension Backend {
     }
 }
 
-/// Where an upload went on, and how much it sent.
+/// Records the steps of an upload.
 package final class Steps {
     package private(set) var all: [UploadMachine.Step] = []
 
