@@ -18,7 +18,7 @@ import Transfers
         store.failure = full
         store.takesEnds = takesEnds
         async let accepted = task.cancel()
-        while session.aborts == 0 { await turns(1) }
+        await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await accepted && task.state == .cancelled)
         return task
@@ -34,7 +34,7 @@ import Transfers
     @Test func `While its end is recorded a paused task stays paused for all who ask`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
-        while session.aborts == 0 { await turns(1) }
+        await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await paused)
         store.stall()

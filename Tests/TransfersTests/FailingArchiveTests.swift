@@ -53,7 +53,7 @@ import Transfers
         #expect(task.resume())
         #expect(await session.nextStep() == .sendWhole)
         let pause = Task { try await task.pause() }
-        await turns(3)
+        await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await pause.value)
         #expect(store.kept[task.id] != nil && store.spooled[task.id] == [1])

@@ -86,7 +86,7 @@ import Transfers
         for _ in large { #expect(await asked.next() == half) }
         let small = Task { try await stage.transfers.data(of: Stage.reference(), maxSize: 1) { $0 } }
         let upload = Task { try await stage.upload(1).0.state }
-        await turns(5)
+        try await Stage.succeedElsewhere()
         #expect(asked.waiting.isEmpty && stage.transfers.uploads.all.isEmpty)
         may.fire()
         for task in large { #expect(try await task.value == [0]) }
@@ -104,17 +104,23 @@ import Transfers
                     if most > 1 { await may.happened() }
                     return []
                 }))
-        let taker = Signal()
+        let (asksTaker, taker) = (Signal(), Signal())
         let small = Task {
-            try await stage.transfers.data(of: Stage.reference(), maxSize: 1, mayBegin: taker.happened) { _ in }
+            try await stage.transfers.data(
+                of: Stage.reference(), maxSize: 1,
+                mayBegin: {
+                    asksTaker.fire()
+                    await taker.happened()
+                }
+            ) { _ in }
         }
-        await turns(3)
+        await asksTaker.happened()
         let large = Task {
             try await stage.transfers.data(of: Stage.reference(), maxSize: .max, usable: 100 << 20) { _ in }
         }
         #expect(await asked.next() == 100 << 20)
         taker.fire()
-        await turns(5)
+        try await Stage.succeedElsewhere()
         #expect(asked.waiting.isEmpty)
         may.fire()
         try await large.value

@@ -15,7 +15,7 @@ import Transfers
         session.mark = "six"
         session.answer(.received(upTo: 2))
         let (download, _) = try await stage.download()
-        await turns(5)
+        await until { stage.store?.bookmark(of: upload.id) == "six" }
         stage.store?.move([upload.id, download.id], to: "https://other")
         let next = Stage(ScriptedBackend(), stage.store?.afterCrash(), limits: limits, isFirst: false)
         try await next.transfers.restore(wish)
@@ -31,7 +31,7 @@ import Transfers
         #expect(try await !upload.pause())
         let refusal = #expect(throws: StorageError.self) { try upload.checkEndpoint() }
         #expect(refusal?.code == .invalidArgument && refusal?.message.contains("--endpoint https://other ") == true)
-        await turns(5)
+        try await Stage.succeedElsewhere()
         #expect(next.backend.uploadsBegun.isEmpty && next.transfers.count(of: .paused) == 2)
     }
 
@@ -64,7 +64,7 @@ import Transfers
         let (next, upload, _) = try await moved(limits: limits)
         #expect(next.transfers.uploads.all.map(\.id) == [ended[0], ended[69], upload.id])
         for _ in 0..<2 { _ = try await next.upload() }
-        await turns(5)
+        try await Stage.succeedElsewhere()
         #expect(Set(ended).isSubset(of: try #require(next.store).kept.keys))
     }
 }

@@ -16,7 +16,7 @@ import Transfers
         session.mark = "six"
         session.answer(.received(upTo: 6))
         #expect(await session.nextStep() == .send(6..<14))
-        await turns(5)
+        await until { stage.store?.bookmark(of: task.id) == "six" }
         return (task, session)
     }
 
@@ -35,7 +35,7 @@ import Transfers
         first.mark = "two"
         first.answer(.received(upTo: 2))
         _ = await first.nextStep()
-        await turns(5)
+        await until { stage.store?.bookmark(of: made.id) == "two" }
 
         let next = try await stage.afterCrash()
         let task = try #require(next.transfers.uploads.all.first)
@@ -81,7 +81,7 @@ import Transfers
             #expect(session.upload.bookmark == Bookmark("six"))
             session.mark = "six"
             #expect(await session.nextStep() == .query)
-            await turns(5)
+            await until { stage.store?.keeps == 1 }
         }
     }
 
@@ -89,7 +89,7 @@ import Transfers
         let (made, fetch) = try await stage.fetching()
         fetch.session.mark = "nine"
         fetch.report(.of(9 << 20, 20 << 20))
-        await turns(5)
+        await until { stage.store?.bookmark(of: made.id) == "nine" }
         let next = try await stage.afterCrash()
         let task = try next.transfers.downloads.task(made.id)
         #expect(task.state == .paused && task.snapshot().progress == .of(9 << 20, 20 << 20))
@@ -161,8 +161,8 @@ import Transfers
             stage = try await stage.afterCrash()
         }
         #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(TransferLimits().finishedTasks))
-        await turns(5)
-        #expect(stage.store?.kept.count ?? 0 < TransferLimits().finishedTasks + 64)
+        let store = try #require(stage.store)
+        await until { store.kept.count < TransferLimits().finishedTasks + 64 }
     }
 
     @Test func `One that is forgotten is gone, one that has not ended stays`() async throws {

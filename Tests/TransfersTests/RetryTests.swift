@@ -42,10 +42,13 @@ import Transfers
         #expect(await session.nextStep() == .send(0..<2))
         session.answer(.failed(.busy(retryAfter: .seconds(5))))
         #expect(await stage.clock.nextSleep() == .seconds(5))
-        stage.clock.advance(by: first)
-        await turns(5)
+        let (_, other) = try await stage.sending()
+        other.answer(.failed(.busy))
+        let passed = max(first, try await stage.rest(upTo: 1))
+        stage.clock.advance(by: passed)
+        #expect(await other.nextStep() == .query)
         #expect(!session.isInFlight, "the first alarm was due, the second one not")
-        stage.clock.advance(by: .seconds(5) - first)
+        stage.clock.advance(by: .seconds(5) - passed)
         #expect(await session.nextStep() == .query)
     }
 

@@ -47,7 +47,7 @@ import Transfers
     @Test func `Paused ones that are spooled hold no memory`() async throws {
         let stage = Stage(ScriptedBackend(oneRequestLimit: .max), store)
         let (held, waiting) = try await crowd(stage)
-        await turns(3)
+        try await Stage.succeedElsewhere()
         #expect(stage.transfers.uploads.all.count == 2)
         for task in held { #expect(try await task.pause()) }
         #expect(try await waiting.value.state == .queued)
@@ -57,7 +57,7 @@ import Transfers
         let stage = Stage(ScriptedBackend(oneRequestLimit: .max))
         let (held, waiting) = try await crowd(stage)
         for task in held { #expect(try await task.pause()) }
-        await turns(3)
+        try await Stage.succeedElsewhere()
         #expect(stage.transfers.uploads.all.count == 2)
         for task in held { #expect(try await task.cancel()) }
         #expect(try await waiting.value.state == .queued)
@@ -70,7 +70,7 @@ import Transfers
         #expect(await session.nextStep() == .sendWhole)
         session.answer(.failed(.busy))
         _ = try await stage.rest(upTo: 1)
-        await turns(5)
+        await until { store.kept[task.id] != nil }
         #expect(store.spooled == [task.id: [1]])
         let next = try await stage.afterCrash()
         let restored = try #require(next.transfers.uploads.all.first)
@@ -87,15 +87,14 @@ import Transfers
         let (task, session) = try await stage.upload(1)
         store.stall()
         let pause = Task { try await task.pause() }
-        await turns(3)
+        await store.stalled.next()
         #expect(task.state == .paused && task.resume())
         #expect(await session.nextStep() == .sendWhole)
         session.complete()
-        await turns(5)
+        try await Stage.succeedElsewhere()
         store.goOn()
         #expect(try await task.result().state == .success)
         _ = try await pause.value
-        await turns(5)
         #expect(store.spooled.isEmpty)
         #expect(await stage.transfers.uploads.forget(task))
         #expect(store.kept.isEmpty, "what is forgotten does not come back")

@@ -59,6 +59,9 @@ import Transfers
         return task.id
     }
 
+    /// Returns when an upload of another service, begun now, has succeeded: what the loop had to do before is done.
+    static func succeedElsewhere() async throws { _ = try await Stage().storedUpload() }
+
     /// A task of 20 bytes with its first chunk on the way.
     func sending() async throws -> (UploadTask, ScriptedSession) {
         let (task, session) = try await upload()
@@ -88,6 +91,14 @@ import Transfers
 
     func observeAll<Strategy: TransferStrategy>(_ task: TransferTask<Strategy>, prefix: String = "") {
         for status in Status.allCases { task.observe(status, handle: "\(prefix)\(status)", listener) }
+    }
+}
+
+extension MemoryArchive {
+    /// The recorded bookmark of an unfinished task.
+    func bookmark(of task: String) -> String? {
+        guard case .unfinished(_, let bookmark)? = kept[task]?.stage else { return nil }
+        return bookmark?.text
     }
 }
 

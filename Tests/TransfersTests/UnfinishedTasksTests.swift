@@ -44,7 +44,7 @@ import Transfers
         var next = stage
         for _ in 0..<2 {
             next = try await next.afterCrash(.resume, tokens: Tokens())
-            await turns(3)
+            try await Stage.succeedElsewhere()
             #expect(next.transfers.count(of: .paused) == 2 && next.backend.uploadsBegun.isEmpty)
         }
         #expect(try next.transfers.uploads.task(upload.id).resume(tokens: own))
@@ -55,7 +55,7 @@ import Transfers
     }
 
     @Test func `Those that are to be forgotten are cancelled at the engine, others stay`() async throws {
-        let (_, session) = try await stage.sending()
+        let (sending, session) = try await stage.sending()
         session.mark = "m"
         session.answer(.received(upTo: 2))
         _ = try await stage.download()
@@ -64,7 +64,7 @@ import Transfers
         _ = await small.nextStep()
         small.complete()
         _ = try await won.result()
-        await turns(5)
+        await until { stage.store?.bookmark(of: sending.id) == "m" }
         let next = try await stage.afterCrash(.forget)
         #expect(next.transfers.uploads.all.map(\.id) == [won.id] && next.transfers.downloads.all.isEmpty)
         #expect(await next.backend.nextSession().discards == 1)
