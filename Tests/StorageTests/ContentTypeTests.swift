@@ -14,7 +14,7 @@ import Testing
         ("a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
         ("a.apk", "application/vnd.android.package-archive"), ("a.dmg", "application/x-apple-diskimage"),
     ])
-    func `Everyday names have everyday types`(name: String, type: String) {
+    func `Common file names have their usual content types`(name: String, type: String) {
         #expect(ContentType.inferred(fromName: name) == type)
     }
 
@@ -22,7 +22,7 @@ import Testing
         ("PHOTO.JPG", "image/jpeg"), ("a/b.c/d.Html", "text/html"), ("backup.tar.gz", "application/gzip"),
         (".config.json", "application/json"), ("ä/ö.pdf", "application/pdf"), ("a..css", "text/css"),
     ])
-    func `Only the ending of the last segment counts`(name: String, type: String) {
+    func `The content type depends on the extension of the last segment`(name: String, type: String) {
         #expect(ContentType.inferred(fromName: name) == type)
     }
 
@@ -30,7 +30,7 @@ import Testing
         "", "/", ".", "..", "png", ".png", "a/.png", "a.", "a.png/", "a.png/b", "a.no-such-ending", "a.p ng",
         "a.\u{212A}ml", "a." + String(repeating: "z", count: 100_000), "a.png\n", "a.png\0",
     ])
-    func `Other names have none`(name: String) {
+    func `Unknown extensions have no content type`(name: String) {
         #expect(ContentType.inferred(fromName: name) == nil)
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DownloadMachineTests {
     static let end: [DownloadMachine.Effect] = [.discard, .release, .publish(.failure)]
 
-    @Test func `What arrives is told, and the end once`() throws {
+    @Test func `Progress is published and the end is published once`() throws {
         var machine = DownloadMachine.fetching()
         #expect(machine.progress.fractionCompleted == 0, "nobody knows how much there is")
         machine.converse([
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 20])
-    func `There is progress before every success`(size: Int64) throws {
+    func `Progress precedes every success`(size: Int64) throws {
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.answered(.completed(try stored(size))), [.release, .publish(.progress), .publish(.success)])
@@ -27,7 +27,7 @@ import Testing
         #expect(machine.progress == .of(size, size) && machine.progress.fractionCompleted == 1)
     }
 
-    @Test func `A pause waits for the try, a resume goes on`() throws {
+    @Test func `A pause waits for the attempt and a resume continues`() throws {
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]),
@@ -42,7 +42,7 @@ import Testing
         ])
     }
 
-    @Test func `A pause that was taken back is told as a pause and a resume`() {
+    @Test func `A revoked pause is published as a pause and a resume`() {
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.requested(.pause), [.abort]), (.requested(.resume), []),
@@ -50,7 +50,7 @@ import Testing
         ])
     }
 
-    @Test func `A cancellation ends it, unless all has arrived in that moment`() throws {
+    @Test func `A cancellation ends a download that has not just completed`() throws {
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.requested(.cancel), [.abort]), (.reported(.of(5, 20)), []), (.answered(.aborted), Self.end),
@@ -63,7 +63,7 @@ import Testing
         ])
     }
 
-    @Test func `An object that has changed is shown from where it was, and never as more than all`() {
+    @Test func `Progress of a changed object never falls and never exceeds the total`() {
         var machine = DownloadMachine.fetching()
         machine.converse([(.reported(.of(10, 20)), [.publish(.progress)]), (.reported(.of(2, 20)), [])])
         #expect(machine.progress == .of(10, 20))
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [(-5, 20), (25, 20), (.max, 20), (.min, .min), (3, -1)] as [(Int64, Int64)])
-    func `What cannot be is cut to what can`(completed: Int64, total: Int64) {
+    func `Impossible progress is clamped`(completed: Int64, total: Int64) {
         var machine = DownloadMachine.fetching()
         _ = machine.handle(.reported(.of(completed, total)))
         #expect((0...machine.progress.totalUnitCount).contains(machine.progress.completedUnitCount))
@@ -88,7 +88,7 @@ import Testing
 @Suite struct DownloadMachineRetryTests {
     static let end = DownloadMachineTests.end
 
-    @Test func `A failure is followed by a rest, then by another try`() {
+    @Test func `A failure is followed by a delay and another attempt`() {
         var machine = DownloadMachine.fetching()
         let rests = rests(0, 1)
         machine.converse([
@@ -105,7 +105,7 @@ import Testing
         #expect(machine.state == .ended(.failed(.refused)))
     }
 
-    @Test func `An engine that stops by itself has failed`() {
+    @Test func `An abort that nobody requested counts as a failure`() {
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.answered(.aborted), [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]),
@@ -113,7 +113,7 @@ import Testing
         ])
     }
 
-    @Test func `Arrived bytes renew the retry budget, and only the time after them counts`() {
+    @Test func `Received bytes renew the retry budget`() {
         var machine = DownloadMachine.fetching(retryTime: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20), took: .seconds(3600)), [.publish(.progress)]),
@@ -130,7 +130,7 @@ import Testing
         ])
     }
 
-    @Test func `Bytes that were there before and a new total renew nothing`() {
+    @Test func `Known bytes and a new total do not renew the retry budget`() {
         var machine = DownloadMachine.fetching(retryTime: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]),
@@ -147,7 +147,7 @@ import Testing
         #expect(error.attempts.map(\.completedUnitCount) == [5, 5])
     }
 
-    @Test func `A try that begins anew counts from its own begin`() {
+    @Test func `An attempt that starts over counts from its own start`() {
         var machine = DownloadMachine.fetching(retryTime: .seconds(10))
         machine.converse([
             (.reported(.of(5, 20), took: .seconds(100)), [.publish(.progress)]),

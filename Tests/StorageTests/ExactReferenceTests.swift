@@ -11,7 +11,7 @@ import Testing
         ("folder/", "folder"), ("a//b", "a/b"), ("/", ""), ("//", ""), ("/a", "a"), ("a/b//", "a/b"),
         ("e\u{301}//", "e\u{301}"),
     ])
-    func `A name with empty segments is an object of its own`(name: String, fullPath: String) throws {
+    func `A name with empty segments is a separate object`(name: String, fullPath: String) throws {
         let reference = try exact(name)
         #expect(reference.object.utf8.elementsEqual(name.utf8) && reference.fullPath.utf8.elementsEqual(fullPath.utf8))
         #expect(reference.isExact && !reference.isRoot && reference.url == "gs://b/\(name)")
@@ -20,11 +20,11 @@ import Testing
     }
 
     @Test(arguments: ["a", "a/b", ".", "..", "a b", "\u{301}"])
-    func `A name that is a path is that path`(name: String) throws {
+    func `An exact name that is a path equals that path`(name: String) throws {
         #expect(try exact(name) == path(name) && !exact(name).isExact)
     }
 
-    @Test func `Paths lead from it where they lead from its path`() throws {
+    @Test func `An exact reference has the same children and parent as its path`() throws {
         let reference = try exact("a//b/")
         #expect(try reference.child("c") == path("a/b/c") && reference.child("/") == path("a/b"))
         #expect(try reference.parent == path("a") && reference.root == path("") && reference.name == "b")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a\r/", "a/\n", String(repeating: "/", count: 1025)])
-    func `What no object may be called is refused`(name: String) throws {
+    func `An invalid object name is refused`(name: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(bucket: "b", object: name) }
         #expect(error.code == .invalidArgument && error.param == "object")
     }

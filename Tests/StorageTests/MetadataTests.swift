@@ -10,7 +10,7 @@ import Testing
     ]
 
     @Test(arguments: ContentProperty.allCases)
-    func `Absent keeps, null removes, a value sets - also an empty one`(property: ContentProperty) throws {
+    func `An absent property is kept, a null removes it and a value sets it`(property: ContentProperty) throws {
         for truth in Self.truths {
             var metadata = SettableMetadata()
             for other in ContentProperty.allCases { metadata.content[other] = "other" }
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `The same holds for each key of the custom metadata`() throws {
+    @Test func `Each key of the custom metadata is kept, removed or set likewise`() throws {
         for truth in Self.truths {
             var metadata = SettableMetadata()
             metadata.custom["other"] = "stays"
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `Keys that only look alike are two, and so are values`() throws {
+    @Test func `Keys and values are compared by bytes`() throws {
         var metadata = SettableMetadata()
         var change = MetadataChange()
         change.custom = .merge(["caf\u{E9}": "1", "cafe\u{301}": "2"])
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [(8191, true), (8192, true), (8193, false)])
-    func `Keys and values together have 8 KiB`(bytes: Int, fits: Bool) throws {
+    func `Custom metadata holds at most 8 KiB of keys and values`(bytes: Int, fits: Bool) throws {
         for value in ["x", "é", "😀"] {
             let count = (bytes - 100) / value.utf8.count
             let entries: ByteKeyedDictionary<String?> = [
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ContentProperty.allCases)
-    func `Each property has 8 KiB, and what is there already does not count`(property: ContentProperty) throws {
+    func `Each property holds at most 8 KiB`(property: ContentProperty) throws {
         var metadata = SettableMetadata()
         metadata.content[property] = String(repeating: "x", count: 9000)
         let before = metadata
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ["text/ä", "text/plain\r\nX: y", "a\0", "\u{7F}"])
-    func `A content type that no header takes is refused`(type: String) throws {
+    func `A content type that is no valid header value is refused`(type: String) throws {
         var change = MetadataChange()
         change.content[.contentType] = type
         let error = try storageError { () throws(StorageError) in try change.check() }
@@ -123,7 +123,7 @@ import Testing
         try change.check()
     }
 
-    @Test func `Only what is left over counts`() throws {
+    @Test func `The limit applies to the merged metadata`() throws {
         var metadata = SettableMetadata()
         metadata.custom = ["old": String(repeating: "x", count: 8000)]
         var change = MetadataChange()

@@ -11,7 +11,7 @@ import Testing
         String(repeating: "a/", count: 512) + "//",
     ]
     @Test(arguments: atMost1024)
-    func `A full path has up to 1024 bytes, surplus slashes not counted`(path: String) throws {
+    func `A full path has at most 1024 bytes without surplus slashes`(path: String) throws {
         #expect(try reference(path).fullPath.utf8.count <= 1024)
     }
 
@@ -20,13 +20,13 @@ import Testing
         String(repeating: "a/", count: 512) + "b",
     ]
     @Test(arguments: longer)
-    func `One byte more is refused, and the message tells how many`(path: String) throws {
+    func `A longer path is refused with its length in the message`(path: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(bucket: "b", path: path) }
         #expect(error.code == .invalidArgument && error.param == "path")
         #expect(error.message.contains("\(path.utf8.count) bytes") && error.message.contains("1024"))
     }
 
-    @Test func `A child counts with its parents`() throws {
+    @Test func `The length of a child includes its parents`() throws {
         let parent = try reference(Self.x(1000))
         #expect(try parent.child(Self.x(23)).fullPath.utf8.count == 1024)
         let error = try storageError { () throws(StorageError) in try parent.child(Self.x(24)) }
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["a\nb", "a\rb", "\r\n", "a\r\nb", "\n\u{301}", "a/\r"])
-    func `Neither CR nor LF, not even as part of a character`(path: String) throws {
+    func `A path with CR or LF is refused`(path: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(bucket: "b", path: path) }
         #expect(error.code == .invalidArgument)
         #expect(throws: StorageError.self) { try reference("a").child(path) }
@@ -42,12 +42,12 @@ import Testing
     }
 
     @Test(arguments: ["\u{85}", "\u{2028}", "\u{0B}", "\u{0C}", "\0"])
-    func `Other line ends are legal`(path: String) throws {
+    func `Other line separators are allowed`(path: String) throws {
         #expect(try reference(path).fullPath == path)
     }
 
     @Test(arguments: ["", "a/b", "a b", "a\nb", "a\u{7F}b", "\0", String(repeating: "b", count: 223)])
-    func `A bucket has a name without slashes, blanks and control characters`(bucket: String) throws {
+    func `A bucket name with slashes, blanks or control characters is refused`(bucket: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(bucket: bucket, path: "a") }
         #expect(error.code == .invalidArgument && error.param == "bucket")
     }
@@ -60,7 +60,7 @@ import Testing
         #expect(try reference("a").checkedAsObject("").fullPath == "a")
     }
 
-    @Test func `Another bucket is a mismatch, by bytes`() throws {
+    @Test func `A bucket that differs in bytes is a mismatch`() throws {
         let reference = try Reference(bucket: "caf\u{E9}", path: "a")
         try reference.check(bucket: "caf\u{E9}")
         for other in ["cafe\u{301}", "cafe", "CAF\u{E9}", ""] {

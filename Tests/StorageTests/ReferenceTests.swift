@@ -8,7 +8,7 @@ import Testing
         ("a%2Fb", "a%2Fb"), ("a?b#c", "a?b#c"), ("a\\b", "a\\b"), ("\0", "\0"), ("\t\u{7F}", "\t\u{7F}"),
         ("ä/😀", "ä/😀"), ("a/\u{301}b", "a/\u{301}b"), ("a/\u{200D}/\u{FE0F}", "a/\u{200D}/\u{FE0F}"),
     ])
-    func `Only slashes are normalised`(path: String, fullPath: String) throws {
+    func `A path is normalised only in its slashes`(path: String, fullPath: String) throws {
         let reference = try reference(path)
         #expect(reference.fullPath.utf8.elementsEqual(fullPath.utf8))
         #expect(reference.url == "gs://b/\(fullPath)")
@@ -20,7 +20,7 @@ import Testing
         ("a", "/", "a"), ("a", "//b///c///", "a/b/c"), ("a", "../b", "a/../b"), ("a/b", ".", "a/b/."),
         ("", "//a///b///", "a/b"), ("a", "gs://x/y", "a/gs:/x/y"), ("a", "\u{301}", "a/\u{301}"),
     ])
-    func `A child is below`(path: String, child: String, fullPath: String) throws {
+    func `A child lies below its parent`(path: String, child: String, fullPath: String) throws {
         #expect(try reference(path).child(child).fullPath.utf8.elementsEqual(fullPath.utf8))
     }
 
@@ -28,7 +28,9 @@ import Testing
         ("", nil, ""), ("a", "", "a"), ("a/b", "a", "b"), ("a/b/c.txt", "a/b", "c.txt"), ("a/..", "a", ".."),
         ("e\u{301}/\u{301}x", "e\u{301}", "\u{301}x"),
     ])
-    func `A parent is one segment up, a name is the last one`(path: String, parent: String?, name: String) throws {
+    func `The parent drops the last segment and the name is that segment`(path: String, parent: String?, name: String)
+        throws
+    {
         let reference = try reference(path)
         #expect(reference.parent?.fullPath == parent)
         #expect(reference.name == name)
@@ -36,7 +38,7 @@ import Testing
         #expect(reference.root == (try Storage.Reference(bucket: "b", path: "")))
     }
 
-    @Test func `The guide's walk through a bucket`() throws {
+    @Test func `References support the navigation example of the guide`() throws {
         let storage = try reference("", in: "my-bucket")
         let images = try storage.child("images")
         var space = try images.child("space.jpg")
@@ -51,7 +53,7 @@ import Testing
         #expect(space.name == "stars.jpg")
     }
 
-    @Test func `Names that only look alike are two`() throws {
+    @Test func `Names are compared by bytes`() throws {
         let (composed, decomposed) = (try reference("caf\u{E9}"), try reference("cafe\u{301}"))
         #expect(composed.fullPath == decomposed.fullPath, "Swift takes them for equal")
         #expect(composed != decomposed)
@@ -63,7 +65,7 @@ import Testing
         ("plain/name.txt", ""), ("a#b", "#"), ("a[b", "["), ("a]b", "]"), ("a*b", "*"), ("a?b", "?"),
         ("?*][#", "#[]*?"), ("##", "#"), ("a*\u{301}b", "*"), ("a%b&c+d;e", ""),
     ])
-    func `One warning for each difficult character`(path: String, characters: String) throws {
+    func `A name gets one warning for each difficult character`(path: String, characters: String) throws {
         let warnings = try reference(path).warnings
         #expect(warnings.count == characters.unicodeScalars.count)
         for (warning, character) in zip(warnings, characters) { #expect(warning.contains("\"\(character)\"")) }

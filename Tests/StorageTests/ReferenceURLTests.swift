@@ -9,7 +9,7 @@ import Testing
         ("gs://b/a?alt=media", "b", "a?alt=media"), ("gs://b/%", "b", "%"), ("gs://b/a+b", "b", "a+b"),
         ("gs://b/gs://c/d", "b", "gs:/c/d"), ("gs://b/\u{301}", "b", "\u{301}"), ("gs://b.app:1/x", "b.app:1", "x"),
     ])
-    func `gs is taken literally`(url: String, bucket: String, path: String) throws {
+    func `A gs URL is not percent-decoded`(url: String, bucket: String, path: String) throws {
         try expect(url, bucket, path)
     }
 
@@ -47,7 +47,7 @@ import Testing
         "https://h/upload/storage/v1/b/B/o", "https://h/upload/storage/v1/b/B/o?name=", "https://h/download/v0/b/B/o/p",
         "https://h/upload/download/storage/v1/b/B/o/P", "https://h/b/B/o/P",
     ])
-    func `Anything else is no storage URL`(url: String) throws {
+    func `Other URLs are refused`(url: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(url: url) }
         #expect(error.code == .pathError && error.param == "url")
         #expect(error.message.contains("is not a storage URL: "))
@@ -78,7 +78,7 @@ import Testing
         ("https://storage.googleapis.com/B/P?GoogleAccessId=a&Expires=1&Signature=y%2F", "B", "P"),
         ("https://h/v0/b/B/o/P?X-Goog-Signature=y", "B", "P"),
     ])
-    func `What Google Cloud Storage gives is read`(url: String, bucket: String, path: String) throws {
+    func `URLs of Google Cloud Storage are parsed`(url: String, bucket: String, path: String) throws {
         try expect(url, bucket, path)
     }
 
@@ -89,12 +89,12 @@ import Testing
         "https://h/upload/storage/v1/b/B/o?upload_id=SECRET",
         "https://u:SECRET@h\\@x/y", "GS://a?SECRET", "https://u:SECRET/@h/x",
     ])
-    func `What may be secret is told to nobody`(url: String) throws {
+    func `Errors do not repeat the secret parts of a URL`(url: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(url: url) }
         #expect(error.code == .pathError && !error.message.contains("SECRET"), "\(error.message)")
     }
 
-    @Test func `Of a very long URL the beginning is told`() throws {
+    @Test func `An error quotes the beginning of a very long URL`() throws {
         let url = "https://h/" + String(repeating: "é", count: 1 << 20)
         let error = try storageError { () throws(StorageError) in try Reference(url: url) }
         #expect(error.message.utf8.count < 1200)
@@ -104,7 +104,7 @@ import Testing
         "%", "%4", "a%", "%zz", "%4g", "%%41", "%+1", "% 1", "%-1", "%٣٤", "%C3", "%C3%28", "%ED%A0%80", "%C0%AF",
         "%F5%80%80%80", "%FF", "a%2",
     ])
-    func `Bad escapes are refused`(path: String) throws {
+    func `Invalid percent escapes are refused`(path: String) throws {
         for url in [
             "https://h/v0/b/B/o/\(path)", "https://h/v0/b/\(path)/o/p", "https://storage.googleapis.com/B/\(path)",
             "https://b.storage.googleapis.com/\(path)", "https://h/storage/v1/b/B/o/\(path)",
@@ -116,12 +116,12 @@ import Testing
     }
 
     @Test(arguments: ["https://h/v0/b/B/o/a%0Ab", "https://h/v0/b/B/o/%0D", "https://h/v0/b/a%2Fb/o/c", "gs://b c/d"])
-    func `A well-formed URL of what cannot be is an invalid argument`(url: String) throws {
+    func `A well-formed URL of an invalid reference is an invalid argument`(url: String) throws {
         let error = try storageError { () throws(StorageError) in try Reference(url: url) }
         #expect(error.code == .invalidArgument)
     }
 
-    @Test func `Limits hold for what is decoded`() throws {
+    @Test func `Limits apply to the decoded URL`() throws {
         let escaped = String(repeating: "%41", count: 1024)
         #expect(try Reference(url: "https://h/v0/b/B/o/\(escaped)").fullPath.utf8.count == 1024)
         let error = try storageError { () throws(StorageError) in

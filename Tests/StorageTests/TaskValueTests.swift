@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0, 1), (0, 10, 0), (5, 10, 0.5), (10, 10, 1), (1 << 52, 1 << 53, 0.5)])
-    func `Of nothing, everything is done`(completed: Int64, total: Int64, fraction: Double) {
+    func `Progress of zero bytes is complete`(completed: Int64, total: Int64, fraction: Double) {
         let progress = Progress(completedUnitCount: completed, totalUnitCount: total)
         #expect(progress.fractionCompleted == fraction)
     }
@@ -25,13 +25,13 @@ import Testing
         (.success, [.success], .success), (.failed, [.failure], .failure), (.cancelled, [.failure], .failure),
     ]
     @Test(arguments: states)
-    func `A state has something to tell a late observer`(state: TaskState, fitting: Set<Status>, status: Status) {
+    func `Each state has its events for a late observer`(state: TaskState, fitting: Set<Status>, status: Status) {
         #expect(Set(Status.allCases.filter { state.fits($0) }) == fitting)
         #expect(state.status == status)
         #expect(state.isFinished == (fitting == [.success] || fitting == [.failure]))
     }
 
-    @Test func `A rest doubles with each retry up to 64 seconds, less up to half of it`() {
+    @Test func `Retry delays double up to 64 seconds with a jitter of one half`() {
         for seed in UInt64(0)..<200 {
             var (backoff, again) = (Backoff(seed: seed), Backoff(seed: seed))
             for number in -1...100 {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `Rests are spread over all that they may last`() {
+    @Test func `Retry delays are spread over their range`() {
         let delays = (UInt64(0)..<1000).map { seed in
             var backoff = Backoff(seed: seed)
             return backoff.delay(beforeRetry: 1)

@@ -16,11 +16,11 @@ import Testing
         (-11_671_084_800_000_000, "1600-02-28T00:00:00.000Z"), (-11_670_998_400_000_000, "1600-02-29T00:00:00.000Z"),
         (-62_135_596_800_000_000, "0001-01-01T00:00:00.000Z"),
     ])
-    func `A moment is written in UTC, cut off at milliseconds`(microseconds: Int64, text: String) {
+    func `A timestamp is written in UTC with milliseconds`(microseconds: Int64, text: String) {
         #expect(Timestamp(microseconds: microseconds).rfc3339 == text)
     }
 
-    @Test func `Every day for eight hundred years follows the one before`() {
+    @Test func `Each day of eight hundred years follows the previous one`() {
         let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         var (year, month, day) = (1970, 1, 1)
         for number in Int64(0)..<292_194 {
@@ -36,11 +36,11 @@ import Testing
     }
 
     @Test(arguments: [Int64.max, .min, .max - 1])
-    func `The far ends of time are text too`(microseconds: Int64) {
+    func `The extreme timestamps can be written`(microseconds: Int64) {
         #expect(Timestamp(microseconds: microseconds).rfc3339.hasSuffix("Z"))
     }
 
-    @Test func `Later is later, up to the end of time`() {
+    @Test func `Advancing a timestamp stops at the maximum`() {
         let moment = Timestamp(microseconds: 5)
         #expect(moment.advanced(by: .zero) == moment)
         #expect(moment.advanced(by: .milliseconds(1500)).microseconds == 1_500_005)
@@ -57,7 +57,7 @@ import Testing
             (Int64.min, "0000-01-01T00:00:00.000Z"), (-62_167_219_200_000_001, "0000-01-01T00:00:00.000Z"),
             (253_402_300_799_999_999, "9999-12-31T23:59:59.999Z"), (.max, "9999-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
-    func `Years that cannot be written are moved to the ends`(microseconds: Int64, text: String) {
+    func `Years out of range are clamped`(microseconds: Int64, text: String) {
         #expect(Timestamp(microseconds: microseconds).rfc3339 == text)
     }
 
@@ -68,7 +68,7 @@ import Testing
             ("1969-12-31t23:59:59.999z", -0.001), ("2100-03-01 00:00:00-01:00", 4_107_546_000),
             ("9999-12-31T23:59:59Z", 253_402_300_799),
         ] as [(String, Double)])
-    func `Moments are read`(text: String, seconds: Double) {
+    func `Timestamps are parsed`(text: String, seconds: Double) {
         #expect(Timestamp(rfc3339: text) == Timestamp(microseconds: Int64(seconds * 1_000_000)))
     }
 
@@ -77,5 +77,5 @@ import Testing
         "2024-03-01T00:00:00+5",
         "2024-03-01T00:00:00Zjunk", "+024-03-01T00:00:00Z", "2024-03-01T00:00:00.Z9",
     ])
-    func `What is no moment is not read`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
+    func `Invalid timestamps are refused`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
 }

@@ -16,19 +16,19 @@ import Testing
         return lengths + [range.upperBound - range.lowerBound]
     }
 
-    @Test func `A fast line doubles chunks, a slow one halves them`() {
+    @Test func `Fast chunks double the chunk size and slow ones halve it`() {
         let machine = UploadMachine.sending(1000, ChunkSizes(first: 2, largest: 9))
         #expect(
             ranges(machine, 0..<2, seconds: [1, 0, 0.5, 0, 1.5, 2, 2.1, 3, 60, 60, 1.1, 1])
                 == [2, 4, 8, 9, 9, 9, 9, 4, 2, 2, 2, 2, 4])
     }
 
-    @Test func `Chunks of a fixed size stay as they are`() {
+    @Test func `A fixed chunk size ignores the speed`() {
         let machine = UploadMachine.sending(100, ChunkSizes(first: 4, largest: 4))
         #expect(ranges(machine, 0..<4, seconds: [0, 60, 0]) == [4, 4, 4, 4])
     }
 
-    @Test func `A chunk that arrived in part, and a failure, say nothing of the line`() {
+    @Test func `A partial chunk or a failure does not change the chunk size`() {
         var machine = UploadMachine.sending(1000)
         machine.converse([
             (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
@@ -46,20 +46,20 @@ import Testing
             (10_000, 260_000), (262_144, 262_144), (262_143, 262_143), (200_000, 200_000), (262_145, 262_145),
             (1, 262_144), (0, 262_144), (-10_000, 262_144), (.min, 262_144), (9 << 20, 9 << 20),
         ] as [(Int64, Int64)])
-    func `Chunks are cut as the engine wants them`(granularity: Int64, first: Int64) {
+    func `Chunks are multiples of the engine's granularity`(granularity: Int64, first: Int64) {
         let machine = UploadMachine.sending(
             1 << 40, ChunkSizes(largest: 8 << 20), granularity: granularity)
         #expect(machine.state == .working(.send(0..<first)))
     }
 
-    @Test func `They are still when they grow, up to the largest`() {
+    @Test func `Growing chunks stay multiples of the granularity up to the maximum`() {
         let machine = UploadMachine.sending(1 << 40, ChunkSizes(largest: 1 << 20), granularity: 10_000)
         #expect(
             ranges(machine, 0..<260_000, seconds: [0, 0, 0, 3, 3, 3])
                 == [260_000, 520_000, 1_040_000, 1_040_000, 520_000, 260_000, 260_000])
     }
 
-    @Test func `The last chunk is what is left, wherever it begins`() {
+    @Test func `The last chunk is the remainder`() {
         var machine = UploadMachine.sending(30, ChunkSizes(first: 12, largest: 12), granularity: 5)
         machine.converse([
             (.answered(.received(upTo: 7)), [.publish(.progress), .perform(.send(7..<17))]),
@@ -70,7 +70,7 @@ import Testing
         #expect(UploadMachine.sending(.max, granularity: .max).state == .working(.send(0..<Int64.max)))
     }
 
-    @Test func `Opened anew, the engine may want them otherwise`() {
+    @Test func `A new session may have another granularity`() {
         var machine = UploadMachine.sending(30, ChunkSizes(first: 12, largest: 12), granularity: 5)
         machine.converse([
             (.answered(.forgotten(.gone)), [.perform(.open)]),

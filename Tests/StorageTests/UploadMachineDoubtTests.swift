@@ -6,7 +6,7 @@ import Testing
 @Suite struct UploadMachineDoubtTests {
     static let end = UploadMachineEndTests.end
 
-    @Test func `Acknowledged bytes stay so when the engine forgets some`() {
+    @Test func `Progress does not fall when the engine loses bytes`() {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(2), 1, 0])
-    func `A chunk that led nowhere is a failure`(offset: Int64) {
+    func `A chunk without progress counts as a failure`(offset: Int64) {
         var machine = UploadMachine.sending()
         machine.converse([
             (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),
@@ -35,7 +35,7 @@ import Testing
         ])
     }
 
-    @Test func `So is an end that does not come`() {
+    @Test func `A missing completion counts as a failure`() {
         var machine = UploadMachine.sending(0)
         machine.converse([
             (.answered(.received(upTo: 0)), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
@@ -43,7 +43,7 @@ import Testing
         ])
     }
 
-    @Test func `One that was stopped may have led nowhere`() {
+    @Test func `An aborted chunk without progress is no failure`() {
         var machine = UploadMachine.sending()
         machine.converse([
             (.requested(.pause), [.abort]), (.answered(.received(upTo: 0)), [.release, .publish(.pause)]),
@@ -51,7 +51,7 @@ import Testing
         ])
     }
 
-    @Test func `An engine that stops by itself has failed`() {
+    @Test func `An abort that nobody requested counts as a failure`() {
         var machine = UploadMachine.sending()
         machine.converse([
             (.answered(.aborted), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
@@ -63,7 +63,7 @@ import Testing
         ])
     }
 
-    @Test func `An answer to another question ends it`() {
+    @Test func `An answer that does not fit the step ends the upload`() {
         var opening = UploadMachine.growing(), whole = UploadMachine.whole(), asking = UploadMachine.sending()
         for event: UploadMachine.Event in [.requested(.start), .admitted] {
             _ = (opening.handle(event), whole.handle(event))
@@ -98,7 +98,7 @@ import Testing
             (.answered(.received(upTo: 4)), [.perform(.send(4..<8))]),
         ]
 
-    @Test func `What is forgotten is opened anew, and what was shown stays`() throws {
+    @Test func `A lost session is opened again and progress does not fall`() throws {
         var machine = UploadMachine.growing()
         machine.converse(Self.lostOnce)
         #expect(machine.progress.completedUnitCount == 6)
@@ -108,13 +108,13 @@ import Testing
         ])
     }
 
-    @Test func `What is forgotten again without progress is lost`() {
+    @Test func `A session that is lost twice without progress fails the upload`() {
         var machine = UploadMachine.growing()
         machine.converse(Self.lostOnce + [(.answered(.forgotten(.gone)), Self.end)])
         #expect(machine.state == .failed(.gone))
     }
 
-    @Test func `After progress it may be forgotten once more`() {
+    @Test func `A session may be lost again after progress`() {
         var machine = UploadMachine.growing()
         machine.converse(
             Self.lostOnce + [
@@ -125,7 +125,7 @@ import Testing
             ])
     }
 
-    @Test func `A question may bring it to light, and its failure counts`() {
+    @Test func `A query may find the session lost`() {
         var machine = UploadMachine.sending(retryTime: .seconds(10))
         machine.converse([
             (.answered(.failed(.busy), took: .seconds(1)), rested),
@@ -137,7 +137,7 @@ import Testing
         #expect(causes == [StorageError.busy, .gone, .busy].map(\.message))
     }
 
-    @Test func `What was never opened cannot be forgotten`() {
+    @Test func `A session that was never opened cannot be lost`() {
         var lost = StorageError.gone
         lost.retryable = true
         for (error, effects) in [(StorageError.gone, Self.end), (lost, rested)] {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `One told to stop stops first, and opens anew when it goes on`() {
+    @Test func `A stopping upload with a lost session opens a new one when it is resumed`() {
         var paused = UploadMachine.sending()
         paused.converse([
             (.requested(.pause), [.abort]), (.answered(.forgotten(.gone)), [.release, .publish(.pause)]),

@@ -5,7 +5,7 @@ import Testing
 @Suite struct UploadMachineEndTests {
     static let end: [UploadMachine.Effect] = [.discard, .release, .publish(.failure)]
 
-    @Test func `A cancellation waits for the step in flight`() {
+    @Test func `A cancellation ends the upload after the step in flight`() {
         for answer: UploadMachine.Answer in [.aborted, .received(upTo: 2), .failed(.busy), .failed(.refused)] {
             var machine = UploadMachine.growing()
             machine.converse(
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `Where nothing is in flight it happens at once`() {
+    @Test func `A cancellation without a step in flight is immediate`() {
         let before: [Conversation] = [
             [], [(.requested(.start), [.acquire])], [(.requested(.pause), [.release, .publish(.pause)])],
             opening + [(.answered(.failed(.busy)), rested)],
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [[UploadMachine.Control.pause], [.pause, .resume]])
-    func `It overrides a pause that is under way`(wishes: [UploadMachine.Control]) {
+    func `A cancellation overrides a pending pause`(wishes: [UploadMachine.Control]) {
         var machine = UploadMachine.growing()
         machine.converse(opening)
         for control in wishes { _ = machine.handle(.requested(control)) }
@@ -38,7 +38,7 @@ import Testing
         ])
     }
 
-    @Test func `A commit that can no longer be stopped is a success`() throws {
+    @Test func `A commit that completes despite a cancellation is a success`() throws {
         var machine = UploadMachine.whole()
         machine.converse([
             (.requested(.start), [.acquire]),
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(-1), 21, .max, .min])
-    func `An offset that cannot be ends it`(offset: Int64) {
+    func `An impossible offset fails the upload`(offset: Int64) {
         var machine = UploadMachine.growing()
         machine.converse(opening + [(.answered(.received(upTo: offset)), Self.end)])
         guard case .ended(.failed(let error)) = machine.state else { return #expect(Bool(false)) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct UploadMachinePauseTests {
-    @Test func `A pause waits for the step in flight, a resume asks where the engine is`() {
+    @Test func `A pause waits for the step in flight and a resume queries the offset`() {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -19,7 +19,7 @@ import Testing
             ])
     }
 
-    @Test func `What the stopped step still achieved is told before the pause`() {
+    @Test func `Progress of the stopped step is published before the pause`() {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -30,7 +30,7 @@ import Testing
             ])
     }
 
-    @Test func `A pause before the opening starts over there`() {
+    @Test func `An upload that paused before its session opened opens it when resumed`() {
         var machine = UploadMachine.growing()
         machine.converse([
             (.requested(.start), [.acquire]),
@@ -46,7 +46,7 @@ import Testing
         ])
     }
 
-    @Test func `One who has not started, waits in line or rests pauses at once`() {
+    @Test func `An upload without a step in flight pauses immediately`() {
         var ready = UploadMachine.growing()
         ready.converse([(.requested(.pause), [.release, .publish(.pause)]), (.requested(.start), [])])
         var queued = UploadMachine.growing()
@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test func `One request that was stopped is sent again whole`() {
+    @Test func `A stopped single request is sent again in full`() {
         var machine = UploadMachine.whole()
         machine.converse([
             (.requested(.start), [.acquire]),
@@ -75,7 +75,7 @@ import Testing
         ])
     }
 
-    @Test func `A pause that was taken back is told as a pause and a resume`() {
+    @Test func `A revoked pause is published as a pause and a resume`() {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -97,7 +97,7 @@ import Testing
             ])
     }
 
-    @Test func `A taken back pause does not wait out a failure`() {
+    @Test func `A revoked pause does not delay the next attempt`() {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -106,7 +106,7 @@ import Testing
             ])
     }
 
-    @Test func `A failure for good ends it, told to pause or not`() {
+    @Test func `A permanent failure ends the upload despite a pause`() {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -116,7 +116,7 @@ import Testing
         #expect(machine.state == .failed(.refused))
     }
 
-    @Test func `A success overtakes a pause`() throws {
+    @Test func `A success overrides a pending pause`() throws {
         var machine = UploadMachine.whole()
         machine.converse([
             (.requested(.start), [.acquire]),

@@ -6,7 +6,7 @@ import Testing
 @Suite struct UploadMachineRetryTests {
     static let end = UploadMachineEndTests.end
 
-    @Test func `A failure is followed by a rest, then by a question`() {
+    @Test func `A failure is followed by a delay and a query`() {
         var machine = UploadMachine.growing()
         let rests = rests(0, 1, 0)
         machine.converse(
@@ -23,7 +23,7 @@ import Testing
             ])
     }
 
-    @Test func `An opening that fails is tried again without a question`() {
+    @Test func `A failed opening is retried without a query`() {
         var machine = UploadMachine.growing()
         machine.converse([
             (.requested(.start), [.acquire]),
@@ -33,7 +33,7 @@ import Testing
         ])
     }
 
-    @Test func `A question's answer and bytes that were there before are no progress`() {
+    @Test func `Neither a query's answer nor known bytes count as progress`() {
         var machine = UploadMachine.growing()
         let rests = rests(0, 1, 2, 0)
         machine.converse(
@@ -53,7 +53,7 @@ import Testing
             ])
     }
 
-    @Test func `Rests differ with the seed`() {
+    @Test func `Retry delays depend on the seed`() {
         let first = (UInt64(0)..<20).map { seed in
             var machine = UploadMachine(size: 20, oneRequest: true, chunks: .fixed(1), seed: seed)
             _ = machine.handle(.requested(.start))
@@ -63,7 +63,7 @@ import Testing
         #expect(first.count { $0 != first[0] } > 15)
     }
 
-    @Test func `A rest is at least as long as the engine requested for`() {
+    @Test func `A retry delay is at least as long as the engine requests`() {
         for (requested, rest) in [
             (Duration.seconds(7), .seconds(7)), (.zero, rests(0)[0]), (.seconds(-1), rests(0)[0]),
         ] {
@@ -129,7 +129,7 @@ import Testing
         slow.converse([(.answered(.failed(.busy), took: .seconds(100)), Self.end)])
     }
 
-    @Test func `Time paused and what is left of an interrupted rest do not count`() {
+    @Test func `Paused time and interrupted delays do not use up the retry budget`() {
         var machine = UploadMachine.sending(retryTime: .seconds(1))
         for attempt in 1...5 {
             _ = machine.handle(.answered(.failed(.busy), took: .milliseconds(100)))
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `The error lists what failed since the last progress`() throws {
+    @Test func `The error lists the attempts since the last progress`() throws {
         var refusal = StorageError.busy
         (refusal.httpStatus, refusal.message) = (503, "The engine said 503.")
         var machine = UploadMachine.sending(retryTime: .seconds(30))
@@ -160,7 +160,7 @@ import Testing
             ])
     }
 
-    @Test func `Of many failures the newest hundred are listed`() {
+    @Test func `The error lists at most the newest hundred attempts`() {
         var machine = UploadMachine.sending(retryTime: .seconds(100_000))
         var failures: Int64 = 0
         while machine.state.error == nil {
@@ -172,7 +172,7 @@ import Testing
         #expect(machine.state.error?.attempts.map(\.time.microseconds) == Array(failures - 99...failures))
     }
 
-    @Test func `Whoever is refused for good hears of no attempts`() {
+    @Test func `A permanent failure lists no attempts`() {
         var machine = UploadMachine.sending()
         _ = machine.handle(.answered(.failed(.busy)))
         machine.converse([
@@ -184,7 +184,7 @@ import Testing
 
 /// What can be seen of a rest.
 @Suite struct RetryValueTests {
-    @Test func `A rest tells which retry of what is due when, and why`() {
+    @Test func `A pending retry has its attempt, step, time and error`() {
         var machine = UploadMachine.sending()
         #expect(machine.retry == nil)
         let rests = rests(0, 1)
@@ -201,7 +201,7 @@ import Testing
         #expect(machine.retry == nil)
     }
 
-    @Test func `It names the step that failed`() {
+    @Test func `A pending retry names the step that failed`() {
         var opening = UploadMachine.growing(), whole = UploadMachine.whole(), last = UploadMachine.sending(2)
         for control: UploadMachine.Event in [.requested(.start), .admitted] {
             _ = (opening.handle(control), whole.handle(control))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct UploadMachineTests {
-    @Test func `Chunks grow up to the largest, the last one finishes`() throws {
+    @Test func `Chunks grow up to the maximum and the last one completes the upload`() throws {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -45,7 +45,7 @@ import Testing
             machine.handle(.answered(.received(upTo: next.lowerBound))) == [.publish(.progress), .perform(.send(next))])
     }
 
-    @Test func `No bytes are sent in one empty chunk`() throws {
+    @Test func `An empty upload sends one empty chunk`() throws {
         var machine = UploadMachine(size: 0, chunks: ChunkSizes(first: 2, largest: 8))
         machine.converse([
             (.requested(.start), [.acquire]),
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 1, 20])
-    func `One request sends everything`(size: Int64) throws {
+    func `A small upload sends everything in one request`(size: Int64) throws {
         var machine = UploadMachine.whole(size)
         machine.converse([
             (.requested(.start), [.acquire]),
@@ -67,7 +67,7 @@ import Testing
         #expect(machine.acknowledged == size)
     }
 
-    @Test func `An engine that has all bytes is requested to finish`() throws {
+    @Test func `An upload with all bytes acknowledged sends an empty final chunk`() throws {
         var machine = UploadMachine.growing()
         machine.converse(
             opening + [
@@ -76,7 +76,7 @@ import Testing
             ])
     }
 
-    @Test func `What nobody waits for does nothing`() throws {
+    @Test func `An unexpected event has no effect`() throws {
         let strangers: [UploadMachine.Event] = [
             .admitted, .answered(.opened()), .answered(.received(upTo: 2)), .answered(.aborted),
             .answered(.completed(try stored())), .answered(.failed(.refused)), .retryDue(attempt: 1),
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `An admission counts once`() {
+    @Test func `A second admission has no effect`() {
         var machine = UploadMachine.growing()
         machine.converse([(.requested(.start), [.acquire]), (.requested(.start), [])])
         _ = machine.handle(.admitted)

@@ -5,7 +5,7 @@ import Testing
 /// Walks at random through everything that can happen to an upload, and watches what was promised.
 @Suite struct UploadMachineWalkTests {
     @Test(arguments: 0..<20)
-    func `Whatever happens, promises are kept`(block: UInt64) throws {
+    func `Every random walk keeps the promises`(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {
             var walk = Walk(seed: seed)
             for _ in 0..<400 { try walk.step() }
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `Walks see every way to end`() throws {
+    @Test func `The walks reach every outcome`() throws {
         var outcomes: Set<TaskState> = [], reasons: Set<StorageError.Code> = [], recoveries = 0
         for seed in UInt64(0)..<500 {
             var walk = Walk(seed: seed)

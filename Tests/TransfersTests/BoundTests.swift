@@ -20,7 +20,7 @@ import Testing
         return error?.code == .quotaExceeded && error?.retryable == true && error?.message.contains(bound) == true
     }
 
-    @Test func `ConcurrencyLimiter are taken when they are looked for, however many ask at once`() async throws {
+    @Test func `Concurrent calls create no more tasks than the limit`() async throws {
         var limits = TransferLimits()
         limits.tasks = 3
         let store = MemoryArchive()
@@ -42,7 +42,7 @@ import Testing
         #expect(refused == 7 && stage.transfers.uploads.all.count == 3)
     }
 
-    @Test func `There are as many unfinished tasks as allowed, of both kinds together`() async throws {
+    @Test func `Uploads and downloads share one limit of unfinished tasks`() async throws {
         let stage = stage { $0.tasks = 2 }
         let (task, session) = try await stage.upload(1)
         _ = try await stage.transfers.download(Stage.reference(), to: "/f")
@@ -61,14 +61,14 @@ import Testing
         #expect(await refusal(more[0], "--max-tasks"))
     }
 
-    @Test func `The newest finished tasks are kept, as many as allowed`() async throws {
+    @Test func `The list keeps the newest finished tasks up to the limit`() async throws {
         let stage = stage { $0.finishedTasks = 2 }
         var ids: [String] = []
         for _ in 1...4 { ids.append(try await stage.storedUpload()) }
         #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(2))
     }
 
-    @Test func `A connection has as many observers as allowed`() async throws {
+    @Test func `A connection has no more observers than its limit`() async throws {
         let stage = stage { $0.connectionObservers = 3 }
         let (listener, other) = (stage.listener(), stage.listener())
         let (task, session) = try await stage.upload(1)
@@ -87,7 +87,7 @@ import Testing
         _ = try listener.newHandles(2)
     }
 
-    @Test func `All connections together have as many observers as allowed`() async throws {
+    @Test func `All connections share one limit of observers`() async throws {
         let stage = stage { $0.observers = 3 }
         let (one, other) = (stage.listener(), stage.listener())
         let (task, _) = try await stage.upload(1)
@@ -101,7 +101,7 @@ import Testing
         #expect(stage.transfers.registry.count == 3)
     }
 
-    @Test func `Who observes what has ended takes no room`() async throws {
+    @Test func `An observer of a finished task does not count`() async throws {
         let stage = stage { $0.observers = 1 }
         let listener = stage.listener()
         let (task, session) = try await stage.upload(1)
@@ -113,7 +113,7 @@ import Testing
         #expect(stage.transfers.registry.count == 0)
     }
 
-    @Test func `A list of all is as long as allowed, and no longer`() async throws {
+    @Test func `listAll fails beyond the limit of results`() async throws {
         let backend = ScriptedBackend(page: { _, _, token, _ throws(StorageError) in
             let page = token.flatMap(Int.init) ?? 1
             let items = [try Reference(bucket: "b", path: "i\(page)"), try Reference(bucket: "b", path: "j\(page)")]
@@ -127,7 +127,7 @@ import Testing
         #expect(error?.message.contains("--max-list-results") == true)
     }
 
-    @Test func `An engine that tells new page tokens for ever is given up`() async throws {
+    @Test func `listAll fails when the engine returns page tokens without end`() async throws {
         let backend = ScriptedBackend(page: { _, _, token, _ in
             Listing(pageToken: "\((token.flatMap(Int.init) ?? 0) + 1)")
         })

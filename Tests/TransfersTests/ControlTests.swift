@@ -7,7 +7,7 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct ControlTests {
     let stage = Stage()
 
-    @Test func `A pause answers only once the step has ended`() async throws {
+    @Test func `A pause returns after the step in flight has ended`() async throws {
         let (task, session) = try await stage.sending()
         let answered = Mail<Bool>()
         let pause = Task { answered.deliver(try await task.pause()) }
@@ -21,7 +21,7 @@ import Transfers
         try await pause.value
     }
 
-    @Test func `A step that is stopped in the turn in which it begins hears of it`() async throws {
+    @Test func `A step that is aborted in the iteration in which it begins gets the abort`() async throws {
         let (task, session) = try await stage.upload()
         Task {
             #expect(await session.nextStep() == .open)
@@ -33,7 +33,7 @@ import Transfers
         #expect(try await task.pause())
     }
 
-    @Test func `A second pause waits with the first`() async throws {
+    @Test func `A second pause returns with the first`() async throws {
         let (task, session) = try await stage.sending()
         // Tasks begin on the loop in their order: both have asked when the engine hears of the first.
         let pauses = (0..<2).map { _ in Task { try await task.pause() } }
@@ -43,7 +43,7 @@ import Transfers
         #expect(try await !task.pause(), "it is paused already")
     }
 
-    @Test func `A cancellation answers only once the step has ended`() async throws {
+    @Test func `A cancellation returns after the step in flight has ended`() async throws {
         let (task, session) = try await stage.sending()
         async let cancelled = task.cancel()
         await until { session.aborts == 1 }
@@ -56,7 +56,7 @@ import Transfers
         #expect(task.snapshot().error?.code == .cancelled)
     }
 
-    @Test func `A commit that could not be stopped refuses pause and cancel`() async throws {
+    @Test func `A pause or cancellation returns false when the upload completes first`() async throws {
         let (first, one) = try await stage.sending()
         async let paused = first.pause()
         await until { one.aborts == 1 }
@@ -72,7 +72,7 @@ import Transfers
         #expect(second.state == .success && two.discards == 0)
     }
 
-    @Test func `A failure that comes first refuses both`() async throws {
+    @Test func `A pause returns false when the task fails first`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
         await until { session.aborts == 1 }
@@ -81,7 +81,7 @@ import Transfers
         #expect(task.state == .failed)
     }
 
-    @Test func `Nothing is accepted after the end`() async throws {
+    @Test func `A finished task accepts no control`() async throws {
         let (task, session) = try await stage.upload(1)
         task.start()
         #expect(await session.nextStep() == .sendWhole)
@@ -94,7 +94,7 @@ import Transfers
         #expect(task.state == .success)
     }
 
-    @Test func `A running task cannot be resumed, a paused one once`() async throws {
+    @Test func `Only a paused task can be resumed`() async throws {
         let (task, session) = try await stage.sending()
         #expect(!task.resume())
         async let paused = task.pause()
@@ -105,7 +105,7 @@ import Transfers
         #expect(await session.nextStep() == .send(2..<6))
     }
 
-    @Test func `A resume goes on from where the engine is`() async throws {
+    @Test func `A resumed task asks the engine for its offset`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.received(upTo: 2))
         #expect(await session.nextStep() == .send(2..<6))
@@ -120,7 +120,7 @@ import Transfers
         #expect(task.snapshot().progress.completedUnitCount == 5)
     }
 
-    @Test func `A pause that was taken back is told, then the resume, then progress`() async throws {
+    @Test func `Observers get the pause, the resume and then progress when a pause is revoked`() async throws {
         let (task, session) = try await stage.sending()
         let ear = Ear()
         ear.observeAll(task)
@@ -139,7 +139,7 @@ import Transfers
         #expect(ear.heard[3].snapshot.state == .paused && ear.heard[4].snapshot.state == .running)
     }
 
-    @Test func `Waiting for a pause can be cancelled, the pause stays`() async throws {
+    @Test func `Cancelling the wait for a pause does not revoke the pause`() async throws {
         let (task, session) = try await stage.sending()
         let waiting = Task { try await task.pause() }
         await until { session.aborts == 1 }

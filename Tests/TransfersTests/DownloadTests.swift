@@ -8,7 +8,7 @@ import Transfers
     let stage = Stage()
     let ear = Ear()
 
-    @Test func `The whole life of a download`() async throws {
+    @Test func `Observers get every event of a download`() async throws {
         let (task, session) = try await stage.download()
         ear.observeAll(task)
         #expect(task.snapshot().metadata == nil && task.snapshot().progress == .unknown)
@@ -30,7 +30,7 @@ import Transfers
         #expect(session.download.file == "/f" && session.discards == 0)
     }
 
-    @Test func `Of reports that come at once the newest counts, and the last comes before the end`() async throws {
+    @Test func `Observers get the newest of simultaneous reports before the end`() async throws {
         let (task, session) = try await stage.fetching()
         ear.observeAll(task)
         let report = session.report
@@ -40,7 +40,7 @@ import Transfers
         #expect(ear.story.dropFirst(2) == ["progress progress 1000", "failure failure 1000"])
     }
 
-    @Test func `A report that is late is nobody's`() async throws {
+    @Test func `A report after the end of its attempt is ignored`() async throws {
         let (task, session) = try await stage.fetching()
         let late = session.report
         async let paused = task.pause()
@@ -58,7 +58,7 @@ import Transfers
         #expect(task.snapshot().progress == .of(3, 20))
     }
 
-    @Test func `A cancellation says what was cancelled`() async throws {
+    @Test func `A cancellation error names the object`() async throws {
         let (task, session) = try await stage.fetching()
         ear.observeAll(task)
         async let cancelled = task.cancel()
@@ -70,7 +70,7 @@ import Transfers
         #expect(ear.heard.last?.snapshot.error == .cancelled(.download, of: session.session.download.reference))
     }
 
-    @Test func `Failures are slept over, as long as downloads may be retried`() async throws {
+    @Test func `A download retries failures within its retry time`() async throws {
         try stage.transfers.settings.set(.maxDownloadRetryTime, to: 2)
         let (task, session) = try await stage.fetching()
         #expect(session.session.download.caller.retryTime == .seconds(2))
@@ -86,7 +86,7 @@ import Transfers
         #expect(error?.code == .retryLimitExceeded && error?.object == "a")
     }
 
-    @Test func `Downloads have places of their own, and wait in line for them`() async throws {
+    @Test func `Downloads have a concurrency limit of their own`() async throws {
         var all: [(DownloadTask, ScriptedDownload)] = []
         for _ in 0..<3 { all.append(try await stage.download()) }
         let (upload, _) = try await stage.upload()
@@ -100,7 +100,7 @@ import Transfers
         #expect(all[2].0.state == .running)
     }
 
-    @Test func `The end of input waits for downloads, and an end suspends them`() async throws {
+    @Test func `The end of input waits for downloads and a shutdown pauses them`() async throws {
         let (task, session) = try await stage.fetching()
         let rest = Mail<Void>()
         Task {
@@ -117,7 +117,7 @@ import Transfers
         #expect(task.state == .paused)
     }
 
-    @Test func `Each kind has its own tasks and observers`() async throws {
+    @Test func `Uploads and downloads have separate tasks and observers`() async throws {
         let (upload, _) = try await stage.upload()
         let (download, _) = try await stage.download()
         let transfers = stage.transfers

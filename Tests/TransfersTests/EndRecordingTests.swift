@@ -24,14 +24,14 @@ import Transfers
         return task
     }
 
-    @Test func `Where there is no room, an end is kept in the room that was set aside for it`() async throws {
+    @Test func `An outcome is recorded in reserved space when the store is full`() async throws {
         let task = try await cancelled(takesEnds: true)
         let next = try await stage.afterCrash(.resume)
         #expect(try next.transfers.uploads.task(task.id).state == .cancelled)
         #expect(next.backend.uploadsBegun.isEmpty)
     }
 
-    @Test func `While its end is recorded a paused task stays paused for all who ask`() async throws {
+    @Test func `A paused task stays paused while its cancellation is recorded`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
         await until { session.aborts == 1 }
@@ -48,7 +48,7 @@ import Transfers
         #expect(ear.story == ["pause pause 0", "failure failure 0"])
     }
 
-    @Test func `A failure is told after it is kept there`() async throws {
+    @Test func `A failure is published after it is recorded in reserved space`() async throws {
         let (task, session) = try await stage.sending()
         store.failure = full
         session.answer(.failed(.refused))
@@ -57,7 +57,7 @@ import Transfers
         #expect(try next.transfers.uploads.task(task.id).snapshot() == task.snapshot())
     }
 
-    @Test func `What could not be recorded is tried again after a rest, until it holds`() async throws {
+    @Test func `A failed write of an outcome is retried with backoff until it succeeds`() async throws {
         let task = try await cancelled(takesEnds: false)
         for seconds in [1, 2, 4, 8, 16, 32, 60] {
             #expect(await stage.clock.nextSleep() == .seconds(seconds))
@@ -70,21 +70,21 @@ import Transfers
         #expect(try await stage.afterCrash().transfers.uploads.task(task.id).state == .cancelled)
     }
 
-    @Test func `What could not be recorded goes along with the next record`() async throws {
+    @Test func `A pending outcome is recorded after the next successful write`() async throws {
         let task = try await cancelled(takesEnds: false)
         store.failure = nil
         _ = try await stage.upload()
         #expect(await store.ends.next() == task.id)
     }
 
-    @Test func `What could not be recorded is recorded before the process ends`() async throws {
+    @Test func `A pending outcome is recorded at shutdown`() async throws {
         let task = try await cancelled(takesEnds: false)
         store.failure = nil
         await stage.transfers.recordEnds()
         #expect(try await stage.afterCrash(.resume).transfers.uploads.task(task.id).state == .cancelled)
     }
 
-    @Test func `It is said where there is not even room for the end`() async throws {
+    @Test func `The service reports an outcome that it cannot record`() async throws {
         let task = try await cancelled(takesEnds: false)
         #expect(
             await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
@@ -93,7 +93,7 @@ import Transfers
                 == "Until it is kept, task \(task.id) would survive a restart: There is no room left.")
     }
 
-    @Test func `One that is forgotten before its end is recorded does not come back`() async throws {
+    @Test func `A task that is removed before its outcome is recorded does not return`() async throws {
         let task = try await cancelled(takesEnds: false)
         #expect(await stage.transfers.uploads.forget(task))
         store.failure = nil
@@ -101,7 +101,7 @@ import Transfers
         #expect(store.kept.isEmpty)
     }
 
-    @Test func `Ends that are not recorded take the place of tasks`() async throws {
+    @Test func `Pending outcomes count against the limit of tasks`() async throws {
         var limits = TransferLimits()
         limits.tasks = 2
         let stage = Stage(ScriptedBackend(), store, limits: limits)
@@ -114,7 +114,7 @@ import Transfers
         _ = try await stage.upload()
     }
 
-    @Test func `Nobody sees an end before it is recorded`() async throws {
+    @Test func `An outcome is not visible before it is recorded`() async throws {
         let (task, session) = try await stage.sending()
         store.stall()
         session.complete()

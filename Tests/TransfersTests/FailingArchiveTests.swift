@@ -11,7 +11,7 @@ import Transfers
 
     init() { stage = Stage(ScriptedBackend(), store) }
 
-    @Test func `What cannot be kept is not begun`() async throws {
+    @Test func `A task that cannot be recorded fails without reaching the engine`() async throws {
         try await stage.transfers.ready()
         store.failure = full
         let uploads = [
@@ -29,7 +29,7 @@ import Transfers
         #expect(error?.code == .quotaExceeded && stage.backend.uploadsBegun.isEmpty)
     }
 
-    @Test func `What cannot be kept any more goes on, and it is said`() async throws {
+    @Test func `A task continues and the service reports it when its record cannot be written`() async throws {
         let (task, session) = try await stage.sending()
         store.failure = full
         session.answer(.received(upTo: 2))
@@ -44,7 +44,7 @@ import Transfers
         #expect(await stage.complaints.next() == "Tasks that are over could not be forgotten: There is no room left.")
     }
 
-    @Test func `What could not be kept once is kept the next time`() async throws {
+    @Test func `A record that failed is written at the next pause`() async throws {
         let (task, session) = try await stage.upload(1)
         store.failure = full
         #expect(try await task.pause(), "it is paused all the same")
@@ -59,7 +59,7 @@ import Transfers
         #expect(store.kept[task.id] != nil && store.spooled[task.id] == [1])
     }
 
-    @Test func `An store that cannot be read keeps the service from starting`() async throws {
+    @Test func `Restoring fails when the store cannot be read`() async throws {
         store.failure = full
         await #expect(throws: full) { try await stage.transfers.restore(.pause) }
     }

@@ -30,7 +30,7 @@ import Testing
         return (task, session)
     }
 
-    @Test func `One that succeeded keeps the metadata of the object alone`() async throws {
+    @Test func `A succeeded task keeps only the metadata of the object`() async throws {
         let (task, session) = try await uploading()
         var stored = ObjectMetadata.stored(session.upload.reference, size: 20)
         stored.settable = try largest("y")
@@ -44,7 +44,7 @@ import Testing
         #expect(textBytes(restored) <= 64 << 10)
     }
 
-    @Test func `One that failed keeps what was asked for and the beginning of why, with the newest attempts`()
+    @Test func `A failed task keeps its request, a bounded error and the newest attempts`()
         async throws
     {
         let (task, session) = try await uploading()
@@ -64,7 +64,7 @@ import Testing
         #expect(textBytes(try next.transfers.uploads.task(task.id)) <= 128 << 10)
     }
 
-    @Test func `Metadata that is larger than an object may have it is not kept`() async throws {
+    @Test func `A finished task keeps no metadata beyond the limit of an object`() async throws {
         let (task, session) = try await uploading()
         var stored = ObjectMetadata.stored(session.upload.reference, size: 20)
         stored.settable.content = [.contentType: "a/b", .cacheControl: String(repeating: "z", count: 1 << 20)]
@@ -76,7 +76,7 @@ import Testing
         #expect(task.snapshot().metadata == .stored(stored))
     }
 
-    @Test func `A cancelled one keeps neither its bytes nor why it had rested`() async throws {
+    @Test func `A cancelled task keeps neither its bytes nor its last failure`() async throws {
         let task = try await stage.transfers.upload(
             [UInt8](repeating: 1, count: 1 << 20), to: Stage.reference(), .init())
         let session = await stage.backend.nextSession()

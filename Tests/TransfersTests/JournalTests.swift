@@ -28,7 +28,7 @@ import Transfers
         return outcome
     }
 
-    @Test func `A file's task is kept before the engine hears of it`() async throws {
+    @Test func `A file upload is recorded before its session begins`() async throws {
         try await stage.transfers.ready()
         store.stall()
         async let made = stage.transfers.upload(file: "/f", to: Stage.reference(), .init())
@@ -41,7 +41,7 @@ import Transfers
         #expect(try record(task.id).progress == .of(0, 20) && record(task.id).reference == Stage.reference())
     }
 
-    @Test func `A download is kept before the engine hears of it`() async throws {
+    @Test func `A download is recorded before its session begins`() async throws {
         try await stage.transfers.ready()
         store.stall()
         async let made = stage.transfers.download(Stage.reference(), to: "/f")
@@ -52,7 +52,7 @@ import Transfers
         #expect(try record(task.id).kind == .download && request(task.id)?.file == "/f")
     }
 
-    @Test func `Larger bytes go on from the disk, until they are stored`() async throws {
+    @Test func `Large uploads from memory are spooled until they are stored`() async throws {
         let (task, session) = try await stage.upload()
         guard case .file("/spool/\(task.id)", .ofSize(20)) = session.upload.source else {
             return #expect(Bool(false), "\(session.upload.source)")
@@ -66,7 +66,7 @@ import Transfers
         #expect(store.spooled.isEmpty)
     }
 
-    @Test func `What was opened is kept before the first chunk is sent`() async throws {
+    @Test func `An upload session is recorded before the first chunk is sent`() async throws {
         let (task, session) = try await stage.upload()
         task.start()
         #expect(await session.nextStep() == .open)
@@ -82,7 +82,7 @@ import Transfers
         #expect(try bookmark(task.id) == "opened")
     }
 
-    @Test func `Each acknowledged chunk is kept while the next one is sent`() async throws {
+    @Test func `An acknowledged chunk is recorded while the next one is sent`() async throws {
         let (task, session) = try await stage.sending()
         store.stall()
         session.mark = "two"
@@ -98,7 +98,7 @@ import Transfers
         #expect(try record(task.id).progress == .of(6, 20))
     }
 
-    @Test func `A download is kept each mebibyte, and when it stops`() async throws {
+    @Test func `A download is recorded after each mebibyte and when it pauses`() async throws {
         let (task, fetch) = try await stage.fetching()
         let before = store.keeps
         let mebibyte: Int64 = 1 << 20
@@ -118,7 +118,7 @@ import Transfers
             try bookmark(task.id) == "\((2 << 20) + 5)" && record(task.id).progress == .of((2 << 20) + 5, 1 << 30))
     }
 
-    @Test func `Success is told only after it is kept`() async throws {
+    @Test func `A success is published after it is recorded`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
         async let result = task.result()
@@ -134,7 +134,7 @@ import Transfers
         #expect(try record(task.id).progress == .of(20, 20))
     }
 
-    @Test func `So is a failure`() async throws {
+    @Test func `A failure is published after it is recorded`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
         store.stall()
@@ -148,7 +148,7 @@ import Transfers
         #expect(try outcome(task.id) == .failed(.refused))
     }
 
-    @Test func `So is a cancellation, and so is its answer`() async throws {
+    @Test func `A cancellation is published and answered after it is recorded`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
         store.stall()
@@ -166,7 +166,7 @@ import Transfers
         #expect(try outcome(task.id) == .cancelled)
     }
 
-    @Test func `An end waits until it is kept how tasks ended`() async throws {
+    @Test func `A shutdown waits until outcomes are recorded`() async throws {
         let (task, session) = try await stage.sending()
         store.stall()
         session.complete()
@@ -184,7 +184,7 @@ import Transfers
         #expect(try outcome(task.id) != nil)
     }
 
-    @Test func `An engine that is its own store has kept success already`() async throws {
+    @Test func `An engine with its own store records the success itself`() async throws {
         let stage = Stage(ScriptedBackend(), store, isEngines: true)
         let (large, session) = try await stage.sending()
         #expect(session.upload.record?.id == large.id)
@@ -198,7 +198,7 @@ import Transfers
         #expect(store.spooled.isEmpty)
     }
 
-    @Test func `A pause answers after its record`() async throws {
+    @Test func `A pause returns after it is recorded`() async throws {
         let (task, session) = try await stage.sending()
         store.stall()
         let answered = Mail<Bool>()

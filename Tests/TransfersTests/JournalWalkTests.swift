@@ -7,7 +7,7 @@ import Transfers
 /// Walks at random through the life of uploads and of the processes that carry them, each killed without a word.
 @Loop @Suite(.timeLimit(.minutes(10))) struct JournalWalkTests {
     @Test(arguments: UInt64(0)..<20)
-    func `Whenever it is killed, nothing is lost and nothing is doubled`(block: UInt64) async throws {
+    func `No crash loses or duplicates a task`(block: UInt64) async throws {
         for seed in block * 5..<(block + 1) * 5 {
             let walk = Walk(seed: seed)
             for _ in 0..<200 { try await walk.step() }
@@ -15,7 +15,7 @@ import Transfers
         }
     }
 
-    @Test func `Walks see every way to end, and crashes before each`() async throws {
+    @Test func `The walks reach every outcome and many crashes`() async throws {
         var seen: Set<TaskState> = [], crashes = 0
         for seed in UInt64(500)..<520 {
             let walk = Walk(seed: seed)

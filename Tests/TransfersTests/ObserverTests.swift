@@ -8,7 +8,7 @@ import Transfers
     let stage = Stage()
     let ear = Ear()
 
-    @Test func `The whole life of an upload`() async throws {
+    @Test func `Observers get every event of an upload`() async throws {
         let (task, session) = try await stage.upload()
         ear.observeAll(task)
         #expect(ear.story == [], "a queued task has nothing to tell")
@@ -33,7 +33,7 @@ import Transfers
         #expect(ear.heard.allSatisfy { $0.snapshot.task == task.id && $0.snapshot.error == nil })
     }
 
-    @Test func `Pauses, resumes and a cancellation`() async throws {
+    @Test func `Observers get pauses, resumes and a cancellation`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
         #expect(ear.story == ["resume resume 0", "progress progress 0"], "added late, told at once")
@@ -53,7 +53,7 @@ import Transfers
         #expect(ear.heard.last?.snapshot.error == .cancelled(.upload, of: session.upload.reference))
     }
 
-    @Test func `One who comes late hears what fits the present state`() async throws {
+    @Test func `A late observer gets the event of the current state`() async throws {
         let (task, session) = try await stage.upload(1)
         let all = Status.allCases
         func heard(_ round: String) -> [Status] {
@@ -83,7 +83,8 @@ import Transfers
         #expect(!ear.listener.removeObserver("late", of: UploadStrategy.self), "it is gone already")
     }
 
-    @Test func `Observers go by handle, by status, all at once, and never another's`() async throws {
+    @Test func `Observers are removed by handle, by status or all together, and only by their connection`() async throws
+    {
         let (task, session) = try await stage.sending()
         let other = Ear()
         other.observeAll(task)
@@ -107,7 +108,7 @@ import Transfers
             other.story.dropFirst(before.1) == ["progress progress 2", "progress progress 20", "success success 20"])
     }
 
-    @Test func `A listener that leaves hears nothing more, of any task`() async throws {
+    @Test func `A connection that leaves gets no further events`() async throws {
         let (task, session) = try await stage.sending()
         let (second, another) = try await stage.sending()
         for task in [task, second] { ear.observeAll(task, prefix: task.id) }
@@ -119,7 +120,7 @@ import Transfers
         #expect(ear.heard.count == before)
     }
 
-    @Test func `After the last event all observers are gone`() async throws {
+    @Test func `A finished task has no observers`() async throws {
         let (task, session) = try await stage.sending()
         ear.observeAll(task)
         session.answer(.failed(.refused))
@@ -129,7 +130,7 @@ import Transfers
         #expect(ear.heard.filter { $0.snapshot.state.isFinished }.count == 1)
     }
 
-    @Test func `Who acts from within an event changes nothing about it`() async throws {
+    @Test func `An observer that acts within an event does not change the event`() async throws {
         let (task, session) = try await stage.upload(1)
         let story = Mail<String>()
         let other = Ear()

@@ -16,7 +16,7 @@ import Transfers
         #expect(error?.message == "maxResults must be between 1 and 1000, not \(count).")
     }
 
-    @Test func `All pages are one list, in their order`() async throws {
+    @Test func `listAll joins all pages in order`() async throws {
         let asked = Mail<String>()
         let stage = Stage(
             ScriptedBackend(page: { reference, most, token, caller throws(StorageError) in
@@ -31,7 +31,7 @@ import Transfers
         #expect(asked.waiting == ["first", "1", "2"].map { "1000 \($0) \(Duration.seconds(120))" })
     }
 
-    @Test func `An engine that goes round in circles is found out`() async throws {
+    @Test func `listAll fails when a page token repeats`() async throws {
         let stage = Stage(ScriptedBackend(page: { _, _, _, _ in Storage.Listing(pageToken: "same") }))
         let error = await #expect(throws: StorageError.self) {
             try await stage.transfers.listAll(Stage.reference())
@@ -39,7 +39,7 @@ import Transfers
         #expect(error?.code == .internalError)
     }
 
-    @Test func `A list of all can be given up between two pages`() async throws {
+    @Test func `listAll can be cancelled between two pages`() async throws {
         let (pages, may) = (Mail<String>(), Signal())
         let stage = Stage(
             ScriptedBackend(page: { _, _, token, _ in
@@ -69,7 +69,7 @@ import Transfers
         #expect(try await transfers.list(root) == Storage.Listing())
     }
 
-    @Test func `Data that would take too much memory waits until there is room`() async throws {
+    @Test func `A data call waits while too much memory is in use`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
         let half = Int64(Transfers.memoryLimit / 2 + 1)
         let stage = Stage(
@@ -94,7 +94,7 @@ import Transfers
         #expect(try await upload.value == .queued)
     }
 
-    @Test func `Data waits for whoever is to take it, and then again for memory`() async throws {
+    @Test func `A data call waits for its receiver and then again for memory`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
         let stage = Stage(
             ScriptedBackend(
@@ -128,7 +128,7 @@ import Transfers
         #expect(asked.waiting == [1])
     }
 
-    @Test func `Less than nothing is too little`() async throws {
+    @Test func `A negative maxSize is refused`() async throws {
         let stage = Stage(ScriptedBackend(read: { _, _, _ in [] }))
         let error = await #expect(throws: StorageError.self) {
             try await stage.transfers.data(of: Stage.reference(), maxSize: -1) { _ in }

@@ -23,7 +23,7 @@ import Transfers
     }
 
     @Test(arguments: UnfinishedTasks.allCases)
-    func `A task of another endpoint is told with it, and does not go on`(wish: UnfinishedTasks) async throws {
+    func `A task of another endpoint shows the endpoint and cannot be resumed`(wish: UnfinishedTasks) async throws {
         let (next, upload, download) = try await moved(wish)
         #expect(upload.snapshot().endpoint == "https://other" && download.snapshot().endpoint == "https://other")
         #expect(upload.state == .paused && upload.snapshot().progress == .of(2, 20))
@@ -35,7 +35,7 @@ import Transfers
         #expect(next.backend.uploadsBegun.isEmpty && next.transfers.count(of: .paused) == 2)
     }
 
-    @Test func `Cancelled it ends, and no server hears of it`() async throws {
+    @Test func `A task of another endpoint can be cancelled without a request`() async throws {
         let (next, upload, download) = try await moved()
         let ear = Ear()
         ear.observeAll(upload)
@@ -50,7 +50,7 @@ import Transfers
         #expect(await next.transfers.uploads.forget(upload))
     }
 
-    @Test func `It takes no room from the service's own, and its record is not dropped`() async throws {
+    @Test func `A task of another endpoint does not count against limits and keeps its record`() async throws {
         var ended: [String] = []
         for _ in 0..<70 {
             let (task, _) = try await stage.upload()

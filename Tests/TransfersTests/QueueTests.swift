@@ -19,7 +19,7 @@ import Transfers
         uploads.map(\.task.state)
     }
 
-    @Test func `So many move bytes as the engine likes, the others wait in line`() async throws {
+    @Test func `Tasks beyond the concurrency limit wait in order`() async throws {
         let all = try await uploads(5)
         #expect(states(all) == [.running, .running, .queued, .queued, .queued])
         for index in 0...1 { _ = await all[index].session.nextStep() }
@@ -30,14 +30,14 @@ import Transfers
         }
     }
 
-    @Test func `Those of one request do not wait behind those of many`() async throws {
+    @Test func `Small uploads do not wait behind large ones`() async throws {
         let large = try await uploads(3)
         let small = try await uploads(10, of: 1)
         #expect(large[2].task.state == .queued)
         #expect(states(small).allSatisfy { $0 == .running })
     }
 
-    @Test func `A pause while waiting leaves the line, a resume joins at its end`() async throws {
+    @Test func `A resumed waiting task joins the end of the queue`() async throws {
         let all = try await uploads(4)
         #expect(try await all[2].task.pause())
         #expect(all[2].task.resume())
@@ -47,7 +47,7 @@ import Transfers
         #expect(all[2].task.state == .queued)
     }
 
-    @Test func `A cancellation while waiting ends it, and takes nobody's place`() async throws {
+    @Test func `A cancelled waiting task leaves the queue and frees no running place`() async throws {
         let all = try await uploads(4)
         #expect(try await all[2].task.cancel())
         #expect(states(all) == [.running, .running, .cancelled, .queued])
@@ -55,7 +55,7 @@ import Transfers
         #expect(states(all) == [.running, .running, .cancelled, .paused])
     }
 
-    @Test func `A pause gives the place away, and takes it from nobody afterwards`() async throws {
+    @Test func `A paused task releases its place and waits again when it is resumed`() async throws {
         let all = try await uploads(3)
         _ = await all[0].session.nextStep()
         async let paused = all[0].task.pause()
@@ -67,7 +67,7 @@ import Transfers
         #expect(all[0].task.state == .queued)
     }
 
-    @Test func `One who was paused before its start stays so`() async throws {
+    @Test func `A task that is paused before its start stays paused`() async throws {
         let (task, session) = try await stage.upload()
         #expect(try await task.pause())
         task.start()
@@ -77,7 +77,7 @@ import Transfers
         #expect(await session.nextStep() == .open)
     }
 
-    @Test func `Resting keeps the place`() async throws {
+    @Test func `A task that waits for a retry keeps its place`() async throws {
         let all = try await uploads(3)
         _ = await all[0].session.nextStep()
         all[0].session.answer(.failed(.busy))
@@ -87,7 +87,7 @@ import Transfers
         #expect(states(all) == [.paused, .running, .running])
     }
 
-    @Test func `Too much in memory makes the next upload wait`() async throws {
+    @Test func `An upload waits while too much memory is in use`() async throws {
         let half = Transfers.memoryLimit / 2 + 1
         let all = try await uploads(2, of: half)
         let third = Task { try await stage.upload(1, to: "late") }
@@ -104,7 +104,7 @@ import Transfers
         #expect(stage.transfers.uploads.all.count == 3)
     }
 
-    @Test func `Rest is when all are paused or ended`() async throws {
+    @Test func `The service is at rest when all tasks are paused or finished`() async throws {
         let all = try await uploads(3)
         let rest = Mail<Void>()
         Task {

@@ -20,7 +20,7 @@ import Transfers
         return (task, session)
     }
 
-    @Test func `An upload goes on where the engine is, under the same id`() async throws {
+    @Test func `A restored upload continues at the engine's offset with the same id`() async throws {
         var change = MetadataChange()
         change.content = [.contentType: "x/y"]
         change.custom = .merge(["k": "v"])
@@ -60,7 +60,7 @@ import Transfers
             ])
     }
 
-    @Test func `What was killed before it was opened is opened`() async throws {
+    @Test func `An upload that was killed before its session opened opens a session`() async throws {
         let (made, first) = try await stage.upload()
         made.start()
         #expect(await first.nextStep() == .open)
@@ -70,7 +70,7 @@ import Transfers
         #expect(await next.backend.nextSession().nextStep() == .open)
     }
 
-    @Test func `What is resumed and killed again has lost nothing`() async throws {
+    @Test func `An upload that is resumed and killed again keeps its progress`() async throws {
         let (made, _) = try await halfway(stage)
         var stage = stage
         for _ in 0..<3 {
@@ -85,7 +85,7 @@ import Transfers
         }
     }
 
-    @Test func `A download goes on with what has arrived`() async throws {
+    @Test func `A restored download continues with its received bytes`() async throws {
         let (made, fetch) = try await stage.fetching()
         fetch.session.mark = "nine"
         fetch.report(.of(9 << 20, 20 << 20))
@@ -102,7 +102,7 @@ import Transfers
         #expect(try await task.result().progress == .of(20, 20))
     }
 
-    @Test func `The list has the order of creation, and goes on in it`() async throws {
+    @Test func `A restored list keeps the order of creation`() async throws {
         var ids: [String] = []
         for index in 0..<12 {
             let (task, session) = try await stage.upload()
@@ -120,7 +120,7 @@ import Transfers
         #expect(next.transfers.uploads.all.map(\.id) == ids)
     }
 
-    @Test func `Those that ended say how, for good`() async throws {
+    @Test func `Restored finished tasks keep their outcome`() async throws {
         let (won, one) = try await stage.sending()
         let (lost, two) = try await stage.sending()
         one.complete()
@@ -146,7 +146,7 @@ import Transfers
         }
     }
 
-    @Test func `Of those that ended the newest thousand are known, over several lives`() async throws {
+    @Test func `The newest thousand finished tasks survive several restarts`() async throws {
         var stage = stage, ids: [String] = []
         for _ in 0..<3 {
             for _ in 0..<400 {
@@ -165,7 +165,7 @@ import Transfers
         await until { store.kept.count < TransferLimits().finishedTasks + 64 }
     }
 
-    @Test func `One that is forgotten is gone, one that has not ended stays`() async throws {
+    @Test func `Only a finished task can be removed`() async throws {
         let (made, session) = try await stage.sending()
         #expect(await !stage.transfers.uploads.forget(made))
         session.complete()
@@ -178,7 +178,7 @@ import Transfers
         #expect(throws: StorageError.self) { try next.transfers.uploads.task(made.id) }
     }
 
-    @Test func `A cancellation after a crash is the engine's to hear of`() async throws {
+    @Test func `Cancelling a restored task discards its session`() async throws {
         let (upload, _) = try await halfway(stage)
         let (download, _) = try await stage.fetching()
         let next = try await stage.afterCrash()
@@ -192,7 +192,7 @@ import Transfers
         #expect(try next.transfers.uploads.task(upload.id).state == .cancelled)
     }
 
-    @Test func `A file that could not be looked at is not taken for an empty one`() async throws {
+    @Test func `An upload of an unreadable file restores as an upload of that file`() async throws {
         let failure = StorageError.file("/no/such", "does not exist")
         let stage = Stage(ScriptedBackend(inspection: .failure(failure)), MemoryArchive())
         let made = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())

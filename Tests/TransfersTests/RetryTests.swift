@@ -7,7 +7,7 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct RetryTests {
     let stage = Stage()
 
-    @Test func `Failures are slept over, longer and longer`() async throws {
+    @Test func `Failures are retried with growing delays`() async throws {
         let (_, session) = try await stage.sending()
         for seconds in [1, 2, 4, 8] {
             session.answer(.failed(.busy))
@@ -20,7 +20,7 @@ import Transfers
         #expect(await session.nextStep() == .send(0..<2))
     }
 
-    @Test func `Tasks that failed together rest differently`() async throws {
+    @Test func `Tasks that fail together have different retry delays`() async throws {
         var rests: Set<Duration> = []
         for _ in 0..<20 {
             let (task, session) = try await stage.sending()
@@ -31,7 +31,7 @@ import Transfers
         #expect(rests.count > 1)
     }
 
-    @Test func `An alarm from before a pause wakes nobody after it`() async throws {
+    @Test func `A retry timer from before a pause has no effect after it`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.failed(.busy))
         let first = try await stage.rest(upTo: 1)
@@ -52,7 +52,7 @@ import Transfers
         #expect(await session.nextStep() == .query)
     }
 
-    @Test func `RetryBudget is what the settings said when the task was made`() async throws {
+    @Test func `The retry time is taken from the settings when the task is created`() async throws {
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 1)
         let (task, session) = try await stage.sending()
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 600)
@@ -69,7 +69,7 @@ import Transfers
         #expect(session.discards == 1)
     }
 
-    @Test func `The error tells when what was tried`() async throws {
+    @Test func `The error lists the time and cause of each attempt`() async throws {
         try stage.transfers.settings.set(.maxUploadRetryTime, to: 10)
         let (task, session) = try await stage.sending()
         session.answer(.received(upTo: 2))
@@ -92,7 +92,7 @@ import Transfers
         #expect(task.snapshot().error == error)
     }
 
-    @Test func `A snapshot tells what a rest is for`() async throws {
+    @Test func `A snapshot describes the pending retry`() async throws {
         let (task, session) = try await stage.sending()
         stage.clock.advance(by: .seconds(3))
         session.answer(.failed(.busy))
@@ -110,7 +110,7 @@ import Transfers
         #expect(task.snapshot().retry == nil)
     }
 
-    @Test func `Entering a rest is told as progress, and so is its end`() async throws {
+    @Test func `Observers of progress get the beginning and end of a retry delay`() async throws {
         let (task, session) = try await stage.sending()
         let (ear, busy) = (Ear(), StorageError.busy.about(try Stage.reference()))
         task.observe(.progress, handle: "p", ear.listener)
@@ -128,7 +128,7 @@ import Transfers
         #expect(ear.heard.map { $0.snapshot.retry?.attempt } == [nil, 1, nil, 2, nil])
     }
 
-    @Test func `A fixed chunk size holds for tasks made afterwards`() async throws {
+    @Test func `A fixed chunk size applies to tasks created afterwards`() async throws {
         try stage.transfers.settings.setUploadChunkSize(1)
         let size = Int(ChunkSizes.granularity) + 1
         let (task, session) = try await stage.upload(size)
@@ -139,7 +139,7 @@ import Transfers
     }
 
     @Test(arguments: [-1, .nan, .infinity, 31_536_001, -0.001] as [Double])
-    func `Settings refuse what makes no sense`(seconds: Double) {
+    func `Settings refuse invalid values`(seconds: Double) {
         for time in Settings.RetryTime.allCases {
             var settings = Settings()
             #expect(throws: StorageError.self) { try settings.set(time, to: seconds) }

@@ -7,7 +7,7 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct SmallJournalTests {
     let store = MemoryArchive()
 
-    @Test func `Bytes that need not wait are nobody's business before they are stored`() async throws {
+    @Test func `A small upload that does not pause is not recorded before it is stored`() async throws {
         for isEngines in [false, true] {
             let stage = Stage(ScriptedBackend(), store, isEngines: isEngines)
             let before = store.keeps
@@ -21,7 +21,7 @@ import Transfers
         }
     }
 
-    @Test func `Paused ones are spooled and kept, and go on from the disk`() async throws {
+    @Test func `A paused small upload is spooled and recorded and continues from the disk`() async throws {
         let stage = Stage(ScriptedBackend(), store)
         let (task, _) = try await stage.upload(1)
         #expect(try await task.pause())
@@ -44,7 +44,7 @@ import Transfers
         return (held, Task { try await stage.upload(1).0 })
     }
 
-    @Test func `Paused ones that are spooled hold no memory`() async throws {
+    @Test func `A spooled paused upload holds no memory`() async throws {
         let stage = Stage(ScriptedBackend(oneRequestLimit: .max), store)
         let (held, waiting) = try await crowd(stage)
         try await Stage.succeedElsewhere()
@@ -53,7 +53,7 @@ import Transfers
         #expect(try await waiting.value.state == .queued)
     }
 
-    @Test func `Paused ones that nobody keeps count as held until they end`() async throws {
+    @Test func `A paused upload without a store holds its memory until it ends`() async throws {
         let stage = Stage(ScriptedBackend(oneRequestLimit: .max))
         let (held, waiting) = try await crowd(stage)
         for task in held { #expect(try await task.pause()) }
@@ -63,7 +63,7 @@ import Transfers
         #expect(try await waiting.value.state == .queued)
     }
 
-    @Test func `So are those that rest`() async throws {
+    @Test func `A small upload that waits for a retry is spooled and recorded`() async throws {
         let stage = Stage(ScriptedBackend(), store)
         let (task, session) = try await stage.upload(1)
         task.start()
@@ -82,7 +82,7 @@ import Transfers
         #expect(await again.nextStep() == .sendWhole)
     }
 
-    @Test func `One that is stored while it is being spooled leaves nothing`() async throws {
+    @Test func `An upload that is stored while it is spooled leaves no spool file`() async throws {
         let stage = Stage(ScriptedBackend(), store, isEngines: true)
         let (task, session) = try await stage.upload(1)
         store.stall()
@@ -100,7 +100,7 @@ import Transfers
         #expect(store.kept.isEmpty, "what is forgotten does not come back")
     }
 
-    @Test func `One that was spooled, but could not be kept, leaves nothing once it is stored`() async throws {
+    @Test func `A spooled upload without a record leaves no spool file once it is stored`() async throws {
         let stage = Stage(ScriptedBackend(), store, isEngines: true)
         let (task, session) = try await stage.upload(1)
         store.takesRecords = false

@@ -25,12 +25,12 @@ import Transfers
         return (next, task, session)
     }
 
-    @Test func `One that goes on by itself waits, and says why`() async throws {
+    @Test func `A restored upload pauses with an error at a newer object`() async throws {
         let (_, task, _) = try await superseded()
         #expect(try task.state == .paused && task.snapshot().error == newer.about(Stage.reference()))
     }
 
-    @Test func `One that a client resumes replaces it`() async throws {
+    @Test func `An upload that a client resumes replaces the newer object`() async throws {
         let (next, task, session) = try await superseded()
         #expect(task.resume() && task.snapshot().error == nil)
         #expect(await session.nextStep() == .open)
@@ -39,14 +39,14 @@ import Transfers
         #expect(try await task.result().state == .success && next.transfers.count(of: .success) == 1)
     }
 
-    @Test func `One that a client cancels is over`() async throws {
+    @Test func `A superseded upload can be cancelled`() async throws {
         let (next, task, session) = try await superseded()
         #expect(try await task.cancel())
         #expect(session.discards == 1 && task.snapshot().error?.code == .cancelled)
         #expect(next.transfers.count(of: .cancelled) == 1)
     }
 
-    @Test func `One that is new replaces what is there`() async throws {
+    @Test func `A new upload replaces an existing object`() async throws {
         let (_, session) = try await stage.sending()
         #expect(session.replacesNewer)
     }

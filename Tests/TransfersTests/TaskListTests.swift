@@ -7,7 +7,7 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct TaskListTests {
     let stage = Stage()
 
-    @Test func `A result waits for the end, and can be given up`() async throws {
+    @Test func `A result waits for the end and the wait can be cancelled`() async throws {
         let (task, session) = try await stage.sending()
         let waiting = Task { try await task.result() }
         let givenUp = Task { try await task.result() }
@@ -19,7 +19,7 @@ import Transfers
         #expect(try await task.result() == waiting.value)
     }
 
-    @Test func `A failure is the result's error, about the object`() async throws {
+    @Test func `The result throws the failure with the object's name`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.failed(.refused))
         let error = await #expect(throws: StorageError.self) { try await task.result() }
@@ -27,7 +27,7 @@ import Transfers
         #expect(task.snapshot().error == error && task.snapshot().status == .failure)
     }
 
-    @Test func `All unfinished tasks are kept, and the newest thousand finished ones`() async throws {
+    @Test func `The list keeps all unfinished tasks and the newest thousand finished ones`() async throws {
         let unfinished = try await stage.upload(1)
         var ids: [String] = []
         for _ in 0..<TransferLimits().finishedTasks + 5 { ids.append(try await stage.storedUpload()) }
@@ -40,7 +40,7 @@ import Transfers
         #expect(try stage.transfers.uploads.task(ids[5]).state == .success)
     }
 
-    @Test func `A file that cannot be looked at fails the task, not the call`() async throws {
+    @Test func `An unreadable file fails the task and not the call`() async throws {
         let failure = StorageError.file("/no/such", "does not exist")
         let stage = Stage(ScriptedBackend(inspection: .failure(failure)))
         let task = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())
@@ -54,7 +54,7 @@ import Transfers
         #expect(task.snapshot().progress.totalUnitCount == 0)
     }
 
-    @Test func `The root cannot be written, nor has it metadata`() async throws {
+    @Test func `The root cannot be written and has no metadata`() async throws {
         let root = try Stage.reference("")
         let calls: [() async throws -> Void] = [
             { _ = try await stage.transfers.upload([], to: root, .init()) },
@@ -76,7 +76,7 @@ import Transfers
         (nil, "/f.what", "a.gif/b", "application/octet-stream"), (nil, "/.png", "a", "application/octet-stream"),
     ]
     @Test(arguments: types)
-    func `The type is what was said, else the file's, else the reference's`(
+    func `The content type comes from the request, else the file, else the reference`(
         said: String?, file: String, path: String, type: String
     ) async throws {
         var change = MetadataChange()
@@ -85,7 +85,7 @@ import Transfers
         #expect(await stage.backend.nextSession().upload.metadata.content[.contentType] == type)
     }
 
-    @Test func `A null in an upload's metadata is nothing said`() async throws {
+    @Test func `A null in the metadata of an upload counts as absent`() async throws {
         var change = MetadataChange()
         change.content = [.contentType: nil, .cacheControl: nil, .contentLanguage: ""]
         change.custom = .merge(["gone": nil, "kept": "x"])
@@ -100,7 +100,7 @@ import Transfers
         #expect(await stage.backend.nextSession().upload.metadata.custom == [:])
     }
 
-    @Test func `Metadata that is too large makes no task`() async throws {
+    @Test func `Metadata beyond the limit creates no task`() async throws {
         var change = MetadataChange()
         change.custom = .merge(["k": String(repeating: "x", count: 8192)])
         await #expect(throws: StorageError.self) {

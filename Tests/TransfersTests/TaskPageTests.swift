@@ -24,7 +24,7 @@ import Transfers
     }
 
     @Test(arguments: [1, 2, 3, 6, 7, 1000] as [Int64])
-    func `Pages have all tasks in their order, and the last one has no token`(size: Int64) async throws {
+    func `Pages contain all tasks in order and the last page has no token`(size: Int64) async throws {
         var ids: [String] = []
         for _ in 0..<6 { ids.append(try await stage.upload().0.id) }
         let pages = try await pages(size, of: stage.transfers.uploads)
@@ -32,7 +32,7 @@ import Transfers
         #expect(pages.dropLast().allSatisfy { $0.count == size } && !pages.contains([]))
     }
 
-    @Test func `A task that is there from the first page to the last is told once, whatever becomes of others`()
+    @Test func `A task that exists throughout a listing appears once`()
         async throws
     {
         var waiting: [UploadTask] = []
@@ -52,7 +52,7 @@ import Transfers
         #expect(Set(waiting.map(\.id)).isSubset(of: told))
     }
 
-    @Test func `Tasks that are pushed out by newer ones take no others along`() async throws {
+    @Test func `Tasks that are dropped during a listing hide no others`() async throws {
         let first = try await stage.upload().0.id
         for _ in 0..<6 { _ = try await stage.storedUpload() }
         let last = try await stage.upload().0.id
@@ -60,7 +60,7 @@ import Transfers
         #expect(pages.flatMap { $0 }.count { $0 == first || $0 == last } == 2)
     }
 
-    @Test func `A token is as good after a restart`() async throws {
+    @Test func `A page token is valid after a restart`() async throws {
         var ids: [String] = []
         for index in 0..<5 { ids.append(try await index % 2 == 0 ? stage.storedUpload() : stage.upload().0.id) }
         let first = try stage.transfers.uploads.page(2, after: nil).fitting(.max) { ($0.task, bytes: 1) }
@@ -73,7 +73,7 @@ import Transfers
         "", "uploads", "uploads.1", "uploads.1.", "uploads.+1.a", "uploads.01.a", "uploads.x.a",
         "uploads.99999999999999999999.a", "downloads.1.a", "\u{1F600}", "..",
     ])
-    func `What nobody gave is no token`(text: String) throws {
+    func `An invalid page token is refused`(text: String) throws {
         let error = #expect(throws: StorageError.self) {
             try stage.transfers.uploads.page(1, after: text).fitting(.max) { ($0.task, bytes: 1) }
         }
@@ -88,7 +88,7 @@ import Transfers
         #expect(error?.code == .invalidArgument && error?.param == "maxResults")
     }
 
-    @Test func `A page ends where it is full, a whole list may not be longer`() async throws {
+    @Test func `A page ends at the size limit and a whole list beyond it fails`() async throws {
         var ids: [String] = []
         for _ in 0..<5 { ids.append(try await stage.upload().0.id) }
         let uploads = stage.transfers.uploads

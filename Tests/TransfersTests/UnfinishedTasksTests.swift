@@ -7,7 +7,7 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct UnfinishedTasksTests {
     let stage = Stage(ScriptedBackend(), MemoryArchive())
 
-    @Test func `Those that go on by themselves do it with the service's tokens`() async throws {
+    @Test func `Tasks that continue after a restart use the tokens of the service`() async throws {
         let (upload, _) = try await stage.upload()
         let (download, _) = try await stage.download()
         let next = try await stage.afterCrash(.resume, tokens: Tokens())
@@ -19,7 +19,7 @@ import Transfers
         #expect(try next.transfers.downloads.task(download.id).state == .running)
     }
 
-    @Test func `The project that pays stays the same`() async throws {
+    @Test func `A restored task keeps its user project`() async throws {
         try stage.transfers.settings.setUserProject("payer")
         _ = try await stage.upload()
         _ = try await stage.download()
@@ -29,14 +29,14 @@ import Transfers
         #expect(await next.backend.nextDownload().download.caller.userProject == "payer")
     }
 
-    @Test func `An upload's preconditions stay the same`() async throws {
+    @Test func `A restored upload keeps its preconditions`() async throws {
         _ = try await stage.transfers.upload(
             file: "/f", to: Stage.reference(), .init(), if: Preconditions(generation: 7))
         let next = try await stage.afterCrash(.resume)
         #expect(await next.backend.nextSession().upload.preconditions == Preconditions(generation: 7))
     }
 
-    @Test func `Those with tokens of a client's own wait for one who has some`() async throws {
+    @Test func `Tasks with a client's own tokens wait until a client resumes them`() async throws {
         let own = Tokens(isPersonal: true)
         let client = TransferClient(tokens: own, settings: Settings())
         let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), for: client)
@@ -54,7 +54,7 @@ import Transfers
         #expect((fetch.download.caller.tokens as? Tokens)?.personal == true)
     }
 
-    @Test func `Those that are to be forgotten are cancelled at the engine, others stay`() async throws {
+    @Test func `Forgetting unfinished tasks cancels them and keeps finished ones`() async throws {
         let (sending, session) = try await stage.sending()
         session.mark = "m"
         session.answer(.received(upTo: 2))
@@ -72,7 +72,7 @@ import Transfers
         #expect(next.store?.kept.keys.sorted() == [won.id] && next.store?.spooled.isEmpty == true)
     }
 
-    @Test func `A record that cannot be used is said by its task, and kept`() async throws {
+    @Test func `A record that cannot be restored is reported with its task and kept`() async throws {
         let (task, _) = try await stage.upload()
         var record = try #require(stage.store?.kept[task.id])
         record.stage = .unfinished(TaskRequest(file: "/f", retryTime: 1, hasOwnTokens: false), Bookmark("secret"))
@@ -83,7 +83,7 @@ import Transfers
         #expect(complaint.hasPrefix("Task \(task.id) cannot be restored: ") && !complaint.contains("secret"))
     }
 
-    @Test func `A record that cannot be read is said, and keeps nobody else from going on`() async throws {
+    @Test func `An unreadable record is reported and does not stop other tasks`() async throws {
         let (one, _) = try await stage.upload()
         let (two, _) = try await stage.upload()
         stage.store?.spoil(one.id, StorageError(.internalError, "Task one cannot be restored."))
