@@ -183,13 +183,14 @@ package func ref(_ path: String, in bucket: String = "b") throws -> Reference {
 /// Pseudorandom bytes, different for each seed.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededGenerator(state: seed)
+    // A block of 65,537 bytes, again and again: its length is prime, so no two chunks of a file begin alike.
+    let block = (0..<8193).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }.prefix(min(count, 65_537))
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        for index in stride(from: 0, to: count, by: 8) {
-            withUnsafeBytes(of: random.next()) { word in
-                for place in index..<min(index + 8, count) { buffer[place] = word[place - index] }
-            }
+        while filled < count {
+            let piece = block.prefix(count - filled)
+            _ = UnsafeMutableBufferPointer(rebasing: buffer[filled...]).initialize(fromContentsOf: piece)
+            filled += piece.count
         }
-        filled = count
     }
 }
 
