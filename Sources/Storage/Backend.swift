@@ -8,43 +8,43 @@ public protocol Backend: Sendable {
     var tokenKind: Token.Kind { get }
     /// How many uploads may run at the same time.
     var uploadsAtOnce: Int { get }
-    /// The same for uploads of one request, which do not count above.
+    /// The same for uploads of one request, which `uploadsAtOnce` does not count.
     var smallUploadsAtOnce: Int { get }
     /// How many downloads to files may run at the same time.
     var downloadsAtOnce: Int { get }
     /// Objects up to this size, in bytes, are uploaded in one request.
     var oneRequestLimit: Int64 { get }
-    /// In bytes, where nobody set a fixed size: the first chunk, and the largest that it may grow to.
+    /// The sizes of chunks, unless a client sets a fixed size.
     var chunkSizes: ChunkSizes { get }
 
     /// Inspects a local file before its upload. Throws `unknown` that names path and reason.
     func inspect(file path: String) async throws(StorageError) -> FileIdentity
     func beginUpload(_ upload: Upload) -> any UploadSession
 
-    /// Throws `objectNotFound`, or why the engine could not tell.
+    /// Throws `objectNotFound`, or the reason why the engine could not look.
     func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata
     func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata
 
-    /// Throws `objectNotFound` where nothing is there, unless the preconditions want something else to be there.
+    /// Throws `objectNotFound` for a missing object, unless a precondition fails first.
     func delete(_ reference: Reference, if conditions: Preconditions, for caller: Caller) async throws(StorageError)
-    /// Names that are no references are left out.
+    /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
-    /// All bytes, verified. Throws `downloadSizeExceeded` that names both sizes, before it fetches any if it can.
+    /// All bytes, verified. Throws `downloadSizeExceeded` with both sizes, before it fetches bytes if it can.
     ///
-    /// - Parameter known: the object's metadata, where the caller has just looked at it.
+    /// - Parameter known: the object's metadata, where the caller has just fetched it.
     func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
-    /// A URL that anybody may fetch the object from, for so many seconds where somebody said. Throws
-    /// `invalidArgument` where its URLs do not end by themselves.
+    /// A URL from which anybody may fetch the object, valid for `seconds` if that is not nil. Throws
+    /// `invalidArgument` if the engine's URLs do not expire.
     func downloadURL(
         of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
     ) async throws(StorageError) -> String
-    /// The same, after the URLs that were given before have become worthless.
+    /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
     /// The engine's own store of task records; nil where it has none.
@@ -69,9 +69,9 @@ public protocol UploadSession: Sendable {
     func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer
     /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
     func abort()
-    /// The same for a pause: a step that would end by itself in a moment may do so, if it is less to do again then.
+    /// The same for a pause: a step that is about to end may do so, if that saves work.
     func stopSoon()
-    /// Removes what was stored so far.
+    /// Removes the bytes stored so far.
     func discard()
     /// The state of the session for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
@@ -81,7 +81,7 @@ extension UploadSession {
     public func stopSoon() { abort() }
 }
 
-/// What is uploaded, and where to.
+/// A request to upload bytes or a file.
 public struct Upload: Sendable {
     public var reference: Reference
     public var source: UploadSource
@@ -90,14 +90,14 @@ public struct Upload: Sendable {
     public var expectedMD5: String?
     public var preconditions: Preconditions
     public var caller: Caller
-    /// Of the task that it belongs to, where that is kept. An engine that is its own task store keeps it, as ended,
-    /// in the same moment as the object.
+    /// The record of its task, if it has one. An engine with its own task store writes the task's success in the
+    /// transaction that stores the object.
     public var record: TaskRecord?
-    /// The source is a file that the service has made for it.
+    /// The source is a file that the service made for this upload.
     public var isSpooled = false
-    /// It was begun by an earlier process, or in an earlier session.
+    /// An earlier process, or an earlier session, began the upload.
     public var isRestored = false
-    /// Where that was with it.
+    /// The state of that session.
     public var bookmark: Bookmark?
 
     public init(
@@ -126,7 +126,7 @@ public enum UploadSource: Sendable {
     }
 }
 
-/// What must stay the same about a file while it is uploaded.
+/// The properties of a file that must not change during its upload.
 public struct FileIdentity: Codable, Equatable, Sendable {
     /// In bytes.
     public var size: Int64
@@ -152,7 +152,7 @@ public struct FileIdentity: Codable, Equatable, Sendable {
     }
 }
 
-/// Sizes of chunks in bytes: between them they follow the speed of the line, and a failure starts anew.
+/// The first and the largest size of chunks, in bytes. Sizes follow the speed of the network; a failure resets them.
 public struct ChunkSizes: Equatable, Sendable {
     public var first: Int64
     public var largest: Int64

@@ -1,7 +1,7 @@
-/// Values by strings, where a key is its bytes of UTF-8, as it is on every server.
+/// A dictionary whose keys are compared by their UTF-8 bytes, as servers do.
 ///
-/// A dictionary of Swift's own has one value for all keys that are canonically equivalent: `é` written as one scalar
-/// and as two. Elements come in the order of the bytes of their keys.
+/// Swift's own dictionary has one value for all canonically equivalent keys: `é` written as one scalar
+/// and as two. Elements are ordered by the bytes of their keys.
 public struct ByteKeyedDictionary<Value> {
     private var values: [UTF8Key: Value] = [:]
 
@@ -29,7 +29,7 @@ extension ByteKeyedDictionary: Sendable where Value: Sendable {}
 extension ByteKeyedDictionary: Equatable where Value: Equatable {}
 
 extension ByteKeyedDictionary: ExpressibleByDictionaryLiteral {
-    /// The last of several values for one key counts.
+    /// The last of several values for one key wins.
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (key, value) in elements { values[UTF8Key(text: key)] = value }
     }

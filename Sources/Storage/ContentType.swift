@@ -1,11 +1,11 @@
 import Resources
 
-/// What an object's content is taken for when its uploader does not say.
+/// The content type of an upload that names none.
 public enum ContentType {
-    /// The type of bytes that nothing is known about.
+    /// The type of unknown bytes.
     public static let fallback = "application/octet-stream"
 
-    /// The type that goes with the extension of the last path segment, in whatever case; nil if that is unknown.
+    /// The type for the extension of the last path segment, in any case; nil for an unknown extension.
     public static func inferred(fromName name: String) -> String? {
         let segment = name.utf8.suffix(while: { $0 != UInt8(ascii: "/") })
         guard let dot = segment.lastIndex(of: UInt8(ascii: ".")), dot > segment.startIndex else { return nil }

@@ -1,14 +1,14 @@
-/// What is fetched, and which file is to hold it.
+/// A request to download an object to a file.
 public struct Download: Sendable {
     public var reference: Reference
-    /// An absolute path. What is there stays until all of the object has arrived.
+    /// An absolute path. An existing file stays until the object is complete.
     public var file: String
     public var caller: Caller
-    /// Unique and hard to guess: the name of what arrives is made from it.
+    /// Unique and hard to guess: names the partial download.
     public var task: String
-    /// It was begun by an earlier process, which may have left something behind.
+    /// An earlier process began the download, and may have left a partial file.
     public var isRestored = false
-    /// Where that was with it.
+    /// The checkpoint of the earlier process.
     public var bookmark: Bookmark?
 
     public init(reference: Reference, file: String, task: String, caller: Caller) {
@@ -19,21 +19,21 @@ public struct Download: Sendable {
     }
 }
 
-/// One download's line to its engine. At most one try is under way, ever.
+/// One download at its engine. At most one attempt is in flight.
 public protocol DownloadSession: Sendable {
-    /// Fetches what is missing, verifies the whole and puts it in its place. The next try goes on from the last byte
-    /// on the disk, if the object is still the same, else from the first. `report` may be called from anywhere.
-    /// Never throws: how the try ended is an event for the machine.
+    /// Fetches the missing bytes, verifies the object and moves it to its place. The next attempt continues after the
+    /// last byte on the disk if the object is unchanged, else from the first. `report` may be called on any thread.
+    /// Never throws: the answer is an event of the task machine.
     func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer
-    /// The try under way answers `aborted` at once, unless its effect can no longer be stopped.
+    /// The attempt in flight answers `aborted` at once, unless its effect can no longer be stopped.
     func abort()
-    /// What has arrived so far is not wanted any more.
+    /// Removes the partial download.
     func discard()
-    /// Where it is now, for the next process; nil where that would begin anew.
+    /// The state for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
 }
 
-/// How a try to download ended.
+/// The end of one attempt to download.
 public enum DownloadAnswer: Equatable, Sendable {
     case completed(ObjectMetadata)
     case failed(StorageError)

@@ -1,10 +1,10 @@
-/// What is asked for with a listing.
+/// The request for one page of a listing.
 public struct ListQuery: Equatable, Sendable {
     public var reference: Reference
     /// At least 1 and at most `Listing.mostResults`.
     public var maxResults: Int
     public var pageToken: String?
-    /// Tells names that are no paths too, by references that name them exactly.
+    /// Includes names that are not paths, as exact references.
     public var isExact: Bool
 
     public init(_ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false) {
@@ -16,7 +16,7 @@ public struct ListQuery: Equatable, Sendable {
 }
 
 extension ListQuery {
-    /// The reference to an object of that name; nil where it is not to be told.
+    /// The reference to an object of that name; nil where the listing leaves it out.
     public func item(_ name: String) -> Reference? {
         guard name.utf8.starts(with: reference.prefix.utf8) else { return nil }
         do throws(StorageError) {
@@ -27,7 +27,7 @@ extension ListQuery {
         }
     }
 
-    /// The reference to the folder of a prefix, given with or without its slash; nil where it is not to be told.
+    /// The reference to a prefix, with or without its slash; nil where the listing leaves it out.
     public func prefix(_ prefix: String) -> Reference? {
         let slash = UInt8(ascii: "/")
         let name = prefix.utf8.last == slash ? String(decoding: prefix.utf8.dropLast(), as: UTF8.self) : prefix
@@ -37,9 +37,9 @@ extension ListQuery {
     }
 }
 
-/// One page of what is directly below a reference: items and prefixes in one order by the bytes of their names.
+/// One page of the items and prefixes directly below a reference, ordered together by the bytes of their names.
 public struct Listing: Equatable, Sendable {
-    /// As the service has it, for a page and for its default.
+    /// The maximum and the default of a page, as in Google Cloud Storage.
     public static let mostResults = 1000
 
     /// Throws `invalidArgument` for a number of results that no page may have.
@@ -53,7 +53,7 @@ public struct Listing: Equatable, Sendable {
 
     public var prefixes: [Reference]
     public var items: [Reference]
-    /// What the next page is asked for with; nil on the last one.
+    /// The token of the next page; nil on the last page.
     public var pageToken: String?
 
     public init(prefixes: [Reference] = [], items: [Reference] = [], pageToken: String? = nil) {

@@ -6,7 +6,7 @@ public enum ContentProperty: String, CaseIterable, Sendable {
     public static let maxBytes = 8192
 }
 
-/// What an owner may say about an object. What is not set is absent.
+/// The metadata that clients set. A property without a value is absent.
 public struct SettableMetadata: Sendable {
     public var content: [ContentProperty: String] = [:]
     public var custom: ByteKeyedDictionary<String> = [:]
@@ -54,7 +54,7 @@ extension SettableMetadata: Equatable {
         a.content.count == b.content.count && a.isHeld(by: b)
     }
 
-    /// Whether an object with the other metadata is what was meant: servers add content properties of their own.
+    /// Whether stored metadata fulfils this: servers add content properties of their own.
     public func isHeld(by other: SettableMetadata) -> Bool {
         custom.count == other.custom.count
             && custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
@@ -62,7 +62,7 @@ extension SettableMetadata: Equatable {
     }
 }
 
-/// A write to metadata: what is absent stays, what is nil goes, the rest is set.
+/// A change of metadata: an absent property stays, a nil removes it, a value sets it.
 public struct MetadataChange: Equatable, Sendable {
     public enum Custom: Equatable, Sendable {
         case keep
@@ -90,12 +90,12 @@ public struct MetadataChange: Equatable, Sendable {
     }
 }
 
-/// What an engine knows about an object that it stores.
+/// The metadata of a stored object.
 public struct ObjectMetadata: Equatable, Sendable {
     public var reference: Reference
     /// Changes with every upload to the same reference, and only grows.
     public var generation: Int64
-    /// 1 at upload, one more with each change of metadata.
+    /// 1 after an upload; each change of metadata adds 1.
     public var metageneration: Int64
     /// In bytes.
     public var size: Int64

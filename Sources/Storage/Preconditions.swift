@@ -1,4 +1,4 @@
-/// Which state of an object is meant: its bytes by their generation, its metadata by their metageneration.
+/// The version of an object: the generation of its bytes and the metageneration of its metadata.
 public struct ObjectVersion: Codable, Equatable, Sendable {
     public var generation: Int64
     public var metageneration: Int64
@@ -16,7 +16,7 @@ extension ObjectMetadata {
     public var version: ObjectVersion { ObjectVersion(generation: generation, metageneration: metageneration) }
 }
 
-/// What has to be at a reference for a write to be carried out. Zero stands for no object, nil for anything.
+/// The version that a write requires. Zero stands for no object, nil for any version.
 public struct Preconditions: Codable, Equatable, Sendable {
     public var generation: Int64?
     public var metageneration: Int64?
@@ -42,7 +42,7 @@ public struct Preconditions: Codable, Equatable, Sendable {
 }
 
 extension StorageError {
-    /// - Parameter version: what is there; nil where nobody may look.
+    /// - Parameter version: the stored version; nil where it may not be read.
     public static func preconditionFailed(
         _ reference: Reference, _ version: ObjectVersion?, _ why: String = "is not what the preconditions ask for"
     ) -> StorageError {

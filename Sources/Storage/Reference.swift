@@ -1,4 +1,4 @@
-/// A pointer to a place in a bucket: an object, or a folder on the way to one. A value; nothing need be there.
+/// Names an object, a folder or the root of a bucket, whether or not it exists.
 ///
 /// Paths are normalised as the SDK does it: leading, trailing and doubled slashes go, nothing else changes. An object
 /// whose name is no such path, as in `folder/` or `a//b`, is reached by a reference that names it exactly.
@@ -37,13 +37,13 @@ public struct Reference: Sendable {
 
     public var isRoot: Bool { object.isEmpty }
 
-    /// The name of the object is no path: it has empty segments.
+    /// The name of the object has empty segments, and so is not a path.
     public var isExact: Bool { !object.hasSameBytes(as: fullPath) }
 
     /// Never percent-encoded.
     public var url: String { "gs://\(bucket)/\(object)" }
 
-    /// The reference that paths lead to.
+    /// The reference to the normalised path.
     public var withoutExactName: Reference { Reference(bucket: bucket, normalised: fullPath) }
 
     public var root: Reference { Reference(bucket: bucket, normalised: "") }
@@ -57,14 +57,14 @@ public struct Reference: Sendable {
         Reference(bucket: bucket, normalised: try Self.normalised("\(fullPath)/\(path)"))
     }
 
-    /// One sentence for each character that other tools cannot cope with.
+    /// One sentence for each character that other tools cannot handle.
     public var warnings: [String] {
         ["#", "[", "]", "*", "?"].filter { fullPath.unicodeScalars.contains($0) }.map {
             "fullPath contains \"\($0)\", which does not work well with tools such as gsutil or the Realtime Database"
         }
     }
 
-    /// What all names below it begin with: empty, or with a slash at its end.
+    /// The prefix of all names below it: empty, or ending with a slash.
     public var prefix: String { object.isEmpty || object.utf8.last == UInt8(ascii: "/") ? object : object + "/" }
 
     /// Itself, unless it is the root, which is no object: then `invalidArgument`.

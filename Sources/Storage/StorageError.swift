@@ -26,25 +26,25 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var message: String
     public var bucket: String?
     public var object: String?
-    /// The local file that was at fault.
+    /// The local file that caused the error.
     public var file: String?
-    /// The argument that was at fault.
+    /// The argument that caused the error.
     public var param: String?
-    /// What is there instead of what the preconditions ask for.
+    /// The stored version that the preconditions refuse.
     public var version: ObjectVersion?
     public var httpStatus: Int?
     public var serverResponse: String?
-    /// The same call may succeed later without any change to it.
+    /// The same call may succeed later.
     public var retryable = false
-    /// How long the server asked to be left alone before that.
+    /// The delay that the server asks for.
     public var retryAfter: Duration?
-    /// What was tried in vain since the last progress, where the time for retries has run out.
+    /// The failed attempts since the last progress, once the retry time is used up.
     public var attempts: [Attempt] = []
 
-    /// One try that failed.
+    /// One failed attempt.
     public struct Attempt: Codable, Equatable, Sendable {
         public var time: Timestamp
-        /// What the server answered, or else why there was no answer.
+        /// The server's error, or the reason why there was no response.
         public var httpStatus: Int?
         public var cause: String
         /// Bytes that the engine had acknowledged.
@@ -58,12 +58,12 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         }
     }
 
-    /// A file, an argument or the caller is at fault, or this program: not what a server has answered.
+    /// The cause is a file, an argument, the caller or this program, and not a server's response.
     private var isLocal: Bool {
         param != nil || code == .cancelled || code == .internalError || (file != nil && code != .nonMatchingChecksum)
     }
 
-    /// With what a server has answered before it came to this, unless it is about something else.
+    /// Adds the server's earlier response, unless that is about something else.
     public func after(httpStatus: Int?) -> StorageError {
         var error = self
         if !isLocal { error.httpStatus = error.httpStatus ?? httpStatus }
@@ -98,7 +98,7 @@ extension StorageError {
         return error
     }
 
-    /// Of the URL no query is told, and nobody's password: they may be secret.
+    /// The message leaves out the URL's query and password, which may be secret.
     public static func notAStorageURL(_ url: String, _ why: String) -> StorageError {
         var error = StorageError(.pathError, "\(url.withoutSecretParts) is not a storage URL: \(why).")
         error.param = "url"

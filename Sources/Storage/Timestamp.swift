@@ -8,7 +8,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
 
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
 
-    /// So much later, cut off to microseconds; at most the last moment that there is.
+    /// Adds a duration, rounded down to microseconds; saturates.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -18,7 +18,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         return Timestamp(microseconds: duration < .zero ? .min : .max)
     }
 
-    /// What RFC 3339 can write: the years 0000 to 9999.
+    /// The range of RFC 3339: the years 0000 to 9999.
     private static let writable: ClosedRange<Int64> = -62_167_219_200_000_000...253_402_300_799_999_999
 
     /// RFC 3339, UTC, milliseconds: `2016-03-01T20:16:01.673Z`. Cut off, not rounded. Moments of years that it cannot
@@ -34,7 +34,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
             + "." + (milliseconds % 1000).padded(3) + "Z"
     }
 
-    /// Takes any offset from UTC and any number of digits of the second; nil where it is none such.
+    /// Accepts any offset from UTC and any number of decimals; nil for other texts.
     public init?(rfc3339 text: String) {
         var rest = Substring(text).utf8
         func digits(_ count: Int) -> Int64? {

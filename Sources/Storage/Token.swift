@@ -1,6 +1,6 @@
-/// A secret that proves who asks. It is sent to the engine's server and shown nowhere else.
+/// A secret that authorises requests. It is sent only to the engine's server.
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Whose token it is, and with that how it is sent.
+    /// The kind of a token decides how it is sent.
     public enum Kind: String, CaseIterable, Sendable {
         /// Of a user of Firebase Authentication.
         case idToken
@@ -32,7 +32,7 @@ public protocol TokenSource: Sendable {
     /// The token to send now; nil where this source has none of that kind. One that has expired, or that the
     /// server has just `refused`, is not given again. Throws `unauthenticated` that says what to look at.
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token?
-    /// Whether it has tokens that are one client's own.
+    /// Whether the tokens belong to one client.
     func isPersonal() async -> Bool
 }
 
@@ -40,13 +40,13 @@ extension TokenSource {
     public func isPersonal() async -> Bool { false }
 }
 
-/// Who asks an engine for something, and how long they are ready to wait.
+/// The tokens and the retry time of a call to an engine.
 public struct Caller: Sendable {
-    /// Nil asks as nobody in particular.
+    /// Nil sends no token.
     public var tokens: (any TokenSource)?
     /// How long failures may be retried.
     public var retryTime: Duration
-    /// The project of Google Cloud that pays, whatever the tokens say; nil where nobody said.
+    /// The project of Google Cloud that pays; nil leaves that to the tokens.
     public var userProject: String?
 
     public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {

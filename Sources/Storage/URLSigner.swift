@@ -1,6 +1,6 @@
-/// An account that can sign what its server will then believe.
+/// A service account that signs URLs.
 public protocol URLSigner: Sendable {
-    /// The account's address, written like one of e-mail.
+    /// The account's e-mail address.
     var account: String { get }
     /// By SHA-256.
     func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
@@ -8,5 +8,5 @@ public protocol URLSigner: Sendable {
     func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
 }
 
-/// Nil where there is no key to sign with.
+/// Nil without a key.
 public typealias URLSignerSource = @Sendable () async throws(StorageError) -> (any URLSigner)?

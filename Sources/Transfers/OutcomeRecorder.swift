@@ -27,12 +27,12 @@ final class OutcomeRecorder {
         self.clock = clock
     }
 
-    /// How many ends the store does not know yet.
+    /// The number of outcomes that the store does not have yet.
     var count: Int { pending.count }
 
-    /// Returns when the end is recorded, if only in the room that was set aside for it, or cannot be recorded now.
+    /// Returns when the outcome is recorded, if only in its reserved space, or cannot be recorded now.
     ///
-    /// - Parameter isKept: the store may have a record that says that the task has not ended.
+    /// - Parameter isKept: the store may have a record of the unfinished task.
     func end(_ record: TaskRecord, isKept: Bool) async {
         do throws(StorageError) {
             try await persistence.store.keep(record, isUrgent: true)
@@ -60,18 +60,18 @@ final class OutcomeRecorder {
         }
     }
 
-    /// The store has taken a record: it may take those that are pending, too.
+    /// Retries after a write of another record has succeeded.
     func storeWorks() {
         if !pending.isEmpty, !isRetrying { Task { await retry() } }
     }
 
-    /// Tries once more what is pending; returns when that is done.
+    /// Retries the pending outcomes once, and returns after that.
     func settle() async {
         while isRetrying { do { try await idle.wait() } catch { return } }
         await retry()
     }
 
-    /// Ends with the first that fails.
+    /// Stops at the first failure.
     private func retry() async {
         guard !isRetrying else { return }
         isRetrying = true

@@ -2,11 +2,11 @@ import Platform
 import Storage
 import Synchronization
 
-/// The way of one step's reports to the loop: they may come from anywhere, as often as they like; the newest counts.
+/// Passes the reports of one step to the loop. They come from any thread, at any rate; only the newest counts.
 final class Reports: Sendable {
     private enum State {
         case idle
-        /// This is on its way.
+        /// A report is on its way to the loop.
         case waiting(Progress)
         case closed
     }
@@ -32,7 +32,7 @@ final class Reports: Sendable {
         if isFirst { Task { @Loop in hand(over: .idle) } }
     }
 
-    /// Hands over what is on its way; what comes later is late.
+    /// Delivers a report that is on its way, and ignores later ones.
     @Loop func close() { hand(over: .closed) }
 
     @Loop private func hand(over next: State) {

@@ -1,6 +1,6 @@
 import Storage
 
-/// What a client may tune. It holds for its tasks and calls that begin afterwards.
+/// The settings of a client. They apply to tasks and calls that begin later.
 public struct Settings: Equatable, Sendable {
     /// In seconds, like the two below: how long failures may be retried.
     public private(set) var maxUploadRetryTime = 600.0
@@ -8,7 +8,7 @@ public struct Settings: Equatable, Sendable {
     public private(set) var maxOperationRetryTime = 120.0
     /// In bytes, a multiple of 256 KiB; nil lets the chunks grow with the upload.
     public private(set) var uploadChunkSizeBytes: Int64?
-    /// The project of Google Cloud that pays for what is asked; nil leaves that to the credentials.
+    /// The project of Google Cloud that pays; nil leaves that to the credentials.
     public private(set) var userProject: String?
 
     public enum RetryTime: String, CaseIterable, Sendable {
@@ -38,7 +38,7 @@ public struct Settings: Equatable, Sendable {
         uploadChunkSizeBytes = ChunkSizes.fixed(bytes).first
     }
 
-    /// Empty, no project is named. Throws `invalidArgument` for what cannot stand in a header of HTTP.
+    /// An empty text removes it. Throws `invalidArgument` for a text that cannot be an HTTP header.
     public mutating func setUserProject(_ project: String) throws(StorageError) {
         guard project.utf8.count <= 255, project.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .invalidArgument(

@@ -1,21 +1,21 @@
 import Platform
 import Storage
 
-/// The tasks of one kind: those under way, and the newest of those that have ended.
+/// The tasks of one kind: all unfinished ones, and the newest finished ones.
 @Loop
 public final class TaskList<Strategy: TransferStrategy> {
     private let time: TimeKeeping
     private let finishedKept: Int
     private var tasks: [String: TransferTask<Strategy>] = [:]
     private var finished: [String] = []
-    /// How many of other endpoints have not ended.
+    /// The number of unfinished tasks of other endpoints.
     private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
     private let ends: OutcomeRecorder?
-    /// Removed from the list, but not from the store yet.
+    /// Tasks that are removed from the list, but not yet from the store.
     private var dropped: [String] = []
 
-    /// What its tasks hold of the bytes that clients have sent.
+    /// The bytes of uploads from memory.
     private(set) var bytesInMemory = 0
     private let released: @Loop () -> Void
 
@@ -27,7 +27,7 @@ public final class TaskList<Strategy: TransferStrategy> {
         self.released = released
     }
 
-    /// How many of the service's own endpoint have not ended.
+    /// The number of unfinished tasks of this endpoint.
     var unfinished: Int { tasks.count - finished.count - unfinishedElsewhere }
 
     /// In the order of their creation.
@@ -63,7 +63,7 @@ public final class TaskList<Strategy: TransferStrategy> {
         return task
     }
 
-    /// A task that has ended is not known any more; false for one that has not.
+    /// Forgets a finished task; returns false for an unfinished one.
     public func forget(_ task: TransferTask<Strategy>) async -> Bool {
         guard let index = finished.firstIndex(of: task.id) else { return false }
         finished.remove(at: index)
@@ -75,14 +75,14 @@ public final class TaskList<Strategy: TransferStrategy> {
     /// All tasks are paused or have ended.
     var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest } }
 
-    /// Pauses all that run, as far as they still can be paused; queued ones first, so that none of them starts.
+    /// Pauses all tasks that can still be paused; queued ones first, so that none of them starts.
     func suspend() async throws {
         let all = Array(all.reversed())
         for task in all { _ = task.beginPause() }
         for task in all { try await task.settle() }
     }
 
-    /// What has arrived for tasks that have not ended is not wanted any more.
+    /// Removes the partial downloads of unfinished tasks.
     func letGo() {
         for task in tasks.values where !task.state.isFinished { task.letGo() }
     }

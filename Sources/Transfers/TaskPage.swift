@@ -1,13 +1,13 @@
 import Storage
 
-/// Where a page of a list of tasks ended: the next one begins behind that task, whichever end or are forgotten meanwhile.
+/// The last task of a page: the next page begins after it, even if tasks end or are forgotten meanwhile.
 struct TaskPageToken: Sendable {
     let number: Int64
     let id: String
 
     init<Strategy>(of task: TransferTask<Strategy>) { (number, id) = (task.number, task.id) }
 
-    /// Throws `invalidArgument` unless it can have been given for a page of this kind of tasks.
+    /// Throws `invalidArgument` for a token that belongs to no page of this kind.
     init(_ text: String, of kind: TaskKind) throws(StorageError) {
         let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let number = Int64(parts[1]), !parts[2].isEmpty,
@@ -26,13 +26,13 @@ struct TaskPageToken: Sendable {
     func precedes<Strategy>(_ task: TransferTask<Strategy>) -> Bool { (number, id) < (task.number, task.id) }
 }
 
-/// Tasks as they were in one moment, of which a page is made. That takes a while where they are many, so any thread may
+/// The tasks at one moment, from which a page is made. That takes time for many tasks, so any thread may
 /// do it.
 public struct TaskPage: Sendable {
     private let kind: TaskKind
-    /// Nil where it has to be all of them.
+    /// Nil returns all tasks.
     private let most: Int?
-    /// One more than a page may have, where there are as many.
+    /// One more task than a page may have, if there are as many.
     private let tasks: [(place: TaskPageToken, snapshot: TaskSnapshot)]
 
     fileprivate init(_ kind: TaskKind, most: Int?, _ tasks: [(place: TaskPageToken, snapshot: TaskSnapshot)]) {
@@ -41,9 +41,9 @@ public struct TaskPage: Sendable {
 
     public var count: Int { tasks.count }
 
-    /// As many as the page may have, or as fit into so many bytes, but one in any case.
+    /// As many tasks as the page may have and as fit into so many bytes, but at least one.
     ///
-    /// - Parameter item: what is to be told of a task, and how long that is.
+    /// - Parameter item: encodes a task, and returns its length.
     public func fitting<Item>(
         _ bytes: Int, _ item: (TaskSnapshot) -> (Item, bytes: Int)
     ) throws(StorageError) -> (items: [Item], pageToken: String?) {
@@ -63,7 +63,7 @@ public struct TaskPage: Sendable {
 }
 
 extension TaskList {
-    /// Tasks in the order of their creation, behind those of an earlier page: at most `maxResults`, else all of them.
+    /// Tasks in the order of their creation, after those of an earlier page: at most `maxResults`, or all.
     public func page(_ maxResults: Int64?, after pageToken: String?) throws(StorageError) -> TaskPage {
         let most = try maxResults.map { asked throws(StorageError) in try Listing.checked(maxResults: asked) }
         let token = try pageToken.map { text throws(StorageError) in try TaskPageToken(text, of: Strategy.kind) }

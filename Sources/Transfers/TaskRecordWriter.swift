@@ -6,7 +6,7 @@ public struct TaskPersistence: Sendable {
     let store: any TaskRecordStore
     /// The store is the engine's own: the success of an upload is recorded together with its object.
     let isEngines: Bool
-    /// Gets a sentence about what could not be recorded. The tasks go on.
+    /// Reports a failed write in a sentence. The tasks continue.
     let complain: @Sendable (String) -> Void
 
     public init(
@@ -30,7 +30,7 @@ final class TaskRecordWriter {
     private let ends: OutcomeRecorder
     private var persistence: TaskPersistence { ends.persistence }
     private var request: TaskRequest
-    /// Those that are in memory alone.
+    /// The bytes of an upload that are only in memory.
     private var bytes: [UInt8]?
     /// A small upload is recorded only when it pauses or fails.
     private(set) var isKept: Bool
@@ -64,7 +64,7 @@ final class TaskRecordWriter {
     /// The file that an upload is read from.
     var source: (path: String, FileIdentity)? { request.identity.map { (request.file, $0) } }
 
-    /// The service has made that file for the task.
+    /// The service made that file for the task.
     var isSpooled: Bool { request.isSpooled }
 
     /// Records the state soon; a newer one replaces it until then.

@@ -1,6 +1,6 @@
 import Storage
 
-/// Who begins a task or a call: in whose name it asks, and how it is to be done. A task keeps both as they are now.
+/// The tokens and settings of the client that begins a task or a call. A task keeps them.
 public struct TransferClient: Sendable {
     public var tokens: (any TokenSource)?
     public var settings: Settings
@@ -10,7 +10,7 @@ public struct TransferClient: Sendable {
         self.settings = settings
     }
 
-    /// Whom the engine works for, for as many seconds as the retry time says.
+    /// The caller for the engine, with one of the retry times.
     func caller(_ retryTime: KeyPath<Settings, Double>) -> Caller {
         Caller(tokens: tokens, retryTime: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)
     }

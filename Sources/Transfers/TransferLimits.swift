@@ -1,23 +1,23 @@
 import Storage
 
-/// How much all clients together may have the service keep.
+/// Bounds of the memory that all clients together use.
 public struct TransferLimits: Equatable, Sendable {
-    /// Tasks that have not ended.
+    /// Unfinished tasks.
     public var tasks = 10_000
-    /// Tasks of each kind that have ended: the newest are kept.
+    /// Finished tasks of each kind: the newest are kept.
     public var finishedTasks = 1000
-    /// Of one connection.
+    /// Observers of one connection.
     public var connectionObservers = 10_000
-    /// Of all connections.
+    /// Observers of all connections.
     public var observers = 100_000
-    /// What `listAll` answers at most.
+    /// The largest result of `listAll`.
     public var listResults = 100_000
 
     public init() {}
 }
 
 extension StorageError {
-    /// More than the service keeps at a time; `flag` is what can be raised.
+    /// A limit is reached; `flag` raises it.
     public static func noRoom(for what: String, _ flag: String, is limit: Int) -> StorageError {
         var error = StorageError(.quotaExceeded, "There is no room for more \(what): \(flag) is \(limit).")
         error.retryable = true

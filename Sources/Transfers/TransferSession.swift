@@ -20,14 +20,14 @@ extension TransferSession<UploadStrategy> {
             bookmark: { await session.bookmark() })
     }
 
-    /// For an upload whose source could not even be opened, or that belongs to another endpoint.
+    /// For an upload whose source cannot be opened, or that belongs to another endpoint.
     init(failing error: StorageError) {
         self.init(perform: { _, _, _ in .failed(error) }, abort: {}, stopSoon: {}, discard: {}, bookmark: { nil })
     }
 }
 
 extension TransferSession<DownloadStrategy> {
-    /// For a download that could not even be kept.
+    /// For a download that could not be recorded.
     init(failing error: StorageError) {
         self.init(perform: { _, _, _ in .failed(error) }, abort: {}, stopSoon: {}, discard: {}, bookmark: { nil })
     }

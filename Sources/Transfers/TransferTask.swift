@@ -30,7 +30,7 @@ public final class TransferTask<Strategy: TransferStrategy> {
     var isTold: Bool
     /// The task was paused when it ended.
     var wasPaused = false
-    /// A client of this process has started or resumed the task: it may replace what was stored since its creation.
+    /// A client of this process started or resumed the task: it may replace an object that is newer than the task.
     private(set) var replacesNewer = true
     let time: TimeKeeping
     private let released: @Loop (_ bytes: Int) -> Void
@@ -106,7 +106,7 @@ public final class TransferTask<Strategy: TransferStrategy> {
         return snapshot
     }
 
-    /// The last progress is about a task that ran, and a pause that was taken back about one that stood still.
+    /// Progress events show a running task, pause events a paused one, even if the state has changed since.
     private func state(for status: Status?) -> TaskState {
         switch status {
         case .progress: .running
@@ -121,14 +121,14 @@ public final class TransferTask<Strategy: TransferStrategy> {
 extension TransferTask {
     public func start() { post(.requested(.start)) }
 
-    /// Returns once no bytes move any more; false where the state does not allow a pause, or the task ends first.
+    /// Returns once no bytes move; false where the state does not allow a pause, or the task ends first.
     public func pause() async throws -> Bool {
         guard beginPause() else { return try await refusal() }
         try await settle()
         return !state.isFinished
     }
 
-    /// False where the state does not allow a pause; else `settle` returns once no bytes move any more.
+    /// False where the state does not allow a pause; else `settle` returns once no bytes move.
     func beginPause() -> Bool {
         guard machine.allows(.pause) else { return false }
         post(.requested(.pause))
@@ -188,7 +188,7 @@ extension TransferTask {
         return gone.count
     }
 
-    /// Returns once no step is in flight that is to stop, the end is published, and the state is recorded.
+    /// Returns once no step is being stopped, the end is published, and the state is recorded.
     func settle() async throws {
         while !machine.isSettled || isEnding { try await settled.wait() }
         await recordWriter?.settled()

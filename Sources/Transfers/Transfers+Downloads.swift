@@ -2,7 +2,7 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// A task that downloads to a local file; it waits for `start`.
+    /// Creates a task that downloads to a file; it waits for `start`.
     public func download(
         _ reference: Reference, to file: String, for client: TransferClient? = nil
     ) async throws -> DownloadTask {
@@ -38,7 +38,7 @@ extension Transfers {
         return downloads.make(TransferPlan(record, machine, .open(session), arriving, recordWriter))
     }
 
-    /// From an earlier process.
+    /// Restores a task of an earlier process.
     func restore(
         _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder
     ) -> DownloadTask {

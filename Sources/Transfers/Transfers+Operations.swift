@@ -1,6 +1,6 @@
 import Storage
 
-// What is done at once, without a task: for so long as `maxOperationRetryTime` says.
+// Operations without a task. Their retry time is `maxOperationRetryTime`.
 
 extension Transfers {
     public func metadata(
@@ -38,7 +38,7 @@ extension Transfers {
         try await backend.revokeDownloadURL(of: reference.checkedAsObject("has no download URL"), for: caller(client))
     }
 
-    /// One page; the largest where nobody says how many results it may have.
+    /// One page of at most `maxResults` results; of the largest size if that is nil.
     public func list(
         _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
         for client: TransferClient? = nil
@@ -48,7 +48,7 @@ extension Transfers {
         return try await backend.list(query, for: caller(client))
     }
 
-    /// All pages as one. Throws `quotaExceeded` where that would be too much.
+    /// All pages as one. Throws `quotaExceeded` beyond `--max-list-results`.
     public func listAll(
         _ reference: Reference, isExact: Bool = false, for client: TransferClient? = nil
     ) async throws -> Listing {
@@ -56,11 +56,11 @@ extension Transfers {
         let (mostResults, mostPages) = (limits.listResults, 1000 + limits.listResults / 100)
         repeat {
             try Task.checkCancellation()
-            let recordWriter = try await list(reference, pageToken: token, isExact: isExact, for: client)
-            // One emulator tells all prefixes on each page.
-            all.prefixes += recordWriter.prefixes.filter { known.insert($0).inserted }
-            all.items += recordWriter.items
-            token = recordWriter.pageToken
+            let page = try await list(reference, pageToken: token, isExact: isExact, for: client)
+            // One emulator returns all prefixes on each page.
+            all.prefixes += page.prefixes.filter { known.insert($0).inserted }
+            all.items += page.items
+            token = page.pageToken
             if let token, !seen.insert(Array(token.utf8).hashValue).inserted { throw StorageError.endless(reference) }
             guard all.prefixes.count + all.items.count <= mostResults, seen.count <= mostPages else {
                 throw StorageError.tooLong(reference, results: mostResults, pages: mostPages)

@@ -3,7 +3,7 @@ import Storage
 
 /// What happens to unfinished tasks of an earlier process. Those of other endpoints stay as they are.
 public enum UnfinishedTasks: String, CaseIterable, Sendable {
-    /// They go on, except where they need a client's own tokens.
+    /// They continue, unless they need a client's own tokens.
     case resume
     /// They wait to be resumed.
     case pause
@@ -12,7 +12,7 @@ public enum UnfinishedTasks: String, CaseIterable, Sendable {
 }
 
 extension Transfers {
-    /// Returns when the tasks of earlier processes are there.
+    /// Returns when the tasks of earlier processes are restored.
     public func ready() async throws {
         while !isReady { try await readiness.wait() }
     }
@@ -49,7 +49,7 @@ extension Transfers {
             }
         }
         ended.sort { $0.at < $1.at }
-        // The first ones are the first to be dropped.
+        // The oldest are dropped first.
         for (record, outcome, _) in ended where record.endpoint != nil { remember(record, outcome) }
         for (record, outcome, _) in ended where record.endpoint == nil { remember(record, outcome) }
         isReady = true

@@ -2,7 +2,7 @@ import Platform
 import Storage
 
 extension Transfers {
-    /// A task that uploads bytes from memory; it waits for `start`. Waits itself while too much is in memory already.
+    /// Creates a task that uploads bytes from memory; it waits for `start`. Waits while too much memory is in use.
     public func upload(
         _ data: [UInt8], to reference: Reference, _ change: MetadataChange,
         if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
@@ -17,7 +17,7 @@ extension Transfers {
         }
     }
 
-    /// A task that uploads a local file; it waits for `start`. A file that cannot be read fails the task, not this call.
+    /// Creates a task that uploads a file; it waits for `start`. A file that cannot be read fails the task, not this call.
     public func upload(
         file path: String, to reference: Reference, _ change: MetadataChange,
         if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
@@ -83,7 +83,7 @@ extension Transfers {
                 record, holding: heldBytes(of: upload), machine, .open(session), limiter(of: strategy), recordWriter))
     }
 
-    /// Bytes that one request takes are kept only when they have to wait. Others go on from the disk.
+    /// Records the task. Bytes of one request are recorded only when they have to wait; others are spooled first.
     private func keep(_ upload: inout Upload, _ recordWriter: TaskRecordWriter, isWhole: Bool) async -> StorageError? {
         if isWhole, upload.source.bytes != nil { return nil }
         do throws(StorageError) {
@@ -138,7 +138,7 @@ extension Transfers {
         let machine = UploadMachine(
             restored: strategy, retryTime: .seconds(request.retryTime), seed: .random(in: .min ... .max))
         let sessionState = SessionState<UploadStrategy>.deferred { [backend] tokens in
-            // Another server keeps what was uploaded, and is not asked from here.
+            // The session is at another server, which this service does not ask.
             if let endpoint = record.endpoint { return TransferSession(failing: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
             return TransferSession(backend.beginUpload(upload))
@@ -161,7 +161,7 @@ extension TaskRequest {
 }
 
 extension UploadSource {
-    /// What is held in memory; nil for a file.
+    /// The bytes in memory; nil for a file.
     fileprivate var bytes: [UInt8]? {
         switch self {
         case .data(let bytes): bytes
@@ -171,7 +171,7 @@ extension UploadSource {
 }
 
 extension FileIdentity {
-    /// Of a file that could not be looked at: none is the same.
+    /// The identity of a file that could not be inspected.
     fileprivate static let unknown = FileIdentity(
         size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0, inode: 0, ends: 0)
 }
@@ -181,7 +181,7 @@ extension String {
 }
 
 extension MetadataChange {
-    /// An upload begins with nothing: there a nil is the same as nothing said.
+    /// An upload has no metadata to remove: nil values are left out.
     fileprivate var withoutRemovals: MetadataChange {
         var change = self
         change.content = content.filter { $0.value != nil }

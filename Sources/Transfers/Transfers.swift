@@ -1,13 +1,13 @@
 import Platform
 import Storage
 
-/// All tasks of the service, and what goes through it without one.
+/// All tasks of the service, and its operations without a task.
 @Loop
 public final class Transfers {
-    /// In bytes: what uploads from memory and downloads to it may hold before the next one has to wait.
+    /// Bytes that uploads from memory and downloads to memory may hold before the next one waits.
     public static let memoryLimit = 64 << 20
 
-    /// What clients find that have changed nothing.
+    /// The settings of clients that have changed none.
     public var settings = Settings()
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
@@ -18,17 +18,17 @@ public final class Transfers {
     let time: TimeKeeping
     let room = Waiters()
     private let rest = Waiters()
-    /// The tasks of earlier processes are there.
+    /// The tasks of earlier processes are restored.
     var isReady: Bool
     let readiness = Waiters()
     lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
     lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
     private var bytesSetAside = 0
-    /// Tasks that are being made: each has its place already.
+    /// Tasks that are being created; they count against `--max-tasks`.
     private var tasksBegun = 0
 
-    /// Rests are slept on the clock; `now` is the time of day that snapshots and errors tell.
+    /// Delays use the clock; `now` is the time of day in snapshots and errors.
     /// Without `persistence`, tasks end with the process.
     public init(
         backend: any Backend, persistence: TaskPersistence? = nil, limits: TransferLimits = .init(),
@@ -47,7 +47,7 @@ public final class Transfers {
         TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
     }
 
-    /// Makes a task, which has its place from here on, however long that takes. Throws where there is none.
+    /// Creates a task, which counts against `--max-tasks` from here on. Throws `quotaExceeded` beyond that.
     func withPlace<Task>(_ make: () async throws(StorageError) -> Task) async throws(StorageError) -> Task {
         guard uploads.unfinished + downloads.unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
             throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
@@ -67,31 +67,31 @@ public final class Transfers {
         return try await body()
     }
 
-    /// How many tasks of both kinds are in this state.
+    /// The number of tasks of both kinds in this state.
     public func count(of state: TaskState) -> Int {
         uploads.count(of: state) + downloads.count(of: state)
     }
 
-    /// Returns when no task runs or waits for a place: what is left is paused or has ended.
+    /// Returns when all tasks are paused or have ended.
     public func restsOnly() async throws {
         try await ready()
         while areRunning { try await rest.wait() }
     }
 
-    /// Some task runs, or waits for a place.
+    /// Some task runs or is queued.
     public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest }
 
-    /// Removes what has arrived of downloads that have not ended and that nobody can go on with.
+    /// Removes partial downloads that no later process can continue.
     public func letGoOfDownloads() { downloads.letGo() }
 
-    /// Pauses all that run, as far as they still can be paused.
+    /// Pauses all tasks that can still be paused.
     public func suspend() async throws {
         async let up: Void = uploads.suspend()
         async let down: Void = downloads.suspend()
         _ = try await (up, down)
     }
 
-    /// Tries once more to record how tasks ended, where that could not be recorded yet.
+    /// Retries once to record outcomes that are not recorded yet.
     public func recordEnds() async { await ends?.settle() }
 
     func orDefault(_ client: TransferClient?) -> TransferClient { client ?? TransferClient(settings: settings) }
@@ -101,7 +101,7 @@ public final class Transfers {
         Caller(retryTime: .seconds(request.retryTime), userProject: request.userProject)
     }
 
-    /// Lets those in who wait for room only when there is a good deal of it: not all of them for each place.
+    /// Wakes waiters for memory only once half of it is free, and not for each byte.
     private func released() {
         if bytesInMemory <= Self.memoryLimit / 2 { room.wakeAll() }
         rest.wakeAll()
@@ -113,8 +113,8 @@ public final class Transfers {
 // MARK: - Into memory
 
 extension Transfers {
-    /// What `use` makes of all bytes of an object. Waits while too much is in memory already, and for `mayBegin`; as
-    /// much as may come is set aside until `use` returns. Throws `downloadSizeExceeded` for an object of more than
+    /// Fetches an object, and returns what `use` makes of its bytes. Waits while too much memory is in use, and for
+    /// `mayBegin`; reserves the memory until `use` returns. Throws `downloadSizeExceeded` for an object of more than
     /// `maxSize` bytes, or more than `use` can take.
     public func data<Answer>(
         of reference: Reference, maxSize: Int64, usable: Int64 = .max, for client: TransferClient? = nil,

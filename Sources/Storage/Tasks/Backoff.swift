@@ -1,6 +1,6 @@
-/// How long to rest before each retry: 1, 2, 4 … 64 seconds, less up to half of it by chance.
+/// The delay before each retry: 1, 2, 4 … 64 seconds, minus a random part of up to one half.
 ///
-/// Chance keeps those that failed together from coming back together. The same seed gives the same rests.
+/// The random part spreads tasks that failed together. The same seed gives the same delays.
 public struct Backoff: Equatable, Sendable {
     private var state: UInt64
 

@@ -1,7 +1,7 @@
-// How a task ended is kept after it, in memory and in its record: with bounds, whatever a server has said.
+// Bounds the outcome of a task, which stays in memory and in its record, whatever a server has sent.
 
 extension TaskOutcome {
-    /// Without what no object and no error needs.
+    /// Without parts that exceed the bounds of objects and errors.
     var bounded: TaskOutcome {
         switch self {
         case .cancelled: return self
@@ -15,7 +15,7 @@ extension TaskOutcome {
 }
 
 extension SettableMetadata {
-    /// Without the properties that are larger than an object may have them, and without custom metadata that is.
+    /// Without properties and custom metadata that exceed an object's limits.
     public var bounded: SettableMetadata {
         var bounded = self
         bounded.content = content.filter { $0.value.utf8.count <= ContentProperty.maxBytes }
@@ -25,12 +25,12 @@ extension SettableMetadata {
 }
 
 extension StorageError {
-    /// Of the message, and of what a server answered; no more of a string is told either.
+    /// Bytes of the message and of the server's response.
     private static let maxTextBytes = 8192
-    /// Of all attempts together.
+    /// Bytes of all attempts together.
     private static let maxAttemptsBytes = 16384
 
-    /// With the beginnings of long texts, and the newest attempts.
+    /// Keeps the beginning of long texts and the newest attempts.
     var bounded: StorageError {
         var bounded = self
         bounded.message = message.beginning(Self.maxTextBytes)
@@ -46,7 +46,7 @@ extension StorageError {
 }
 
 extension String {
-    /// So many bytes of it, if it has more.
+    /// Truncated to so many bytes.
     fileprivate func beginning(_ bytes: Int) -> String {
         utf8.count <= bytes ? self : String(decoding: utf8.prefix(bytes), as: UTF8.self) + "…"
     }

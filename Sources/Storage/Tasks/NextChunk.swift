@@ -1,4 +1,4 @@
-/// How much to send next: more while the line is fast, less while it is slow, and as the engine wants it cut.
+/// The size of the next chunk: it follows the speed of the network, in multiples of the engine's granularity.
 struct NextChunk: Equatable, Sendable {
     private let sizes: ChunkSizes
     private var wanted: Int64
@@ -12,12 +12,12 @@ struct NextChunk: Equatable, Sendable {
     /// In bytes, at least 1; a multiple of the granularity, be it larger than the largest chunk.
     var size: Int64 { max(wanted / granularity * granularity, granularity) }
 
-    /// A granularity that cannot be is ignored.
+    /// Ignores an invalid granularity.
     mutating func align(to granularity: Int64) {
         if granularity > 0 { self.granularity = granularity }
     }
 
-    /// A full chunk has arrived. Within a second the next one may be twice as large, after two it is half as large.
+    /// Adapts to a full chunk: one that took less than a second doubles the size, one of more than two halves it.
     mutating func adapt(toFullChunkIn took: Duration) {
         if took <= .seconds(1) {
             wanted = wanted > sizes.largest / 2 ? sizes.largest : wanted * 2

@@ -1,4 +1,4 @@
-// Failures of tasks that no engine tells of.
+// Failures of tasks that come from no engine.
 
 extension StorageError {
     static func tookNone(of range: Range<Int64>) -> StorageError {
@@ -14,7 +14,7 @@ extension StorageError {
         return error
     }
 
-    /// Why an upload that an earlier process began does not go on by itself.
+    /// Holds an upload of an earlier process until a client resumes it.
     public static func newerObject(at reference: Reference) -> StorageError {
         StorageError(
             .unknown,
@@ -32,7 +32,7 @@ extension StorageError {
         return error
     }
 
-    /// Why a task does not go on here.
+    /// Refuses a task of another endpoint.
     public static func belongs(_ task: String, to endpoint: String) -> StorageError {
         .invalidArgument(
             "task",

@@ -1,14 +1,14 @@
-/// What the next process has to know of a task: how to go on with it, or how it ended.
+/// The persistent state of a task: how to continue it, or how it ended.
 public struct TaskRecord: Equatable, Sendable {
     public var id: String
     public var kind: TaskKind
-    /// Tells which of two tasks was created first.
+    /// Orders tasks by their creation.
     public var number: Int64
     /// When it was created, by this machine's clock.
     public var began: Timestamp
     public var reference: Reference
     public var progress: Progress
-    /// What is being uploaded.
+    /// The metadata of an upload.
     public var metadata: SettableMetadata
     /// The base64 MD5 that the uploaded bytes must have.
     public var md5Hash: String?
@@ -55,23 +55,23 @@ public enum TaskOutcome: Equatable, Sendable {
     case failed(StorageError)
 }
 
-/// What was asked for, as far as it still counts after a restart.
+/// The parts of a request that matter after a restart.
 public struct TaskRequest: Codable, Equatable, Sendable {
-    /// The local file that is read, or that is to be written.
+    /// The local file to read or to write.
     public var file: String
-    /// What the file was like when its upload was asked for; nil for a download.
+    /// The file's identity at the time of the request; nil for a download.
     public var identity: FileIdentity?
     /// How long failures may be retried, in seconds.
     public var retryTime: Double
-    /// In bytes, where somebody set a fixed size.
+    /// In bytes; nil without a fixed size.
     public var chunkSize: Int64?
-    /// The project of Google Cloud that pays, where somebody named one.
+    /// The project of Google Cloud that pays, if the client named one.
     public var userProject: String?
-    /// Of an upload, where somebody set some.
+    /// The preconditions of an upload, if there are any.
     public var preconditions: Preconditions?
-    /// It was asked for by a connection with tokens of its own, which nobody else may stand in for.
+    /// The client used its own tokens: only a client with tokens may resume the task.
     public var hasOwnTokens: Bool
-    /// The file was made for this task alone, and goes with it.
+    /// The service made the file for this task, and deletes it with the task.
     public var isSpooled = false
 
     /// Stored in the task table; `patience` is the key that earlier releases wrote.
@@ -93,7 +93,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// Where an engine was with a task, in words of its own. It may hold a secret, and is shown nowhere.
+/// An engine's own state of a task. It may hold a secret, and is never shown.
 public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     public var text: String
 
@@ -103,19 +103,19 @@ public struct Bookmark: Equatable, Sendable, CustomStringConvertible, CustomRefl
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Stores what tasks must not lose: their records, and the bytes of uploads from memory.
+/// Stores the records of tasks, and the bytes of uploads from memory.
 public protocol TaskRecordStore: Sendable {
-    /// All that were kept and not forgotten, those of other endpoints too; of one that cannot be read, why.
+    /// All records, those of other endpoints too; an unreadable record is the reason why.
     func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>]
-    /// Returns when it is kept. What is not urgent outlives the process, but perhaps not a loss of power. A record
-    /// of a task that has ended stays as it is.
+    /// Returns when the record is written. A record that is not urgent survives the process, but perhaps not a loss of
+    /// power. The record of an ended task does not change.
     func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError)
-    /// Keeps that a task has ended where `keep` cannot, in room that was set aside when the task was kept first.
-    /// Perhaps not all of how it ended.
+    /// Writes the end of a task where `keep` fails, in space that was reserved with the first record. It may leave out
+    /// details of the outcome.
     func keepEnd(of record: TaskRecord) async throws(StorageError)
     func forget(_ tasks: [String]) async throws(StorageError)
-    /// Returns a file with the bytes, on the disk.
+    /// Writes the bytes to a file, and syncs it.
     func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity)
-    /// The file is not needed any more.
+    /// Removes that file.
     func unspool(_ task: String)
 }

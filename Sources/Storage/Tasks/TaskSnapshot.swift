@@ -9,7 +9,7 @@ public enum TaskState: String, CaseIterable, Sendable {
 
     public var isFinished: Bool { self == .success || self == .failed || self == .cancelled }
 
-    /// Whether an observer of this status that is added now has something to hear at once.
+    /// Whether an observer of this status gets an event as soon as it is added.
     public func fits(_ status: Status) -> Bool {
         switch self {
         case .queued: false
@@ -42,21 +42,21 @@ public struct Progress: Equatable, Sendable {
         self.totalUnitCount = totalUnitCount
     }
 
-    /// Nobody has said yet how much there is: nothing of it is done.
+    /// The total is unknown, and nothing is done.
     public static var unknown: Progress {
         var progress = Progress(completedUnitCount: 0, totalUnitCount: 0)
         progress.totalIsKnown = false
         return progress
     }
 
-    /// 0 to 1; of nothing, everything is done.
+    /// 0 to 1; 1 for a total of 0.
     public var fractionCompleted: Double {
         guard totalIsKnown else { return 0 }
         return totalUnitCount == 0 ? 1 : Double(completedUnitCount) / Double(totalUnitCount)
     }
 }
 
-/// A task as it was in one moment.
+/// The state of a task at one moment.
 public struct TaskSnapshot: Equatable, Sendable {
     public enum Metadata: Equatable, Sendable {
         case uploading(SettableMetadata, md5Hash: String?)
@@ -72,7 +72,7 @@ public struct TaskSnapshot: Equatable, Sendable {
     /// Nil for a download that has not succeeded.
     public var metadata: Metadata?
     public var error: StorageError?
-    /// What it waits for while it rests after a failure.
+    /// The pending retry after a failure.
     public var retry: Retry?
     /// The endpoint that it belongs to, where it is not the service's own.
     public var endpoint: String?

@@ -1,4 +1,4 @@
-/// What tells an upload from a download: which step comes next, and what the engine's answer to it means.
+/// The part that differs between uploads and downloads: the next step, and the meaning of the engine's answers.
 public protocol TransferStrategy: Equatable, Sendable {
     /// A request to the engine; at most one is in flight.
     associatedtype Step: Equatable, Sendable

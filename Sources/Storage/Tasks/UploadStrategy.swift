@@ -132,7 +132,7 @@ extension UploadStrategy {
         return false
     }
 
-    /// There are none: the answers tell the progress.
+    /// Uploads have no reports: the answers carry the progress.
     public mutating func apply(_ report: Progress) -> ProgressChange { .none }
 
     public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
