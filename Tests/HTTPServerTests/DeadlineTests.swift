@@ -15,7 +15,7 @@ import Testing
         for piece in ["TP/1.1\r\n", "Host: local"] {
             fixture.clock.advance(by: .seconds(4))
             await client.send(piece)
-            await turns(20)
+            try await otherAnswer()
         }
         fixture.clock.advance(by: .seconds(2))
         let answer = try #require(await client.answer())
@@ -50,7 +50,7 @@ import Testing
         await client.get("/")
         await begun.next()
         fixture.clock.advance(by: .seconds(10_000))
-        await turns(20)
+        try await otherAnswer()
         may.deliver(())
         #expect(await client.answer()?.status == 204)
     }
@@ -60,7 +60,7 @@ import Testing
         // What its system takes without being asked counts too, but that has an end.
         while fixture.server.connectionCount != 0 {
             fixture.clock.advance(by: .seconds(30))
-            await turns(20)
+            try await otherAnswer()
         }
         #expect(await client.bytes(100 << 20).count < 24 << 20)
     }
@@ -72,7 +72,7 @@ import Testing
             fixture.clock.advance(by: .seconds(29))
             // More than the client's own memory: some of it has just left the server's.
             count += await client.bytes(300_000).count
-            await turns(20)
+            try await otherAnswer()
         }
         #expect(fixture.server.connectionCount == 1)
         #expect(await client.bytes(100 << 20).count > (24 << 20) - count, "all of it, and the head")
@@ -101,7 +101,7 @@ import Testing
         // That the end has come is acknowledged when the client's system likes, and counts as taken.
         while fixture.server.connectionCount != 0 {
             fixture.clock.advance(by: .seconds(5))
-            await turns(20)
+            try await otherAnswer()
         }
     }
 

@@ -26,9 +26,13 @@ import Testing
     func client(isNarrow: Bool = false) throws -> TestClient { try TestClient(port, isNarrow: isNarrow) }
 }
 
-/// Lets everything run until this has become true.
-@Loop func until(_ condition: () -> Bool) async {
-    while !condition() { await Loop.nextIteration() }
+/// Returns when another server on the loop has answered a request: it has done everything that was ready before.
+@Loop func otherAnswer() async throws {
+    let other = try ServerFixture()
+    let client = try other.client()
+    await client.get("/")
+    #expect(await client.answer()?.status == 200)
+    withExtendedLifetime(other) {}
 }
 
 /// A temporary file, deleted when it is released.
