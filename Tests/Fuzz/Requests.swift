@@ -11,7 +11,7 @@ import Storage
     for seed in [seed, 0] { expect(events(of: feed.pieces(seed)) == whole, "cut another way, it means the same") }
     for case .request(let request) in whole {
         check(request)
-        checkVerdict(on: request, size)
+        checkConditions(on: request, size)
     }
 }
 
@@ -50,23 +50,23 @@ private func check(_ request: HTTPServerRequest) {
     for text in request.headers.fields.map(\.value) { checkDate(text) }
 }
 
-private func checkVerdict(on request: HTTPServerRequest, _ size: Int64) {
+private func checkConditions(on request: HTTPServerRequest, _ size: Int64) {
     let resource = ServedResource(
         size: size, etag: EntityTag("a"), lastModified: HTTPDate(secondsSince1970: 784_111_777)
     ) { _ in HTTPServerResponse.Body.none }
-    let verdict = Verdict(request, resource, at: HTTPDate(secondsSince1970: 1_784_111_777))
-    if let range = verdict.range(resource) {
+    let outcome = ConditionalOutcome(request, resource, at: HTTPDate(secondsSince1970: 1_784_111_777))
+    if let range = outcome.range(resource) {
         expect(range.lowerBound >= 0 && range.upperBound <= size, "a range is within the resource: \(range) of \(size)")
         expect(!range.isEmpty || size == 0, "a part is not empty")
     }
     func has(_ names: String...) -> Bool { names.contains { !request.headers.all($0).isEmpty } }
-    switch verdict {
+    switch outcome {
     case .preconditionFailed: expect(has("If-Match", "If-Unmodified-Since"), "only conditions fail")
     case .notModified: expect(has("If-None-Match", "If-Modified-Since"), "only conditions find it unchanged")
     case .part, .unsatisfiable: expect(has("Range") && request.method == .get, "only a GET with a range has a part")
     case .whole: break
     }
-    for field in verdict.headers(resource).fields {
+    for field in outcome.headers(resource).fields {
         expect(!field.value.contains("\n"), "an answer's header is a line")
     }
 }
