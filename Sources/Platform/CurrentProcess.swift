@@ -12,6 +12,8 @@ package enum CurrentProcess {
         return UInt64(limit.rlim_cur)
     }
 
-    /// A variable of the environment.
-    package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    /// An environment variable. Nil if it is not set or empty.
+    package static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
 }

@@ -12,7 +12,7 @@ struct BackgroundService {
     /// In bytes: a log that is longer begins anew.
     private static let longestLog: off_t = 1 << 20
 
-    struct Failure: Complaint { let message: String }
+    struct Failure: UserFacingError { let message: String }
 
     /// Starts this program with other words. Throws where it cannot be started, or `log` not be written.
     init(_ words: [String], log: String) throws(Failure) {
@@ -32,7 +32,7 @@ struct BackgroundService {
         return Failure(message: complaint ?? "the service has ended at once; \(log) may say why")
     }
 
-    /// The last line that the program has written as `Program.complain` does.
+    /// The last line that the program has written as `Console.printError` does.
     private var complaint: String? {
         let file = open(log, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return nil }

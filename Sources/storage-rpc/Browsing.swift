@@ -16,12 +16,12 @@ extension Errand {
                 prefixes += folders
                 items += objects
             } else {
-                try names(folders, objects).forEach { try Program.say($0) }
+                try names(folders, objects).forEach { try Console.print($0) }
             }
             guard let token = page["pageToken"] else { break }
             params = first + [.init(key: "pageToken", value: token)]
         }
-        if options.json { try Program.say(["prefixes": .array(prefixes), "items": .array(items)] as JSON) }
+        if options.json { try Console.print(["prefixes": .array(prefixes), "items": .array(items)] as JSON) }
     }
 
     /// In one order by their bytes, folders with a slash; exact names as a whole.
@@ -42,10 +42,10 @@ extension Errand {
                 removed.append(try remove(text))
             } catch {
                 guard error.isAnswer, texts.count > 1 else { throw error }
-                Program.complain(error.message)
+                Console.printError(error.message)
             }
         }
-        if options.json { try Program.say(JSON.array(removed)) }
+        if options.json { try Console.print(JSON.array(removed)) }
         let left = texts.count - removed.count
         if left > 0 { throw Client.Failure(message: "\(left) of \(texts.count) were not removed") }
     }
@@ -60,6 +60,6 @@ extension Errand {
         var params: [JSON.Member] = [.init(key: "reference", value: try reference(text))]
         if let seconds = options.expiresIn { params.append(.init(key: "expiresIn", value: JSON(Int64(seconds)))) }
         let answer = try client.call("reference/downloadURL", .object(params))
-        if options.json { try Program.say(answer) } else { try Program.say(answer["url"]?.string ?? "") }
+        if options.json { try Console.print(answer) } else { try Console.print(answer["url"]?.string ?? "") }
     }
 }

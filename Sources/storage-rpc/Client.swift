@@ -12,7 +12,7 @@ struct Client {
         case interrupted
     }
 
-    struct Failure: Complaint {
+    struct Failure: UserFacingError {
         let message: String
         /// The service said no to a request; it can be asked for something else.
         var isAnswer = false
@@ -43,7 +43,7 @@ struct Client {
         let id = JSON(lastID)
         let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
         show(">>", message, from: true)
-        guard Program.write(message.text + "\n", to: socket) else { throw Failure(message: "the service is gone") }
+        guard Console.write(message.text + "\n", to: socket) else { throw Failure(message: "the service is gone") }
         return id
     }
 
@@ -77,7 +77,7 @@ struct Client {
     /// As the service traces it.
     private func show(_ mark: String, _ message: JSON, from isClient: Bool) {
         guard trace else { return }
-        Program.write("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n", to: STDERR_FILENO)
+        Console.write("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n", to: STDERR_FILENO)
     }
 
     /// False when a signal came instead of bytes.

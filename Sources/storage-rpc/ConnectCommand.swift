@@ -1,4 +1,3 @@
-import Roots
 import Glibc
 import JSONRPC
 import JSONText
@@ -10,18 +9,23 @@ import JSONText
 ///       initialize, to see who answers -------> answer
 ///       second connection --------------------> stdin and stdout of the client
 struct ConnectCommand {
-    private let options: ServiceOptions
     private let path: String
+    private let bucket: String?
     private let words: [String]
+    private let prepareLog: () throws -> String
     private var started: BackgroundService?
 
     /// In seconds: how long the service that is started waits for one that is ending, and how long an answer of one that
     /// listens is waited for.
     private static let timeout = 5
 
-    /// `words` are the flags for a service that has to be started.
-    static func run(_ options: ServiceOptions, _ words: [String]) throws -> Never {
-        var command = try ConnectCommand(options: options, path: Engine.socket(options), words: words, started: nil)
+    /// Never returns. `words` are the flags for a service that has to be started, whose stderr goes to the file that
+    /// `prepareLog` returns.
+    static func run(
+        socket: String, bucket: String?, _ words: [String], prepareLog: @escaping () throws -> String
+    ) throws -> Never {
+        var command = ConnectCommand(
+            path: socket, bucket: bucket, words: words, prepareLog: prepareLog, started: nil)
         try Relay.run(through: command.connect())
     }
 
@@ -49,18 +53,16 @@ struct ConnectCommand {
             // Whoever has no room for another connection says so to the client.
             return mayWait ? nil : try connectUnixSocket(path)
         }
-        if let wanted = options.bucket, case let bucket? = answer["defaultBucket"]?.string, bucket != wanted {
+        if let wanted = bucket, case let bucket? = answer["defaultBucket"]?.string, bucket != wanted {
             throw Unsuitable(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
         }
         return try connectUnixSocket(path)
     }
 
     private func start() throws -> BackgroundService {
-        let directory = Engine.directory(options)
-        try StorageRoot.makeDirectory(directory)
         let defaults = ["--idle-timeout", "60", "--wait-for-root", "\(Self.timeout)"]
-        return try BackgroundService(["serve", "--shared"] + defaults + words, log: directory + "/service.log")
+        return try BackgroundService(["serve", "--shared"] + defaults + words, log: prepareLog())
     }
 
-    struct Unsuitable: Complaint { let message: String }
+    struct Unsuitable: UserFacingError { let message: String }
 }

@@ -149,7 +149,8 @@ struct Engine: Sendable {
     /// The flag counts for more than the variable.
     private static func endpoint(_ options: ServiceOptions) throws(UsageError) -> Endpoint? {
         let variable = options.engine == .gcs ? "STORAGE_EMULATOR_HOST" : "FIREBASE_STORAGE_EMULATOR_HOST"
-        let said = options.endpoint.map { ($0, "--endpoint") } ?? environment(variable).map { ($0, variable) }
+        let said =
+            options.endpoint.map { ($0, "--endpoint") } ?? CurrentProcess.environment(variable).map { ($0, variable) }
         guard let (text, origin) = said else { return nil }
         do throws(Endpoint.InvalidEndpoint) {
             return try Endpoint(text, from: origin, allowInsecure: options.allowInsecure)
@@ -159,20 +160,15 @@ struct Engine: Sendable {
     }
 
     private static var defaultRoot: String {
-        if let data = environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
+        if let data = CurrentProcess.environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
             return data + "/storage-rpc"
         }
-        return (environment("HOME") ?? "/tmp") + "/.local/share/storage-rpc"
-    }
-
-    /// Nil where it is not set, or empty.
-    static func environment(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        return (CurrentProcess.environment("HOME") ?? "/tmp") + "/.local/share/storage-rpc"
     }
 }
 
-extension StorageRoot.OpenError: Complaint {}
-extension FileAccessPolicy.InvalidDirectory: Complaint {}
+extension StorageRoot.OpenError: UserFacingError {}
+extension FileAccessPolicy.InvalidDirectory: UserFacingError {}
 
 extension Log {
     fileprivate func persistence(_ store: any TaskRecordStore, isEngines: Bool) -> TaskPersistence {

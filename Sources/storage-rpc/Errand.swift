@@ -1,35 +1,13 @@
-import Credentials
-import CSystem
-import Dispatch
-import Platform
-import Glibc
-import JSONRPC
 import JSONText
-import Storage
 
-/// One thing done for the person at the keyboard, through the service's own protocol.
+/// Runs one command as a client of the service.
 struct Errand {
     let options: ErrandOptions
     var client: Client
-    /// Of the service of its own.
-    private let engine: Engine?
 
-    /// Through the service that listens on a socket, or one of its own.
-    private init(_ options: ErrandOptions) throws {
-        let signals = csystem_termination_signals()
-        try Loop.start()
-        engine = try options.service.socket == nil ? Engine(options.service, Log(level: options.service.logLevel)) : nil
-        let socket =
-            try options.service.socket.map { path throws(Client.Failure) in try Client.connect(to: path) }
-            ?? Self.serve(options.service, engine)
-        self.options = options
-        client = Client(socket: socket, signals: signals, trace: options.trace)
-    }
-
-    /// Returns when it is done, and its result printed.
-    static func run(_ kind: ErrandKind, _ options: ErrandOptions) throws {
-        var errand = try Errand(options)
-        defer { errand.settle() }
+    /// Returns after the result is printed.
+    static func run(_ kind: ErrandKind, _ options: ErrandOptions, _ client: Client) throws {
+        var errand = Errand(options: options, client: client)
         switch kind {
         case .put(let file, let reference): try errand.put(file, reference)
         case .get(let reference, let file): try errand.get(reference, file)
@@ -37,30 +15,6 @@ struct Errand {
         case .rm(let references): try errand.remove(references)
         case .url(let reference): try errand.url(reference)
         }
-    }
-
-    /// A service in this very process, at the other end of a socket pair.
-    private static func serve(_ options: ServiceOptions, _ engine: Engine?) throws -> Int32 {
-        var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw Client.Failure(message: "no socket pair can be made: \(String(cString: strerror(errno)))")
-        }
-        let far = Descriptor(owning: ends[1])
-        let log = Log(level: options.logLevel)
-        if let engine { Task { @Loop in Server(options, engine, log).serveAlone(far) } }
-        return ends[0]
-    }
-
-    /// Lets the service end what nobody waits for, such as cancelling an upload at its server.
-    private func settle() {
-        guard let engine else { return }
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            await engine.backend.settle()
-            done.signal()
-        }
-        _ = done.wait(timeout: .now() + 2)
-        options.service.credentials.running.stopAll()
     }
 
     /// The params of a write.

@@ -14,12 +14,12 @@ struct ProgressBar {
         if isTerminal {
             let filled = Int(percent * 30 / 100)
             let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
-            Program.write(
+            Console.write(
                 "\r[\(bar)] \(percent)%  \(Self.size(completed)) of \(Self.size(total))\(rate(completed))\u{1B}[K",
                 to: STDERR_FILENO)
         } else if percent / 10 > lastTenth {
             lastTenth = percent / 10
-            Program.write("\(percent)% \(completed) of \(total) bytes\n", to: STDERR_FILENO)
+            Console.write("\(percent)% \(completed) of \(total) bytes\n", to: STDERR_FILENO)
         }
     }
 
@@ -30,11 +30,11 @@ struct ProgressBar {
         let due = retry["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? .now
         let seconds = max(0, due.microseconds - Timestamp.now.microseconds + 999_999) / 1_000_000
         let line = "\(reason) Attempt \(attempt) of \(retry["of"]?.string ?? "it"), next in \(seconds) s."
-        Program.write((isTerminal ? "\r\u{1B}[K" : "") + line.safe + "\n", to: STDERR_FILENO)
+        Console.write((isTerminal ? "\r\u{1B}[K" : "") + line.safe + "\n", to: STDERR_FILENO)
     }
 
     func end() {
-        if isTerminal { Program.write("\n", to: STDERR_FILENO) }
+        if isTerminal { Console.write("\n", to: STDERR_FILENO) }
     }
 
     private func rate(_ completed: Int64) -> String {

@@ -1,17 +1,18 @@
 import Glibc
+import Platform
 
 /// A file that nobody else sees, in a directory of its own; both go with their owner.
 final class ScratchFile {
     let path: String
     private let directory: String
 
-    struct Unusable: Complaint {
+    struct Unusable: UserFacingError {
         let message: String
     }
 
     /// The file itself is for somebody else to make.
     init() throws(Unusable) {
-        let parent = Engine.environment("TMPDIR") ?? "/tmp"
+        let parent = CurrentProcess.environment("TMPDIR") ?? "/tmp"
         var name = Array("\(parent)/storage-rpc-XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
             throw Unusable(message: "nothing can be kept in \(parent): \(String(cString: strerror(errno)))")
@@ -35,8 +36,8 @@ final class ScratchFile {
             let count = read(file, buffer.baseAddress, buffer.count)
             if count == 0 { return }
             guard count > 0 else { throw unreadable }
-            guard Program.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: STDOUT_FILENO) else {
-                throw Program.Unsaid()
+            guard Console.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: STDOUT_FILENO) else {
+                throw OutputError()
             }
         }
     }

@@ -188,7 +188,7 @@ final class Server {
     }
 
     private func fail(_ message: String) -> Never {
-        Program.complain(message)
+        Console.printError(message)
         leave(1)
     }
 
@@ -283,7 +283,7 @@ struct StandardStreams: Sendable {
     let input: Descriptor
     let output: Descriptor
 
-    struct Missing: Complaint {
+    struct Missing: UserFacingError {
         let message = "stdin and stdout must be open to be served on"
     }
 
@@ -300,5 +300,5 @@ struct StandardStreams: Sendable {
     }
 }
 
-extension ListenFailure: Complaint {}
-extension TraceUnavailable: Complaint {}
+extension ListenFailure: UserFacingError {}
+extension TraceUnavailable: UserFacingError {}

@@ -3,15 +3,15 @@ import Tracing
 
 /// `storage-rpc trace`: shows what `serve --trace` has written.
 enum TraceCommand {
-    struct Failure: Complaint { let message: String }
+    struct Failure: UserFacingError { let message: String }
 
     static func run(_ path: String, html: String?) throws(Failure) {
         let raw = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard raw >= 0 else { throw Failure(message: "\(path) cannot be read: \(String(cString: strerror(errno)))") }
         defer { close(raw) }
         let model = TraceModelBuilder.read(TraceReader(raw))
-        for problem in model.problems { Program.complain(problem) }
-        if model.omittedProblems > 0 { Program.complain("and so with \(model.omittedProblems) more lines") }
+        for problem in model.problems { Console.printError(problem) }
+        if model.omittedProblems > 0 { Console.printError("and so with \(model.omittedProblems) more lines") }
         guard !model.entries.isEmpty else { throw Failure(message: "\(path) is no trace") }
         if let html { try write(TracePage.html(of: model), to: html) } else { try show(model) }
     }
@@ -20,7 +20,7 @@ enum TraceCommand {
         let isColoured = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         var text = ""
         func flush() throws(Failure) {
-            guard Program.write(text, to: STDOUT_FILENO) else {
+            guard Console.write(text, to: STDOUT_FILENO) else {
                 throw Failure(message: "nothing can be written to stdout: \(String(cString: strerror(errno)))")
             }
             text = ""
@@ -34,7 +34,7 @@ enum TraceCommand {
 
     private static func write(_ page: [UInt8], to path: String) throws(Failure) {
         let raw = path == "-" ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard raw >= 0, page.withUnsafeBytes({ Program.write($0, to: raw) }), close(raw) == 0 else {
+        guard raw >= 0, page.withUnsafeBytes({ Console.write($0, to: raw) }), close(raw) == 0 else {
             throw Failure(message: "\(path) cannot be written: \(String(cString: strerror(errno)))")
         }
     }

@@ -46,8 +46,8 @@ extension Errand {
     }
 
     private func show(_ metadata: JSON) throws {
-        if options.json { return try Program.say(metadata) }
-        for line in Self.lines(metadata) { try Program.say(line) }
+        if options.json { return try Console.print(metadata) }
+        for line in Self.lines(metadata) { try Console.print(line) }
     }
 
     /// Nil before the end. Throws after failure.
