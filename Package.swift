@@ -9,8 +9,8 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "Methods", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore", "LocalFiles", "Roots",
-                "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "JSONText", "Secrets", "Platform",
+                "CommandLine", "Methods", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore", "LocalFiles",
+                "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "Secrets", "Platform",
                 "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
@@ -18,6 +18,13 @@ let package = Package(
                 .unsafeFlags(
                     ["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections"],
                     .when(platforms: [.linux], configuration: .release))
+            ]),
+        .target(
+            name: "CommandLine",
+            dependencies: [
+                "Methods", "Tracing", "Credentials", "Transfers", "Storage", "JSONRPC", "JSONText", "Secrets",
+                "Platform",
+                "CSystem",
             ]),
         .target(
             name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "Platform", "Resources"]),

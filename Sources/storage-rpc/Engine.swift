@@ -1,3 +1,4 @@
+import CommandLine
 import EmbeddedEngine
 import GoogleEngines
 import LocalFiles

@@ -1,17 +1,9 @@
+import CommandLine
 import Platform
 import Glibc
 import Secrets
 import Synchronization
 import Tracing
-
-/// How much is written to stderr.
-enum LogLevel: String, CaseIterable, Comparable {
-    case debug, info, warning, error, off
-
-    static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
-
-    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
-}
 
 /// Lines on stderr, never anywhere else. Where nobody reads stderr they are lost and counted; they hold nothing up.
 final class Log: Sendable {

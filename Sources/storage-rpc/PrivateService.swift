@@ -1,3 +1,4 @@
+import CommandLine
 import Credentials
 import Dispatch
 import Glibc

@@ -1,3 +1,4 @@
+import CommandLine
 import CSystem
 import Glibc
 import LocalFiles

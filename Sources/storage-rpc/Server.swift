@@ -1,3 +1,4 @@
+import CommandLine
 import Roots
 import CSystem
 import Credentials

@@ -5,15 +5,15 @@ import JSONRPC
 import Tracing
 
 /// A client of the service in its shortest form: one blocking thread that says requests and hears lines.
-struct Client {
+package struct Client {
     enum Heard {
         case message(JSON)
         /// The person at the keyboard wants to stop.
         case interrupted
     }
 
-    struct Failure: UserFacingError {
-        let message: String
+    package struct Failure: UserFacingError {
+        package let message: String
         /// The service said no to a request; it can be asked for something else.
         var isAnswer = false
     }
@@ -25,14 +25,14 @@ struct Client {
     private var lastID: Int64 = 0
 
     /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
-    init(socket: Int32, signals: Int32, trace: Bool) {
+    package init(socket: Int32, signals: Int32, trace: Bool) {
         self.socket = socket
         self.signals = signals
         self.trace = trace
     }
 
     /// Connects to a service that listens. Throws a sentence that names the path.
-    static func connect(to path: String) throws(Failure) -> Int32 {
+    package static func connect(to path: String) throws(Failure) -> Int32 {
         do throws(ConnectFailure) { return try connectUnixSocket(path) } catch {
             throw Failure(message: "no service can be reached at \(path): \(error.reason)")
         }

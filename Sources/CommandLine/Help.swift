@@ -2,10 +2,10 @@ import JSONText
 import Methods
 
 /// The text of `--help`, on one screen.
-enum Help {
-    static let version = ServiceContext.version
+package enum Help {
+    package static let version = ServiceContext.version
 
-    static let text = """
+    package static let text = """
         storage-rpc: Cloud Storage for Firebase, for every language: JSON-RPC 2.0 over stdio and Unix sockets.
 
         storage-rpc [serve] [FLAGS]              serve one client on stdin and stdout

@@ -1,12 +1,12 @@
 import JSONText
 
 /// Runs one command as a client of the service.
-struct Errand {
+package struct Errand {
     let options: ErrandOptions
     var client: Client
 
     /// Returns after the result is printed.
-    static func run(_ kind: ErrandKind, _ options: ErrandOptions, _ client: Client) throws {
+    package static func run(_ kind: ErrandKind, _ options: ErrandOptions, _ client: Client) throws {
         var errand = Errand(options: options, client: client)
         switch kind {
         case .put(let file, let reference): try errand.put(file, reference)

@@ -8,7 +8,7 @@ import JSONText
 ///       looks for ROOT/socket ---- none ------> started, in a session of its own
 ///       initialize, to see who answers -------> answer
 ///       second connection --------------------> stdin and stdout of the client
-struct ConnectCommand {
+package struct ConnectCommand {
     private let path: String
     private let bucket: String?
     private let words: [String]
@@ -21,7 +21,7 @@ struct ConnectCommand {
 
     /// Never returns. `words` are the flags for a service that has to be started, whose stderr goes to the file that
     /// `prepareLog` returns.
-    static func run(
+    package static func run(
         socket: String, bucket: String?, _ words: [String], prepareLog: @escaping () throws -> String
     ) throws -> Never {
         var command = ConnectCommand(

@@ -4,7 +4,7 @@ import Storage
 import Transfers
 
 /// What the command line asks for.
-enum Command {
+package enum Command {
     case help
     case version
     case serve(ServiceOptions)
@@ -13,7 +13,7 @@ enum Command {
     case errand(ErrandKind, ErrandOptions)
     case trace(file: String, html: String?)
 
-    init(_ words: [String]) throws(UsageError) {
+    package init(_ words: [String]) throws(UsageError) {
         var line = CommandLineReader(words)
         switch line.nextCommand() {
         case "serve", nil: self = try Self.serve(&line)
@@ -107,7 +107,7 @@ enum Command {
 }
 
 /// What a person can have done by one command.
-enum ErrandKind {
+package enum ErrandKind {
     case put(file: String, reference: String)
     case get(reference: String, file: String)
     case ls(reference: String)
@@ -141,40 +141,40 @@ enum ErrandKind {
 }
 
 /// How the service is set up.
-struct ServiceOptions {
-    var stdio = false
-    var socket: String?
+package struct ServiceOptions {
+    package var stdio = false
+    package var socket: String?
     /// It listens on the root's own socket, as it does wherever it listens on another one.
-    var isShared = false
+    package var isShared = false
     /// In seconds: for how long nobody may be connected and nothing run before the service ends.
-    var idleTimeout: Int?
+    package var idleTimeout: Int?
     /// In seconds: how long another process that has the root is waited for.
-    var rootTimeout = 0
-    var root: String?
+    package var rootTimeout = 0
+    package var root: String?
     /// Where download URLs are served, as `ADDRESS:PORT`.
-    var http: String?
+    package var http: String?
     /// Peers that download URLs are served to at the same time.
-    var servedConnections = Int.max
+    package var servedConnections = Int.max
     /// The one that was named.
-    var bucket: String?
+    package var bucket: String?
     /// What becomes of those that an earlier process had not ended.
-    var tasks = UnfinishedTasks.pause
+    package var tasks = UnfinishedTasks.pause
     /// The file in which every message is written down.
-    var trace: String?
-    var engine = EngineKind.embedded
-    var endpoint: String?
+    package var trace: String?
+    package var engine = EngineKind.embedded
+    package var endpoint: String?
     /// Plain http to other machines.
-    var allowInsecure = false
+    package var allowInsecure = false
     /// Directories that files of clients must be in; anywhere where there are none.
-    var readable: [String] = []
-    var writable: [String] = []
-    var credentials = CredentialOptions()
-    var limits = Limits()
+    package var readable: [String] = []
+    package var writable: [String] = []
+    package var credentials = CredentialOptions()
+    package var limits = Limits()
     /// What clients find, and may change.
-    var settings = Settings()
-    var logLevel = LogLevel.warning
+    package var settings = Settings()
+    package var logLevel = LogLevel.warning
 
-    var listens: Bool { socket != nil || isShared }
+    package var listens: Bool { socket != nil || isShared }
 
     fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
         switch flag {
@@ -243,10 +243,19 @@ struct ServiceOptions {
     }
 }
 
+/// How much is written to stderr.
+package enum LogLevel: String, CaseIterable, Comparable {
+    case debug, info, warning, error, off
+
+    package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
 /// How an errand is done, and how its result is shown.
-struct ErrandOptions {
-    var service = ServiceOptions()
-    var trace = false
+package struct ErrandOptions {
+    package var service = ServiceOptions()
+    package var trace = false
     var json = false
     /// A REFERENCE names an object byte for byte.
     var isExact = false

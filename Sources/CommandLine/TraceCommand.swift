@@ -2,10 +2,10 @@ import Glibc
 import Tracing
 
 /// `storage-rpc trace`: shows what `serve --trace` has written.
-enum TraceCommand {
-    struct Failure: UserFacingError { let message: String }
+package enum TraceCommand {
+    package struct Failure: UserFacingError { package let message: String }
 
-    static func run(_ path: String, html: String?) throws(Failure) {
+    package static func run(_ path: String, html: String?) throws(Failure) {
         let raw = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard raw >= 0 else { throw Failure(message: "\(path) cannot be read: \(String(cString: strerror(errno)))") }
         defer { close(raw) }

@@ -5,16 +5,16 @@ import Secrets
 import Tracing
 
 /// Stdout for results, stderr for messages to the user.
-enum Console {
+package enum Console {
     /// Prints a line to stdout. On a terminal its control characters are escaped.
-    static func print(_ line: String) throws(OutputError) { try printUnescaped(isTerminal ? line.safe : line) }
+    package static func print(_ line: String) throws(OutputError) { try printUnescaped(isTerminal ? line.safe : line) }
 
     /// Prints JSON, which stays JSON on a terminal, too.
     static func print(_ json: JSON) throws(OutputError) {
         try printUnescaped(isTerminal ? json.text.safeJSON : json.text)
     }
 
-    static func printUnescaped(_ text: String) throws(OutputError) {
+    package static func printUnescaped(_ text: String) throws(OutputError) {
         guard write(text + "\n", to: STDOUT_FILENO) else { throw OutputError() }
     }
 
@@ -22,7 +22,7 @@ enum Console {
 
     /// Prints a message to stderr, or drops it if stderr stays full for a second. Control characters are escaped even in
     /// a file: its reader may show it on a terminal.
-    static func printError(_ message: String) {
+    package static func printError(_ message: String) {
         var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(message.hidingSecrets().safe)\n", to: STDERR_FILENO) }
     }
@@ -46,20 +46,22 @@ enum Console {
 }
 
 /// An error that is shown to the user as one line.
-protocol UserFacingError: Error {
+package protocol UserFacingError: Error {
     var message: String { get }
 }
 
 /// An invalid command line.
-struct UsageError: UserFacingError {
-    let message: String
+package struct UsageError: UserFacingError {
+    package let message: String
+
+    package init(message: String) { self.message = message }
 }
 
-struct OutputError: UserFacingError {
+package struct OutputError: UserFacingError {
     private let reason = String(cString: strerror(errno))
-    var message: String { "nothing can be written to stdout: \(reason)" }
+    package var message: String { "nothing can be written to stdout: \(reason)" }
 }
 
 extension ThreadUnavailable: UserFacingError {
-    var message: String { description }
+    package var message: String { description }
 }
