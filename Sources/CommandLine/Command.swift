@@ -10,24 +10,24 @@ package enum Command {
     case serve(ServiceOptions)
     /// `words` are the flags as they were given.
     case connect(ServiceOptions, words: [String])
-    case errand(ErrandKind, ErrandOptions)
+    case client(ClientCommand, ClientCommandOptions)
     case trace(file: String, html: String?)
 
     package init(_ words: [String]) throws(UsageError) {
-        var line = CommandLineReader(words)
+        var line = ArgumentReader(words)
         switch line.nextCommand() {
         case "serve", nil: self = try Self.serve(&line)
         case "connect":
             let words = Array(words.dropFirst())
             self = try Self.serve(&line) { .connect($0, words: words) }
         case "trace": self = try Self.trace(&line)
-        case let name? where ErrandKind.usages[name] != nil: self = try Self.errand(name, &line)
+        case let name? where ClientCommand.usages[name] != nil: self = try Self.client(name, &line)
         case let other?: throw UsageError(message: "unknown command \"\(other)\"; try --help")
         }
     }
 
     private static func serve(
-        _ line: inout CommandLineReader, connecting connect: ((ServiceOptions) -> Command)? = nil
+        _ line: inout ArgumentReader, connecting connect: ((ServiceOptions) -> Command)? = nil
     ) throws(UsageError) -> Command {
         var options = ServiceOptions()
         while let word = try line.next() {
@@ -56,7 +56,7 @@ package enum Command {
         return .serve(options)
     }
 
-    private static func trace(_ line: inout CommandLineReader) throws(UsageError) -> Command {
+    private static func trace(_ line: inout ArgumentReader) throws(UsageError) -> Command {
         var (files, html): ([String], String?) = ([], nil)
         while let word = try line.next() {
             switch word {
@@ -72,8 +72,8 @@ package enum Command {
         return .trace(file: file, html: html)
     }
 
-    private static func errand(_ name: String, _ line: inout CommandLineReader) throws(UsageError) -> Command {
-        var options = ErrandOptions()
+    private static func client(_ name: String, _ line: inout ArgumentReader) throws(UsageError) -> Command {
+        var options = ClientCommandOptions()
         var words: [String] = []
         while let word = try line.next() {
             switch word {
@@ -91,8 +91,8 @@ package enum Command {
             case .word(let word): words.append(word)
             }
         }
-        guard let kind = ErrandKind(name, words) else {
-            throw UsageError(message: "\(name) takes \(ErrandKind.usages[name] ?? ""); try --help")
+        guard let kind = ClientCommand(name, words) else {
+            throw UsageError(message: "\(name) takes \(ClientCommand.usages[name] ?? ""); try --help")
         }
         if !options.preconditions.isEmpty, !kind.isWrite {
             throw UsageError(
@@ -102,12 +102,12 @@ package enum Command {
             throw UsageError(message: "--allow-read and --allow-write are for the service that listens; try --help")
         }
         try options.service.check()
-        return .errand(kind, options)
+        return .client(kind, options)
     }
 }
 
 /// What a person can have done by one command.
-package enum ErrandKind {
+package enum ClientCommand {
     case put(file: String, reference: String)
     case get(reference: String, file: String)
     case ls(reference: String)
@@ -176,7 +176,7 @@ package struct ServiceOptions {
 
     package var listens: Bool { socket != nil || isShared }
 
-    fileprivate mutating func take(_ flag: String, _ line: inout CommandLineReader) throws(UsageError) {
+    fileprivate mutating func take(_ flag: String, _ line: inout ArgumentReader) throws(UsageError) {
         switch flag {
         case "--root": root = try line.value("a directory")
         case "--http": http = try line.value("an address")
@@ -252,8 +252,8 @@ package enum LogLevel: String, CaseIterable, Comparable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// How an errand is done, and how its result is shown.
-package struct ErrandOptions {
+/// The options of a client command.
+package struct ClientCommandOptions {
     package var service = ServiceOptions()
     package var trace = false
     var json = false
@@ -266,7 +266,7 @@ package struct ErrandOptions {
 }
 
 /// The words of a command line, one after the other: flags with or without `=`, and `--` before what is no flag.
-struct CommandLineReader {
+struct ArgumentReader {
     enum Word {
         case flag(String)
         case word(String)

@@ -26,7 +26,7 @@ package struct ConnectCommand {
     ) throws -> Never {
         var command = ConnectCommand(
             path: socket, bucket: bucket, words: words, prepareLog: prepareLog, started: nil)
-        try Relay.run(through: command.connect())
+        try StreamProxy.run(through: command.connect())
     }
 
     private mutating func connect() throws -> Int32 {
@@ -54,7 +54,7 @@ package struct ConnectCommand {
             return mayWait ? nil : try connectUnixSocket(path)
         }
         if let wanted = bucket, case let bucket? = answer["defaultBucket"]?.string, bucket != wanted {
-            throw Unsuitable(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
+            throw OtherBucketError(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
         }
         return try connectUnixSocket(path)
     }
@@ -64,5 +64,5 @@ package struct ConnectCommand {
         return try BackgroundService(["serve", "--shared"] + defaults + words, log: prepareLog())
     }
 
-    struct Unsuitable: UserFacingError { let message: String }
+    struct OtherBucketError: UserFacingError { let message: String }
 }

@@ -5,23 +5,23 @@ import Platform
 /// The loop watches only what a task waits for: bytes that arrive during an answer stay in the socket.
 @Loop
 final class SocketReadiness {
-    private var watch: Watch?
+    private var watcher: DescriptorWatcher?
     private var waiter: CheckedContinuation<Bool, Never>?
 
     /// Calls `hungUp` once when the client has disconnected.
     init(_ socket: Descriptor, hungUp: @escaping @Loop () -> Void) {
-        watch = Watch(socket.raw, for: .readable) { [weak self] readiness in
+        watcher = DescriptorWatcher(socket.raw, for: .readable) { [weak self] readiness in
             guard let self else { return }
             if readiness.contains(.hungUp) { return hungUp() }
-            if waiter == nil || readiness.contains(.writable) { watch?.change(to: []) }
+            if waiter == nil || readiness.contains(.writable) { watcher?.change(to: []) }
             wake(true)
         }
     }
 
     /// Returns false where the socket is closed or the wait was given up.
     func wait(for readiness: Readiness) async -> Bool {
-        guard let watch, !Task.isCancelled else { return false }
-        watch.change(to: readiness)
+        guard let watcher, !Task.isCancelled else { return false }
+        watcher.change(to: readiness)
         return await withCheckedContinuation { waiter = $0 }
     }
 
@@ -29,8 +29,8 @@ final class SocketReadiness {
     func giveUp() { wake(false) }
 
     func close() {
-        watch?.cancel()
-        watch = nil
+        watcher?.cancel()
+        watcher = nil
         wake(false)
     }
 

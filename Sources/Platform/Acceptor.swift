@@ -12,7 +12,7 @@ public final class Acceptor {
     private let listener: Descriptor
     private let clock: any Clock<Duration>
     private let accept: (Int32) -> Int32
-    private var watch: Watch?
+    private var watcher: DescriptorWatcher?
     private var isFull = false
     private var isPausing = false
 
@@ -27,19 +27,20 @@ public final class Acceptor {
     /// `hasRoom` is asked before each peer is accepted.
     public func start(hasRoom: @escaping @Loop () -> Bool = { true }, _ accepted: @escaping @Loop (Descriptor) -> Void)
     {
-        watch = Watch(listener.raw, for: .readable) { [weak self] _ in self?.acceptOne(hasRoom, accepted) }
+        watcher = DescriptorWatcher(listener.raw, for: .readable) { [weak self] _ in self?.acceptOne(hasRoom, accepted)
+        }
     }
 
     /// To be called when there may be room again.
     public func resume() {
         isFull = false
-        if !isPausing { watch?.change(to: .readable) }
+        if !isPausing { watcher?.change(to: .readable) }
     }
 
     /// Refuses whoever connects from now on.
     public func close() {
-        watch?.cancel()
-        watch = nil
+        watcher?.cancel()
+        watcher = nil
         shutdown(listener.raw, Int32(SHUT_RDWR))
     }
 
@@ -47,7 +48,7 @@ public final class Acceptor {
     private func acceptOne(_ hasRoom: @Loop () -> Bool, _ accepted: @Loop (Descriptor) -> Void) {
         guard hasRoom() else {
             isFull = true
-            watch?.change(to: [])
+            watcher?.change(to: [])
             return
         }
         let raw = accept(listener.raw)
@@ -60,12 +61,12 @@ public final class Acceptor {
 
     private func pause() {
         isPausing = true
-        watch?.change(to: [])
+        watcher?.change(to: [])
         Task { [weak self, clock] in
             do { try await clock.sleep(for: Self.pause) } catch { return }
             guard let self else { return }
             isPausing = false
-            if !isFull { watch?.change(to: .readable) }
+            if !isFull { watcher?.change(to: .readable) }
         }
     }
 }

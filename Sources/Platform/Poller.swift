@@ -1,6 +1,6 @@
 import CSystem
 
-/// Polls descriptors: each iteration ends with the scheduled work, then waits and calls the watches of ready
+/// Polls descriptors: each iteration ends with the scheduled work, then waits and calls the watchers of ready
 /// descriptors.
 @Loop
 final class Poller {
@@ -9,17 +9,17 @@ final class Poller {
     var endOfIteration: [@Loop () -> Void] = []
     /// The number of iterations that are over.
     private(set) var count = 0
-    private var watches: [UInt64: Watch] = [:]
+    private var watchers: [UInt64: DescriptorWatcher] = [:]
     private var lastTag: UInt64 = 0
     private var ready = [csystem_ready](repeating: csystem_ready(), count: 64)
 
-    func add(_ watch: Watch) -> UInt64 {
+    func add(_ watcher: DescriptorWatcher) -> UInt64 {
         lastTag += 1
-        watches[lastTag] = watch
+        watchers[lastTag] = watcher
         return lastTag
     }
 
-    func remove(_ tag: UInt64) { watches[tag] = nil }
+    func remove(_ tag: UInt64) { watchers[tag] = nil }
 
     /// Runs all iterations in one task.
     func run() async {
@@ -46,6 +46,6 @@ final class Poller {
 
     private func notify(_ event: csystem_ready) {
         if event.tag == 0 { return Loop.shared.executor.silence() }
-        watches[event.tag]?.handler(Readiness(rawValue: event.readiness))
+        watchers[event.tag]?.handler(Readiness(rawValue: event.readiness))
     }
 }

@@ -20,7 +20,7 @@ public final class WorkerThreads: SerialExecutor {
     private let name: StaticString
     private let limit: Int
     private let start: ThreadStarter
-    private let state = Monitor(State())
+    private let state = ConditionMutex(State())
 
     public convenience init(_ name: StaticString, limit: Int = 1) {
         self.init(name, limit: limit, start: systemThreads)

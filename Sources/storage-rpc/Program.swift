@@ -47,20 +47,22 @@ enum Program {
                 return directory + "/service.log"
             }
         case .trace(let file, let html): try TraceCommand.run(file, html: html)
-        case .errand(let kind, let options): try run(kind, options)
+        case .client(let kind, let options): try run(kind, options)
         }
     }
 
     /// Uses the service that `--socket` names, or one in this process.
-    private static func run(_ kind: ErrandKind, _ options: ErrandOptions) throws {
+    private static func run(_ kind: ClientCommand, _ options: ClientCommandOptions) throws {
         let signals = csystem_termination_signals()
         if let path = options.service.socket {
             let socket = try Client.connect(to: path)
-            return try Errand.run(kind, options, Client(socket: socket, signals: signals, trace: options.trace))
+            return try ClientCommandRunner.run(
+                kind, options, Client(socket: socket, signals: signals, trace: options.trace))
         }
         let service = try PrivateService(options.service)
         defer { service.settle() }
-        try Errand.run(kind, options, Client(socket: service.socket, signals: signals, trace: options.trace))
+        try ClientCommandRunner.run(
+            kind, options, Client(socket: service.socket, signals: signals, trace: options.trace))
     }
 
     /// Opens each closed one of stdin, stdout and stderr in the wrong direction: no other file gets its number, and its

@@ -34,18 +34,18 @@ final class Server {
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes)
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
     private let listeners: [UnixListener]
-    private let deadline: Deadline?
+    private let deadline: ShutdownTimer?
     private var acceptors: [Acceptor] = []
     /// Waits for the end of `--idle-timeout`, while nobody is connected.
     private var idleness: Task<Void, Never>?
-    private var signals: Watch?
+    private var signals: DescriptorWatcher?
     /// The status to end with, once that is sure.
     private var ending: Int32?
     private var isSuspended = false
 
     init(
         _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listeners: [UnixListener] = [], _ deadline: Deadline? = nil
+        _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil
     ) {
         self.options = options
         self.deadline = deadline
@@ -78,7 +78,7 @@ final class Server {
         }
         let engine = try Engine(options, log, keepsTasks: true)
         let listeners = try listen(options, log)
-        let deadline = Deadline()
+        let deadline = ShutdownTimer()
         Task { @Loop in
             let server = Server(options, engine, log, recorder, listeners, deadline)
             server.watch(signals)
@@ -106,7 +106,7 @@ final class Server {
         }
     }
 
-    /// The only peer of an errand.
+    /// The only peer of an runner.
     func serveAlone(_ socket: Descriptor) {
         Task { await open() }
         serve(socket)
@@ -233,7 +233,7 @@ final class Server {
     }
 
     private func watch(_ descriptor: Int32) {
-        signals = Watch(descriptor, for: .readable) { _ in self.end(0, "a signal") }
+        signals = DescriptorWatcher(descriptor, for: .readable) { _ in self.end(0, "a signal") }
     }
 
     /// Pauses what runs, lets the peers have what is ready for them, and ends the process: within two seconds, whatever hangs.
@@ -262,7 +262,7 @@ final class Server {
 
 /// The end of a process that has been told to end and may hang: the main thread waits for it, so that no thread has to
 /// be started then.
-final class Deadline: Sendable {
+final class ShutdownTimer: Sendable {
     private let status = Mutex<Int32>(0)
     private let isSet = DispatchSemaphore(value: 0)
 

@@ -8,8 +8,8 @@ final class ByteStream {
     private let input: Descriptor
     private let output: Descriptor
     private let handle: @Loop (Event) -> Void
-    private var inputWatch: Watch?
-    private var outputWatch: Watch?
+    private var inputWatcher: DescriptorWatcher?
+    private var outputWatcher: DescriptorWatcher?
     private var wantsInput = false
     private var wantsRoom = false
     private var isOpen = true
@@ -19,9 +19,9 @@ final class ByteStream {
         self.input = input
         self.output = output
         self.handle = handle
-        inputWatch = Watch(input.raw, for: []) { [weak self] in self?.tell($0, about: input) }
+        inputWatcher = DescriptorWatcher(input.raw, for: []) { [weak self] in self?.tell($0, about: input) }
         if output !== input {
-            outputWatch = Watch(output.raw, for: []) { [weak self] in self?.tell($0, about: output) }
+            outputWatcher = DescriptorWatcher(output.raw, for: []) { [weak self] in self?.tell($0, about: output) }
         }
     }
 
@@ -37,7 +37,7 @@ final class ByteStream {
         }
     }
 
-    var watchesInput: Bool { inputWatch != nil }
+    var watchesInput: Bool { inputWatcher != nil }
 
     /// A hang-up then ends both directions.
     var isOneDescriptor: Bool { output === input }
@@ -49,19 +49,19 @@ final class ByteStream {
         (wantsInput, wantsRoom) = (input, room)
         let reading: Readiness = input ? .readable : [], writing: Readiness = room ? .writable : []
         if output === self.input {
-            inputWatch?.change(to: reading.union(writing))
+            inputWatcher?.change(to: reading.union(writing))
         } else {
-            inputWatch?.change(to: reading)
-            outputWatch?.change(to: writing)
+            inputWatcher?.change(to: reading)
+            outputWatcher?.change(to: writing)
         }
-        if input, inputWatch == nil { readWithoutWatch() }
+        if input, inputWatcher == nil { readWithoutWatcher() }
     }
 
     func close() {
         isOpen = false
-        inputWatch?.cancel()
-        outputWatch?.cancel()
-        (inputWatch, outputWatch) = (nil, nil)
+        inputWatcher?.cancel()
+        outputWatcher?.cancel()
+        (inputWatcher, outputWatcher) = (nil, nil)
     }
 
     private func tell(_ readiness: Readiness, about descriptor: Descriptor) {
@@ -77,12 +77,12 @@ final class ByteStream {
 
     /// Stops the poller from reporting a hang-up for ever; the rest can be read without it.
     func stopWatching() {
-        inputWatch?.cancel()
-        inputWatch = nil
+        inputWatcher?.cancel()
+        inputWatcher = nil
     }
 
     /// Reads a regular file, which cannot be watched and is always readable.
-    private func readWithoutWatch() {
+    private func readWithoutWatcher() {
         Task {
             while isOpen, wantsInput {
                 handle(.readable)

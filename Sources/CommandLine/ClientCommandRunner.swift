@@ -1,19 +1,19 @@
 import JSONText
 
 /// Runs one command as a client of the service.
-package struct Errand {
-    let options: ErrandOptions
+package struct ClientCommandRunner {
+    let options: ClientCommandOptions
     var client: Client
 
     /// Returns after the result is printed.
-    package static func run(_ kind: ErrandKind, _ options: ErrandOptions, _ client: Client) throws {
-        var errand = Errand(options: options, client: client)
+    package static func run(_ kind: ClientCommand, _ options: ClientCommandOptions, _ client: Client) throws {
+        var runner = ClientCommandRunner(options: options, client: client)
         switch kind {
-        case .put(let file, let reference): try errand.put(file, reference)
-        case .get(let reference, let file): try errand.get(reference, file)
-        case .ls(let reference): try errand.list(reference)
-        case .rm(let references): try errand.remove(references)
-        case .url(let reference): try errand.url(reference)
+        case .put(let file, let reference): try runner.put(file, reference)
+        case .get(let reference, let file): try runner.get(reference, file)
+        case .ls(let reference): try runner.list(reference)
+        case .rm(let references): try runner.remove(references)
+        case .url(let reference): try runner.url(reference)
         }
     }
 

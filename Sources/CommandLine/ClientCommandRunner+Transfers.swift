@@ -3,7 +3,7 @@ import JSONText
 
 // `storage-rpc put` and `get`: one task each, and how it goes.
 
-extension Errand {
+extension ClientCommandRunner {
     mutating func put(_ file: String, _ text: String) throws {
         let reference = try reference(text)
         try show(follow(start("reference/putFile", reference, file), "uploadTask/cancel"))
@@ -17,7 +17,7 @@ extension Errand {
 
     /// To stdout, once all of it is here and has been verified.
     private mutating func pour(_ reference: JSON) throws {
-        let scratch = try ScratchFile()
+        let scratch = try TemporaryFile()
         _ = try follow(start("reference/writeToFile", reference, scratch.path), "downloadTask/cancel")
         try scratch.copyToStdout()
     }

@@ -2,7 +2,7 @@ import JSONText
 
 // `storage-rpc ls`, `rm` and `url`: one or a few calls each.
 
-extension Errand {
+extension ClientCommandRunner {
     /// One name a line as the pages come, or all of them as one document.
     mutating func list(_ text: String) throws {
         var params: [JSON.Member] = [.init(key: "reference", value: try reference(text))]

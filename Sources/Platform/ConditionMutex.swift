@@ -3,7 +3,7 @@ import Glibc
 /// A lock that owns what it guards, and lets threads wait until that has changed.
 ///
 /// Unlike `Mutex` it stays fast where many threads want it at once.
-final class Monitor<State>: @unchecked Sendable {
+final class ConditionMutex<State>: @unchecked Sendable {
     // Sound: both are touched within the lock alone.
     private var state: State
     /// Threads that wait for the state to change.

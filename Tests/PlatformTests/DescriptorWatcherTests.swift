@@ -3,42 +3,42 @@ import Glibc
 import TestSupport
 import Testing
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct WatchTests {
+@Loop @Suite(.timeLimit(.minutes(10))) struct DescriptorWatcherTests {
     @Test func `Tells of bytes until they are read`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()
-        let watch = try #require(Watch(pipe.reading, for: .readable) { news.deliver($0) })
+        let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { news.deliver($0) })
         #expect(news.waiting.isEmpty)
         pipe.write("a")
         #expect(await news.next() == .readable)
         #expect(await news.next() == .readable, "they are still there")
-        watch.cancel()
+        watcher.cancel()
     }
 
     @Test func `Tells only what was asked for, and a change counts at once`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()
-        let watch = try #require(Watch(pipe.writing, for: []) { news.deliver($0) })
+        let watcher = try #require(DescriptorWatcher(pipe.writing, for: []) { news.deliver($0) })
         try await laterEvent()
         #expect(news.waiting.isEmpty)
-        watch.change(to: .writable)
+        watcher.change(to: .writable)
         #expect(await news.next() == .writable)
-        watch.change(to: .readable)
+        watcher.change(to: .readable)
         try await laterEvent()
         let before = news.waiting.count
         try await laterEvent()
         #expect(news.waiting.count == before)
-        watch.cancel()
+        watcher.cancel()
     }
 
     @Test func `Tells of a hang-up, asked or not`() async throws {
         for interest: Readiness in [[], .readable] {
             let pipe = try Pipe()
             let news = Mail<Readiness>()
-            let watch = try #require(Watch(pipe.reading, for: interest) { news.deliver($0) })
+            let watcher = try #require(DescriptorWatcher(pipe.reading, for: interest) { news.deliver($0) })
             pipe.closeWriting()
             #expect(await news.next().contains(.hungUp))
-            watch.cancel()
+            watcher.cancel()
         }
     }
 
@@ -47,12 +47,12 @@ import Testing
         pipe.write("last words")
         pipe.closeWriting()
         let news = Mail<Readiness>()
-        let watch = try #require(Watch(pipe.reading, for: .readable) { news.deliver($0) })
+        let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { news.deliver($0) })
         // A program that is being started elsewhere may hold the writing end a little longer.
         var told: Readiness = []
         while !told.contains(.hungUp) { told.formUnion(await news.next()) }
         #expect(told == [.readable, .hungUp])
-        watch.cancel()
+        watcher.cancel()
     }
 
     @Test func `Tells nothing once it was cancelled, even by another's news`() async throws {
@@ -60,11 +60,11 @@ import Testing
         first.write("a")
         second.write("b")
         let heard = Mail<Int>()
-        let watches = Watches()
+        let watchers = Watchers()
         for (number, pipe) in [first, second].enumerated() {
-            watches.all[number] = Watch(pipe.reading, for: .readable) { _ in
+            watchers.all[number] = DescriptorWatcher(pipe.reading, for: .readable) { _ in
                 heard.deliver(number)
-                for watch in watches.all.values { watch.cancel() }
+                for watcher in watchers.all.values { watcher.cancel() }
             }
         }
         _ = await heard.next()
@@ -75,18 +75,18 @@ import Testing
     @Test func `A regular file cannot be watched`() throws {
         let file = open("/proc/self/exe", O_RDONLY)
         defer { close(file) }
-        #expect(Watch(file, for: .readable) { _ in } == nil)
-        #expect(Watch(-1, for: .readable) { _ in } == nil)
+        #expect(DescriptorWatcher(file, for: .readable) { _ in } == nil)
+        #expect(DescriptorWatcher(-1, for: .readable) { _ in } == nil)
     }
 
     @Test func `Many descriptors at once are all heard`() async throws {
         let pipes = try (0..<200).map { _ in try Pipe() }
         let heard = Mail<Int>()
-        let watches = Watches()
+        let watchers = Watchers()
         for (number, pipe) in pipes.enumerated() {
-            watches.all[number] = Watch(pipe.reading, for: .readable) { _ in
+            watchers.all[number] = DescriptorWatcher(pipe.reading, for: .readable) { _ in
                 heard.deliver(number)
-                watches.all.removeValue(forKey: number)?.cancel()
+                watchers.all.removeValue(forKey: number)?.cancel()
             }
         }
         for pipe in pipes { pipe.write("x") }
@@ -99,14 +99,14 @@ import Testing
 /// Returns when a descriptor of its own was heard, and with it those that were ready before.
 @Loop private func laterEvent() async throws {
     let (pipe, heard) = (try Pipe(), Mail<Readiness>())
-    let watch = try #require(Watch(pipe.reading, for: .readable) { heard.deliver($0) })
+    let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { heard.deliver($0) })
     pipe.write("x")
     _ = await heard.next()
-    watch.cancel()
+    watcher.cancel()
 }
 
-@Loop private final class Watches {
-    var all: [Int: Watch] = [:]
+@Loop private final class Watchers {
+    var all: [Int: DescriptorWatcher] = [:]
 }
 
 final class Pipe: Sendable {

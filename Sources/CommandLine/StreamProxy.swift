@@ -2,7 +2,7 @@ import Platform
 import Glibc
 
 /// Hands bytes on between this process's stdin and stdout and a service's socket.
-enum Relay {
+enum StreamProxy {
     /// Ends the process when the service ends the connection, or nobody reads stdout any more. The end of stdin is handed
     /// on: what is pending is answered first.
     static func run(through socket: Int32) throws -> Never {

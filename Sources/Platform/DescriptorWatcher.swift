@@ -13,7 +13,7 @@ public struct Readiness: OptionSet, Sendable {
 
 /// Tells a handler on the loop whenever a descriptor is ready, until it is cancelled.
 @Loop
-public final class Watch {
+public final class DescriptorWatcher {
     let handler: @Loop (Readiness) -> Void
     private let descriptor: Int32
     private var tag: UInt64 = 0

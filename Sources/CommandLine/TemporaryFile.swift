@@ -2,7 +2,7 @@ import Glibc
 import Platform
 
 /// A file that nobody else sees, in a directory of its own; both go with their owner.
-final class ScratchFile {
+final class TemporaryFile {
     let path: String
     private let directory: String
 
