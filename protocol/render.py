@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders what can be said from openrpc.json: reference.md, the errors in README.md, and the clients' tables and types.
+"""Renders what can be said from openrpc.json and harness.json: reference.md, harness.md, the errors in README.md, and the clients' tables and types.
 
 With --check it writes nothing, and exits with 1 where any of it is stale.
 """
@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from rendering import markdown, node, python
+from rendering import markdown, node, python, python_faces
 
 HERE = Path(__file__).resolve().parent
 
@@ -17,13 +17,17 @@ def pages():
     """The text of each file that is rendered."""
     document = json.loads((HERE / "openrpc.json").read_text(encoding="utf-8"))
     readme = HERE / "README.md"
+    harness = json.loads((HERE / "harness.json").read_text(encoding="utf-8"))
     texts = {
+        HERE / "harness.md": markdown.harness(harness, document),
         HERE / "reference.md": markdown.reference(document, readme.read_text(encoding="utf-8")),
         readme: markdown.with_errors(readme.read_text(encoding="utf-8"), document),
     }
     for language, folder in ((python, "clients/python/storage_rpc"), (node, "clients/node")):
         folder = HERE.parent / folder
         texts.update((folder / name, text) for name, text in language.render(document, folder).items())
+    folder = HERE.parent / "clients/python/storage_rpc"
+    texts.update((folder / name, text) for name, text in python_faces.render(folder).items())
     return texts
 
 

@@ -128,19 +128,25 @@ def schema_section(name, schema):
     return lines + [kind(schema), ""] if "description" in schema else lines
 
 
+def calls(document, components):
+    """The methods and the notifications."""
+    rows = ((f"[{m['name']}]({anchor(m['name'])})", m["summary"]) for m in document["methods"])
+    lines = table(("method", ""), rows)
+    for method in document["methods"]:
+        lines += section(method, components)
+    lines += ["# Notifications", ""]
+    for entry in document["x-notifications"]:
+        lines += notification(entry, components)
+    return lines
+
+
 def reference(document, readme):
     schemas = document["components"]["schemas"]
     components = {f"#/components/schemas/{name}": s.get("description", "") for name, s in schemas.items()}
     lines = ["<!-- Rendered from openrpc.json by render.py: edit that, not this. -->", "", "# Reference", ""]
     lines += [f"Protocol version {document['info']['version']}. {document['info']['description']}", ""]
     lines += ["Any method may also answer -32600, and -32602 for a param that it does not know.", ""]
-    rows = ((f"[{m['name']}]({anchor(m['name'])})", m["summary"]) for m in document["methods"])
-    lines += table(("method", ""), rows)
-    for method in document["methods"]:
-        lines += section(method, components)
-    lines += ["# Notifications", ""]
-    for entry in document["x-notifications"]:
-        lines += notification(entry, components)
+    lines += calls(document, components)
     lines += ["# Requests to the client", ""]
     for entry in document["x-requests"]:
         lines += request(entry, components)
@@ -149,6 +155,23 @@ def reference(document, readme):
         lines += schema_section(name, schema)
     lines += ["# Errors", ""]
     return "\n".join(lines + errors(document))
+
+
+def harness(document, base):
+    """harness.md: what `serve --harness` adds."""
+    schemas = {**base["components"]["schemas"], **document["components"]["schemas"]}
+    components = {f"#/components/schemas/{name}": s.get("description", "") for name, s in schemas.items()}
+    lines = ["<!-- Rendered from harness.json by render.py: edit that, not this. -->", "", "# The harness", ""]
+    lines += ["What `serve --harness` adds to the [reference](reference.md). Without the flag none of it is there.", ""]
+    lines += calls(document, components)
+    lines += ["# Values", ""]
+    for name, schema in document["components"]["schemas"].items():
+        lines += schema_section(name, schema)
+    lines += ["# Errors", ""]
+    page = "\n".join(lines + errors(document))
+    for name in base["components"]["schemas"]:
+        page = page.replace(f"]({anchor(name)})", f"](reference.md{anchor(name)})")
+    return page
 
 
 def promises(readme):

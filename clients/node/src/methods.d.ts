@@ -4,8 +4,8 @@
 import type { Bytes, Listing as References, MetadataChange, RequestOptions } from "../index.js";
 
 /**
- * idToken: of a user of Firebase Authentication; accessToken: OAuth 2.0, of Google Cloud; appCheckToken: of an app,
- * from Firebase App Check.
+ * idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
+ * appCheckToken: identifies an app, from Firebase App Check.
  */
 export type TokenKind = "idToken" | "accessToken" | "appCheckToken";
 
@@ -13,22 +13,25 @@ export type TokenKind = "idToken" | "accessToken" | "appCheckToken";
 export interface Reference {
   /** The bucket; it need not exist. */
   bucket: string;
-  /** At most 1024 bytes of UTF-8, no CR or LF; empty at the root. Leading, trailing and doubled slashes are gone. */
+  /**
+   * At most 1024 bytes of UTF-8 without CR and LF; empty at the root. Leading, trailing and doubled slashes are
+   * removed.
+   */
   fullPath: string;
   /** The last segment of fullPath; empty at the root. */
   name: string;
-  /** The exact name of the object where fullPath does not tell it, as in `folder/` or `a//b`. */
+  /** The exact name of the object if it differs from fullPath, as in `folder/` or `a//b`. */
   object?: string;
   /** `gs://bucket/fullPath`, never percent-encoded. */
   url: string;
-  /** One for each of `# [ ] * ?` in fullPath. */
+  /** A warning for each of `# [ ] * ?` in fullPath. */
   warnings?: string[];
 }
 
 /**
- * A Reference, of which only bucket and fullPath are read, or object, which names an object exactly; a `gs://` URL,
- * taken literally; or an http or https URL of an object, percent-decoded: `HOST/v0/b/BUCKET/o/PATH` of Firebase
- * Storage and of this service, and those of Google Cloud Storage.
+ * A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name; a `gs://` URL,
+ * which is not percent-decoded; or an http or https URL of an object, which is percent-decoded:
+ * `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service, or a URL of Google Cloud Storage.
  */
 export type ReferenceParam = {
   bucket: string;
@@ -36,73 +39,73 @@ export type ReferenceParam = {
   object?: string;
 } | string;
 
-/** What the engine knows about an object. What is not set is absent. */
+/** The metadata of an object. Properties that are not set are absent. */
 export interface Metadata {
-  /** The bucket that the object is in. */
+  /** The bucket of the object. */
   bucket: string;
   /** The object's path in its bucket. */
   fullPath: string;
   /** The last segment of the path. */
   name: string;
-  /** The object's exact name where fullPath does not tell it. */
+  /** The object's exact name if it differs from fullPath. */
   object?: string;
-  /** Changes with every upload to the same reference, and only grows. */
+  /** Grows with every upload to the same reference. */
   generation: string;
-  /** 1 at upload, one more with each change of metadata. */
+  /** 1 after the upload; each change of metadata adds one. */
   metageneration: string;
   /** In bytes. */
   size: number;
-  /** When this generation was stored: RFC 3339, UTC, milliseconds. */
+  /** The time when this generation was stored: RFC 3339, UTC, milliseconds. */
   timeCreated: string;
-  /** When its metadata last changed. */
+  /** The time of the last change of metadata. */
   updated: string;
-  /** MD5 of the bytes, base64. */
+  /** The MD5 of the bytes in base64. */
   md5Hash: string;
-  /** CRC32C of the bytes, big-endian, base64. */
+  /** The CRC32C of the bytes, big-endian, in base64. */
   crc32c: string;
-  /** How long others may cache the bytes, as in HTTP. */
+  /** How caches may store the bytes, as in HTTP. */
   cacheControl?: string;
   /** How a browser presents the bytes. */
   contentDisposition?: string;
   /**
-   * How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
-   * uploaded; see "Encoded contents" in the README for download URLs.
+   * How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+   * download URLs see "Encoded contents" in the README.
    */
   contentEncoding?: string;
   /** The language of the content. */
   contentLanguage?: string;
   /** The media type of the content. */
   contentType?: string;
-  /** Strings by names of the owner's own; at most 8192 bytes in all. */
+  /** Strings under keys that the client chooses; at most 8192 bytes in all. */
   customMetadata?: { [name: string]: string };
 }
 
-/** What is being uploaded. */
+/** The metadata of an unfinished upload. */
 export interface UploadingMetadata {
-  /** The bucket that the object is in. */
+  /** The bucket of the object. */
   bucket: string;
   /** The object's path in its bucket. */
   fullPath: string;
   /** The last segment of the path. */
   name: string;
-  /** The object's exact name where fullPath does not tell it. */
+  /** The object's exact name if it differs from fullPath. */
   object?: string;
-  /** The MD5 that the bytes must have, where one was given. */
+  /** The MD5 that the bytes must have, if the client gave one. */
   md5Hash?: string;
-  /** How long others may cache the bytes, as in HTTP. */
+  /** How caches may store the bytes, as in HTTP. */
   cacheControl?: string;
   /** How a browser presents the bytes. */
   contentDisposition?: string;
   /**
-   * How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
-   * uploaded; see "Encoded contents" in the README for download URLs.
+   * How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+   * download URLs see "Encoded contents" in the README.
    */
   contentEncoding?: string;
   /** The language of the content. */
   contentLanguage?: string;
   /** The media type of the content. */
   contentType: string;
-  /** Strings by names of the owner's own; at most 8192 bytes in all. */
+  /** Strings under keys that the client chooses; at most 8192 bytes in all. */
   customMetadata?: { [name: string]: string };
 }
 
@@ -111,13 +114,13 @@ export interface UploadingMetadata {
  * has at most 8192 bytes of UTF-8.
  */
 export interface MetadataWrite {
-  /** How long others may cache the bytes, as in HTTP. */
+  /** How caches may store the bytes, as in HTTP. */
   cacheControl?: string | null;
   /** How a browser presents the bytes. */
   contentDisposition?: string | null;
   /**
-   * How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
-   * uploaded; see "Encoded contents" in the README for download URLs.
+   * How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+   * download URLs see "Encoded contents" in the README.
    */
   contentEncoding?: string | null;
   /** The language of the content. */
@@ -125,47 +128,47 @@ export interface MetadataWrite {
   /** The media type of the content. */
   contentType?: string | null;
   /**
-   * Keys that are absent stay, a key that is null goes; null removes them all. What is left has at most 8192 bytes
-   * of UTF-8, keys and values together.
+   * Absent keys stay, null removes a key; null instead of the object removes all keys. The result has at most 8192
+   * bytes of UTF-8, keys and values together.
    */
   customMetadata?: { [name: string]: string | null } | null;
   /** On upload: the base64 MD5 that the bytes must have. On update: ignored. */
   md5Hash?: string | null;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   bucket?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   fullPath?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   name?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   object?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   generation?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   metageneration?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   size?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   timeCreated?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   updated?: unknown;
-  /** Ignored, so that what was read can be sent back. */
+  /** Ignored, so that a client can send back the metadata that it has read. */
   crc32c?: unknown;
 }
 
-/** A generation or metageneration, as metadata has it, or as an integer; 0 stands for no object. */
+/** A generation or metageneration, given as in metadata or as an integer; 0 stands for no object. */
 export type Precondition = string | number;
 
-/** How far a task is, in bytes. */
+/** The progress of a task, in bytes. */
 export interface Progress {
   /**
-   * Bytes that the engine has acknowledged, or that have arrived. Never goes back, except that it is at most
+   * The bytes that the engine has acknowledged, or that have arrived. Never decreases, except that it is at most
    * totalUnitCount.
    */
   completedUnitCount: number;
-  /** Bytes in all; of a download 0 until it is known, and another number where the object has changed. */
+  /** The size in bytes. For a download it is 0 until the size is known, and it changes if the object changes. */
   totalUnitCount: number;
-  /** 0 to 1; of nothing, everything is done, but nothing while it is not known how much there is. */
+  /** 0 to 1; 1 for an empty object, and 0 while the size is unknown. */
   fractionCompleted: number;
 }
 
@@ -176,8 +179,9 @@ export type Status = "resume" | "progress" | "pause" | "success" | "failure";
 export type State = "queued" | "running" | "paused" | "success" | "failed" | "cancelled";
 
 /**
- * A task in one moment. `error` is set after a failure, and while the task is paused because it cannot continue by
- * itself; `retry` while it waits before another attempt; `observers` in the answer to a request that has `observe`.
+ * The state of a task at one time. `error` is set after a failure, and while the task is paused because it cannot
+ * continue by itself; `retry` is set while the task waits before another attempt; `observers` is set in the answer
+ * to a request with `observe`.
  */
 export interface Snapshot {
   task: Task;
@@ -186,15 +190,15 @@ export interface Snapshot {
   progress: Progress;
   reference: Reference;
   /**
-   * During an upload what is being uploaded; after success what the engine has stored. Absent for a download that
-   * has not succeeded.
+   * During an upload the metadata that the client gave; after success the metadata that the engine has stored.
+   * Absent for a download that has not succeeded.
    */
   metadata?: Metadata | UploadingMetadata;
   error?: StorageError;
   retry?: Retry;
   /**
-   * The server that the task belongs to, where it is not this service's own (`--endpoint`): there it goes on.
-   * Resuming it here is -13050; cancelling it ends it without a word to that server.
+   * The server of the task, if it is not the server of this service (`--endpoint`). The task can continue only on a
+   * service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
    */
   endpoint?: string;
   observers?: Observers;
@@ -207,9 +211,9 @@ export interface Snapshot {
 export interface Retry {
   /** 1 for the first retry since the last progress. */
   attempt: number;
-  /** The step that failed; `finalize` is the one with the last bytes, `download` the only one of a download. */
+  /** The step that failed; `finalize` is the step with the last bytes, `download` the only step of a download. */
   of: "start" | "query" | "upload" | "finalize" | "download";
-  /** When it is due: RFC 3339, UTC, milliseconds. */
+  /** The time of the next attempt: RFC 3339, UTC, milliseconds. */
   at: string;
   error: StorageError;
 }
@@ -218,7 +222,7 @@ export interface Retry {
 export interface StorageError {
   /** One of the storage codes of `x-errors`. */
   code: number;
-  /** A sentence for a person: what failed and why. */
+  /** A sentence that says what failed and why. */
   message: string;
   data: StorageErrorData;
 }
@@ -227,61 +231,61 @@ export interface StorageError {
 export interface StorageErrorData {
   /** The code's name. */
   name: string;
-  /** The bucket that it is about. */
+  /** The bucket of the failed operation. */
   bucket?: string;
-  /** The fullPath that it is about. */
+  /** The fullPath of the object. */
   object?: string;
   /** The local file at fault. */
   file?: string;
   /** The param at fault. */
   param?: string;
-  /** With -13412: of what is there; "0" where nothing is. */
+  /** With -13412: the generation of the current object; "0" if there is none. */
   generation?: string;
-  /** The same, of its metadata. */
+  /** With -13412: the metageneration of the current object; "0" if there is none. */
   metageneration?: string;
-  /** What a remote engine answered. */
+  /** The HTTP status of a remote engine's response. */
   httpStatus?: number;
-  /** What a remote engine said. */
+  /** The error text of a remote engine's response. */
   serverResponse?: string;
-  /** The same call may succeed later without any change to it. */
+  /** True if the same call may succeed later without a change. */
   retryable: boolean;
-  /** With -13030: what failed since the last progress, the newest 100. */
+  /** With -13030: the newest 100 failed attempts since the last progress. */
   attempts?: Attempt[];
 }
 
-/** One step of a task that failed. */
+/** A failed attempt of a step of a task. */
 export interface Attempt {
-  /** RFC 3339, UTC, milliseconds. */
+  /** The time of the failure: RFC 3339, UTC, milliseconds. */
   time: string;
-  /** What a remote engine answered. */
+  /** The HTTP status of a remote engine's response. */
   httpStatus?: number;
-  /** A sentence for a person: what failed and why. */
+  /** A sentence that says what failed and why. */
   cause: string;
-  /** Bytes that the engine had acknowledged. */
+  /** The bytes that the engine had acknowledged. */
   completedUnitCount: number;
 }
 
-/** The settings of later tasks and calls. */
+/** The settings of the connection's later tasks and calls. */
 export interface Settings {
-  /** Seconds that a failing upload may be retried without progress. */
+  /** How long a failing upload is retried without progress, in seconds. */
   maxUploadRetryTime: number;
-  /** Seconds that a failing download may be retried. */
+  /** How long a failing download is retried, in seconds. */
   maxDownloadRetryTime: number;
-  /** Seconds that any other failing call may be retried. */
+  /** How long any other failing call is retried, in seconds. */
   maxOperationRetryTime: number;
-  /** A multiple of 256 KiB; absent while chunks grow with the upload. */
+  /** A multiple of 256 KiB; absent while it is not set: chunks then grow with the upload. */
   uploadChunkSizeBytes?: number;
-  /** The project of Google Cloud that pays; absent while that is left to the credentials. */
+  /** The Google Cloud project that is billed; absent while the credentials decide. */
   userProject?: string;
 }
 
-/** An observer, opaque. Only the connection that added it can remove it. */
+/** An opaque handle of an observer. Only the connection that added the observer can remove it. */
 export type Handle = string;
 
 /** The handles of the requested observers, by status. */
 export type Observers = { [name in Status]?: Handle };
 
-/** A task, opaque; unique across restarts of the service. */
+/** The opaque id of a task; unique across restarts of the service. */
 export type Task = string;
 
 /** The number of tasks in each state. */
@@ -289,7 +293,7 @@ export type ServiceTasks = { [name in State]?: number };
 
 /** The result of pausing, resuming or cancelling a task. */
 export interface TaskControl {
-  /** False, and no event, where the state does not allow it. */
+  /** False, without an event, if the state of the task does not allow the change. */
   accepted: boolean;
   snapshot: Snapshot;
 }
@@ -298,18 +302,18 @@ export interface TaskControl {
 export interface ServiceStatus {
   /** The program's version. */
   version: string;
-  /** The process. */
+  /** The process ID. */
   pid: number;
-  /** Seconds since it started. */
+  /** Seconds since the process started. */
   uptime: number;
-  /** Where objects are kept. */
+  /** The storage engine. */
   engine: string;
-  /** How many there are, this one included. */
+  /** The number of open connections, this one included. */
   connections: number;
   requests: {
-    /** Those that are worked on, without this one. */
+    /** Requests that are being handled, without this one. */
     active: number;
-    /** Those that wait for the end of a task. */
+    /** Requests that wait for the end of a task. */
     waiting: number;
   };
   tasks: ServiceTasks;
@@ -317,11 +321,11 @@ export interface ServiceStatus {
 
 /** Lists one page of the direct children of a reference. */
 export interface Listing {
-  /** The folders: what has names below it. */
+  /** The folders: prefixes of the names of objects. */
   prefixes: Reference[];
   /** The objects. */
   items: Reference[];
-  /** What the next page is asked for with; absent on the last one. */
+  /** The pageToken for the next page; absent on the last page. */
   pageToken?: string;
 }
 
@@ -346,46 +350,51 @@ export interface Methods {
         /** The program's version. */
         version: string;
       };
-      /** Where objects are kept: embedded, firebase or gcs. */
+      /** The storage engine: embedded, firebase or gcs. */
       engine: string;
-      /** The bucket of references that name none. */
+      /** The bucket of references that do not name one. */
       defaultBucket: string;
       methods: string[];
       notifications: string[];
       limits: {
-        /** The longest message taken, in bytes. */
+        /** The maximum length of a message, in bytes. */
         maxMessageBytes: number;
-        /** Arrays and objects inside each other in one message. */
+        /** The maximum nesting depth of arrays and objects in a message. */
         maxNesting: number;
-        /** Messages in one batch. */
+        /** The maximum number of messages in a batch. */
         maxBatchMessages: number;
-        /** JSON values in one message or batch, at any depth. */
+        /** The maximum number of JSON values in a message or a batch, at any depth. */
         maxMessageValues: number;
-        /** Requests of one connection that are answered at the same time. */
+        /** The maximum number of active requests of one connection. */
         maxRequests: number;
-        /** The same, in bytes. */
+        /** The maximum size of the active requests of one connection, in bytes. */
         maxRequestBytes: number;
-        /** Requests of one connection that wait for tasks. */
+        /** The maximum number of requests of one connection that wait for tasks. */
         maxWaitingRequests: number;
-        /** What one client may leave unread, in bytes. */
+        /** The maximum unread output of one connection, in bytes. */
         maxUnreadBytes: number;
-        /** Connections at the same time: no more than there is room for within the limit of open files. */
+        /** The maximum number of open connections: `--max-connections`, or fewer if the limit of open files is low. */
         maxConnections: number;
-        /** Messages of all connections that are being received, and again those that are being answered, in bytes. */
+        /**
+         * The maximum size of the messages that all connections are receiving, in bytes; the same limit applies
+         * separately to the messages of pending requests.
+         */
         maxTotalMessageBytes: number;
-        /** What all clients may leave unread, in bytes. */
+        /** The maximum unread output of all connections together, in bytes. */
         maxTotalUnreadBytes: number;
-        /** Tasks that have not ended. */
+        /** The maximum number of unfinished tasks. */
         maxTasks: number;
-        /** Tasks of each kind that are still known after their end. */
+        /** The maximum number of ended tasks of each kind that the service remembers. */
         maxFinishedTasks: number;
-        /** Observers of all connections. */
+        /** The maximum number of observers of all connections. */
         maxObservers: number;
-        /** Observers of one connection. */
+        /** The maximum number of observers of one connection. */
         maxConnectionObservers: number;
-        /** What `reference/listAll` answers at most. */
+        /** The maximum number of results of `reference/listAll`. */
         maxListResults: number;
       };
+      /** Only with `--harness`: clients may change faults and time. */
+      harness?: true;
     };
   };
   "shutdown": {
@@ -508,7 +517,7 @@ export interface Methods {
       expiresIn?: number;
     };
     result: {
-      /** An address that HTTP GET answers with the bytes. */
+      /** An HTTP GET of this URL returns the bytes. */
       url: string;
     };
   };
@@ -517,7 +526,7 @@ export interface Methods {
       reference: ReferenceParam;
     };
     result: {
-      /** An address that HTTP GET answers with the bytes. */
+      /** An HTTP GET of this URL returns the bytes. */
       url: string;
     };
   };
@@ -601,7 +610,7 @@ export interface Methods {
     };
     result: {
       tasks: Snapshot[];
-      /** What the next page is asked for with; absent on the last one. */
+      /** The pageToken for the next page; absent on the last page. */
       pageToken?: string;
     };
   };
@@ -674,7 +683,7 @@ export interface Methods {
     };
     result: {
       tasks: Snapshot[];
-      /** What the next page is asked for with; absent on the last one. */
+      /** The pageToken for the next page; absent on the last page. */
       pageToken?: string;
     };
   };
@@ -717,7 +726,7 @@ export const STATUSES: readonly Status[];
 export const RPC_NAMES: { readonly [code: number]: string };
 
 export class StorageMethods {
-  /** The contract itself: this OpenRPC document. Equal to `protocol/openrpc.json` of the version that is running. */
+  /** Returns the contract: this OpenRPC document. Equal to `protocol/openrpc.json` of the running version. */
   discover(options?: RequestOptions): Promise<{ [name: string]: any }>;
   /** Checks that the service responds. Answers at once, whatever other work is in progress. */
   ping(options?: RequestOptions): Promise<"pong">;
@@ -738,9 +747,9 @@ export class StorageMethods {
    * each kind. When a token expires, or the server of the engine refuses it, the service requests another with
    * `auth/refreshToken`; setting one in the meantime works too. The embedded engine accepts tokens, but never needs
    * one. The token appears in no log and no error. `token`: Printable ASCII without white space, at most 64 KiB;
-   * null takes the connection's token of that kind away. `kind`: accessToken on the engine gcs, else idToken, where
-   * not given. `expiresIn`: Seconds, more than 0, for which the token is good. Without it, it is good until it is
-   * refused.
+   * null removes the connection's token of this kind. `kind`: The default is accessToken on the engine gcs, else
+   * idToken. `expiresIn`: The lifetime of the token in seconds, more than 0. By default the token is used until a
+   * server refuses it.
    */
   setToken(token: string | null, options?: { kind?: TokenKind; expiresIn?: number; } & RequestOptions): Promise<void>;
   /**
@@ -760,16 +769,17 @@ export class ReferenceMethods {
   /**
    * Changes metadata: absent properties stay, null removes, any other value sets. Read-only properties are ignored,
    * so a client can edit metadata that it has read and send it back. Absent keys of customMetadata stay too; null
-   * removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only where the object has this
-   * generation: as metadata has it, or an integer; 0 where there must be no object. Otherwise -13412.
-   * `ifMetagenerationMatch`: The same with the metageneration. In the SDK: `StorageReference.updateMetadata(_:)`.
+   * removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only if the object has this
+   * generation, given as in metadata or as an integer; 0 requires that there is no object. Otherwise -13412.
+   * `ifMetagenerationMatch`: The same condition for the metageneration. In the SDK:
+   * `StorageReference.updateMetadata(_:)`.
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**
    * Returns a URL from which anybody can download the object. The URL contains a secret, so a download needs no
    * token and no client. It is valid until it is revoked or the object is deleted. A remote engine serves it on its
-   * own server, the embedded engine on this machine. `expiresIn`: For how many seconds it is good: 1 to 604800. Only
-   * signed URLs, those of Google Cloud Storage, end by themselves, without this after seven days; elsewhere it is
+   * own server, the embedded engine on this machine. `expiresIn`: The lifetime of the URL in seconds: 1 to 604800.
+   * Only the signed URLs of Google Cloud Storage expire, by default after seven days; elsewhere this param is
    * -13050. In the SDK: `StorageReference.downloadURL()`.
    */
   downloadURL(options?: { expiresIn?: number; } & RequestOptions): Promise<string>;
@@ -780,33 +790,33 @@ export class ReferenceMethods {
   revokeDownloadURL(options?: RequestOptions): Promise<string>;
   /**
    * Deletes an object. Later requests do not find it; running downloads of it may fail. Objects below it stay.
-   * `ifGenerationMatch`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
-   * where there must be no object. Otherwise -13412. `ifMetagenerationMatch`: The same with the metageneration. In
-   * the SDK: `StorageReference.delete()`.
+   * `ifGenerationMatch`: Deletes only if the object has this generation, given as in metadata or as an integer; 0
+   * requires that there is no object. Otherwise -13412. `ifMetagenerationMatch`: The same condition for the
+   * metageneration. In the SDK: `StorageReference.delete()`.
    */
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
    * Lists one page of the direct children of a reference. Sorted by the bytes of the names. The root is allowed; a
    * reference without children has an empty page. A page may have fewer results than requested without being the
-   * last. Names that references cannot express, which other tools may have made, are left out. `maxResults`: The
-   * most prefixes and items together: 1 to 1000, else -13050; 1000 where not given. `pageToken`: From the page
-   * before, for the same reference. `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as
-   * references with `object`. Firebase Storage may leave them out by itself. In the SDK:
+   * last. Names that references cannot express, which other tools may have created, are omitted. `maxResults`: The
+   * maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The
+   * pageToken of the previous page of the same reference. `exact`: Includes names with empty segments, such as
+   * `folder/` and `a//b`, as references with `object`. Firebase Storage itself may omit them. In the SDK:
    * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
    */
   list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; } & RequestOptions): Promise<References>;
   /**
    * Lists all direct children of a reference. All pages of `reference/list` in one answer: if there may be very many
    * children, list them page by page. Children that are created or deleted in the meantime may be missing. `exact`:
-   * Tell names with empty segments too, as in `reference/list`. In the SDK: `StorageReference.listAll()`.
+   * Includes names with empty segments, as in `reference/list`. In the SDK: `StorageReference.listAll()`.
    */
   listAll(options?: { exact?: boolean; } & RequestOptions): Promise<References>;
   /**
    * Downloads an object to memory, up to a maximum size. Verifies the checksum. An object larger than maxSize, or
    * too large for an answer of maxMessageBytes (about 48 MiB by default), is -13032 and is not downloaded:
    * `reference/writeToFile` accepts any size. Retries for maxDownloadRetryTime. `maxSize`: In bytes, not negative
-   * (else -13050). So much memory is set aside: calls that allow a lot wait for each other. In the SDK:
-   * `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
+   * (else -13050). The service reserves this much memory, so calls with large values wait for each other. In the
+   * SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
    */
   getData(maxSize: number, options?: RequestOptions): Promise<Bytes>;
 }

@@ -58,8 +58,12 @@ class Lines:
         return lines
 
 
-def command_line(words: Sequence[str] | None, root: str | os.PathLike[str] | None, shared: bool) -> list[str]:
-    """The command that starts a service, or connects to the shared one."""
+def command_line(
+    words: Sequence[str] | None, root: str | os.PathLike[str] | None, shared: bool, socket: object = None
+) -> list[str]:
+    """The command that starts a service, or connects to the shared one. A service on a socket takes none of them."""
+    if socket is not None and (words is not None or root is not None or shared):
+        raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
     program, *flags = words or [os.environ.get("STORAGE_RPC") or "storage-rpc"]
     if shared:
         flags = ["connect", *flags[flags[:1] == ["serve"] :]]

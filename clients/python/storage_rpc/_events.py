@@ -76,12 +76,12 @@ class Backlog(Generic[S]):
 class Events(Generic[S]):
     """The observers of one task by their handles, until it ends. `own` holds those of the task itself."""
 
-    def __init__(self, end: Promise[S], post: Post, ran: Callable[[], object]) -> None:
-        """`end` resolves with the last snapshot; `post` queues jobs in order, and queues `ran` last."""
+    def __init__(self, end: Promise[S], done: Promise[S], post: Post) -> None:
+        """`end` resolves with the last snapshot, and `done` after the last callback; `post` queues jobs in order."""
         self.own: dict[str, Observer[S]] = {}
         self.observers: dict[str, Observer[S]] = {}
         self.over: S | Exception | None = None
-        self._end, self._post, self._ran = end, post, ran
+        self._end, self._done, self._post = end, done, post
         self._backlogs: weakref.WeakSet[Backlog[S]] = weakref.WeakSet()
         self._lock = threading.Lock()
 
@@ -132,15 +132,15 @@ class Events(Generic[S]):
             observer.hear(snapshot, self._post)
         if handle in self.own or is_end:
             if self._pass_on(snapshot, is_end):
-                self._end.set_result(snapshot)
+                settle(self._end, snapshot)
         self.note()
 
     def lose(self, error: Exception) -> None:
         """Ends the task with the error that ended the session."""
         self.observers = {}
         if self._pass_on(error, True):
-            self._end.set_exception(error)
-        self.note()
+            settle(self._end, error)
+            settle(self._done, error)
 
     def _pass_on(self, news: S | Exception, is_end: bool) -> bool:
         """Passes an event to the backlogs; returns whether it is the first final one."""
@@ -154,6 +154,16 @@ class Events(Generic[S]):
         return is_end
 
     def note(self) -> None:
-        """Queues `ran` behind the last callback, once no observer expects another event."""
-        if self.over and not self.observers:
-            self._post(self._ran)
+        """Resolves `done` behind the last callback, once no observer expects another event."""
+        over = self.over
+        if over and not self.observers:
+            self._post(lambda: settle(self._done, over))
+
+
+def settle(promise: Promise[S], news: S | Exception) -> None:
+    if promise.done():
+        return
+    if isinstance(news, Exception):
+        promise.set_exception(news)
+    else:
+        promise.set_result(news)

@@ -116,9 +116,9 @@ class Referring(Generic[ReferenceT, ListingT, UploadTaskT, DownloadTaskT, Snapsh
 
 class StorageMethods(Asking):
     def discover(self, *, timeout: float | None = None) -> Mapping[str, Any]:
-        """The contract itself: this OpenRPC document.
+        """Returns the contract: this OpenRPC document.
 
-        Equal to `protocol/openrpc.json` of the version that is running.
+        Equal to `protocol/openrpc.json` of the running version.
         """
         return self._ask("rpc.discover", {}, lambda result: result, timeout)
 
@@ -161,12 +161,13 @@ class StorageMethods(Asking):
         it, the service requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded
         engine accepts tokens, but never needs one. The token appears in no log and no error.
 
-        `token`: Printable ASCII without white space, at most 64 KiB; null takes the connection's token of that kind
-        away.
+        `token`: Printable ASCII without white space, at most 64 KiB; null removes the connection's token of this
+        kind.
 
-        `kind`: accessToken on the engine gcs, else idToken, where not given.
+        `kind`: The default is accessToken on the engine gcs, else idToken.
 
-        `expires_in`: Seconds, more than 0, for which the token is good. Without it, it is good until it is refused.
+        `expires_in`: The lifetime of the token in seconds, more than 0. By default the token is used until a server
+        refuses it.
         """
         self._ask(
             "auth/setToken",
@@ -200,16 +201,16 @@ class StorageMethods(Asking):
 
         Other connections have their own settings. If one value is out of range, no setting is changed.
 
-        `max_upload_retry_time`: Seconds that a failing upload may be retried without progress.
+        `max_upload_retry_time`: How long a failing upload is retried without progress, in seconds.
 
-        `max_download_retry_time`: Seconds that a failing download may be retried without progress.
+        `max_download_retry_time`: How long a failing download is retried without progress, in seconds.
 
-        `max_operation_retry_time`: Seconds that any other failing call may be retried.
+        `max_operation_retry_time`: How long any other failing call is retried, in seconds.
 
-        `upload_chunk_size_bytes`: Rounded up to a multiple of 256 KiB.
+        `upload_chunk_size_bytes`: The value is rounded up to a multiple of 256 KiB.
 
-        `user_project`: The project of Google Cloud that pays for what a remote engine is asked, and whose quota
-        counts; empty leaves that to the credentials.
+        `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
+        they use; with an empty string the credentials decide.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
@@ -233,7 +234,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
 
         The path may have several segments. `..` is a name like any other.
 
-        `path`: Relative to the reference.
+        `path`: A path relative to the reference.
 
         In the SDK: `StorageReference.child(_:)`.
         """
@@ -251,7 +252,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
     def root(self, *, timeout: float | None = None) -> ReferenceT:
         """Returns the root of the bucket.
 
-        The reference whose fullPath is empty.
+        The root has an empty fullPath.
 
         In the SDK: `StorageReference.root()`.
         """
@@ -273,13 +274,13 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         The events of the task follow the answer. Exactly one of `data` and `text` must be given. With `wait: true`
         the request fails with the error of the task.
 
-        `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
-        file's extension, else from the reference's, else application/octet-stream.
+        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        extension, else from the reference's extension, else application/octet-stream.
 
-        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
+        requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
@@ -317,13 +318,13 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
 
         `file`: An absolute path, or a `file://` URL of this machine.
 
-        `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
-        file's extension, else from the reference's, else application/octet-stream.
+        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        extension, else from the reference's extension, else application/octet-stream.
 
-        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
+        requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -364,10 +365,10 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
         of customMetadata stay too; null removes a key. metageneration increases by one.
 
-        `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
+        0 requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
@@ -387,8 +388,8 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
-        `expires_in`: For how many seconds it is good: 1 to 604800. Only signed URLs, those of Google Cloud Storage,
-        end by themselves, without this after seven days; elsewhere it is -13050.
+        `expires_in`: The lifetime of the URL in seconds: 1 to 604800. Only the signed URLs of Google Cloud Storage
+        expire, by default after seven days; elsewhere this param is -13050.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -417,10 +418,10 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
 
         Later requests do not find it; running downloads of it may fail. Objects below it stay.
 
-        `if_generation_match`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
+        0 requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.delete()`.
         """
@@ -443,14 +444,14 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A page
         may have fewer results than requested without being the last. Names that references cannot express, which
-        other tools may have made, are left out.
+        other tools may have created, are omitted.
 
-        `max_results`: The most prefixes and items together: 1 to 1000, else -13050; 1000 where not given.
+        `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
 
-        `page_token`: From the page before, for the same reference.
+        `page_token`: The pageToken of the previous page of the same reference.
 
-        `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as references with `object`.
-        Firebase Storage may leave them out by itself.
+        `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
+        Firebase Storage itself may omit them.
 
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
@@ -467,7 +468,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
         Children that are created or deleted in the meantime may be missing.
 
-        `exact`: Tell names with empty segments too, as in `reference/list`.
+        `exact`: Includes names with empty segments, as in `reference/list`.
 
         In the SDK: `StorageReference.listAll()`.
         """
@@ -480,8 +481,8 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         MiB by default), is -13032 and is not downloaded: `reference/writeToFile` accepts any size. Retries for
         maxDownloadRetryTime.
 
-        `max_size`: In bytes, not negative (else -13050). So much memory is set aside: calls that allow a lot wait for
-        each other.
+        `max_size`: In bytes, not negative (else -13050). The service reserves this much memory, so calls with large
+        values wait for each other.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
@@ -560,9 +561,9 @@ class TaskMethods(Asking):
 
 class AsyncStorageMethods(AsyncAsking):
     async def discover(self) -> Mapping[str, Any]:
-        """The contract itself: this OpenRPC document.
+        """Returns the contract: this OpenRPC document.
 
-        Equal to `protocol/openrpc.json` of the version that is running.
+        Equal to `protocol/openrpc.json` of the running version.
         """
         return await self._ask("rpc.discover", {}, lambda result: result)
 
@@ -603,12 +604,13 @@ class AsyncStorageMethods(AsyncAsking):
         it, the service requests another with `auth/refreshToken`; setting one in the meantime works too. The embedded
         engine accepts tokens, but never needs one. The token appears in no log and no error.
 
-        `token`: Printable ASCII without white space, at most 64 KiB; null takes the connection's token of that kind
-        away.
+        `token`: Printable ASCII without white space, at most 64 KiB; null removes the connection's token of this
+        kind.
 
-        `kind`: accessToken on the engine gcs, else idToken, where not given.
+        `kind`: The default is accessToken on the engine gcs, else idToken.
 
-        `expires_in`: Seconds, more than 0, for which the token is good. Without it, it is good until it is refused.
+        `expires_in`: The lifetime of the token in seconds, more than 0. By default the token is used until a server
+        refuses it.
         """
         await self._ask(
             "auth/setToken",
@@ -639,16 +641,16 @@ class AsyncStorageMethods(AsyncAsking):
 
         Other connections have their own settings. If one value is out of range, no setting is changed.
 
-        `max_upload_retry_time`: Seconds that a failing upload may be retried without progress.
+        `max_upload_retry_time`: How long a failing upload is retried without progress, in seconds.
 
-        `max_download_retry_time`: Seconds that a failing download may be retried without progress.
+        `max_download_retry_time`: How long a failing download is retried without progress, in seconds.
 
-        `max_operation_retry_time`: Seconds that any other failing call may be retried.
+        `max_operation_retry_time`: How long any other failing call is retried, in seconds.
 
-        `upload_chunk_size_bytes`: Rounded up to a multiple of 256 KiB.
+        `upload_chunk_size_bytes`: The value is rounded up to a multiple of 256 KiB.
 
-        `user_project`: The project of Google Cloud that pays for what a remote engine is asked, and whose quota
-        counts; empty leaves that to the credentials.
+        `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
+        they use; with an empty string the credentials decide.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
@@ -681,13 +683,13 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         The events of the task follow the answer. Exactly one of `data` and `text` must be given. With `wait: true`
         the request fails with the error of the task.
 
-        `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
-        file's extension, else from the reference's, else application/octet-stream.
+        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        extension, else from the reference's extension, else application/octet-stream.
 
-        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
+        requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
@@ -723,13 +725,13 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
 
         `file`: An absolute path, or a `file://` URL of this machine.
 
-        `metadata`: What is to be stored with the bytes. contentType is inferred where it is not given: from the
-        file's extension, else from the reference's, else application/octet-stream.
+        `metadata`: The metadata to store with the bytes. Without contentType it is inferred: from the file's
+        extension, else from the reference's extension, else application/octet-stream.
 
-        `if_generation_match`: Stores only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
+        requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -767,10 +769,10 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         Read-only properties are ignored, so a client can edit metadata that it has read and send it back. Absent keys
         of customMetadata stay too; null removes a key. metageneration increases by one.
 
-        `if_generation_match`: Changes only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
+        0 requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
@@ -789,8 +791,8 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
-        `expires_in`: For how many seconds it is good: 1 to 604800. Only signed URLs, those of Google Cloud Storage,
-        end by themselves, without this after seven days; elsewhere it is -13050.
+        `expires_in`: The lifetime of the URL in seconds: 1 to 604800. Only the signed URLs of Google Cloud Storage
+        expire, by default after seven days; elsewhere this param is -13050.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -812,10 +814,10 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
 
         Later requests do not find it; running downloads of it may fail. Objects below it stay.
 
-        `if_generation_match`: Deletes only where the object has this generation: as metadata has it, or an integer; 0
-        where there must be no object. Otherwise -13412.
+        `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
+        0 requires that there is no object. Otherwise -13412.
 
-        `if_metageneration_match`: The same with the metageneration.
+        `if_metageneration_match`: The same condition for the metageneration.
 
         In the SDK: `StorageReference.delete()`.
         """
@@ -835,14 +837,14 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
 
         Sorted by the bytes of the names. The root is allowed; a reference without children has an empty page. A page
         may have fewer results than requested without being the last. Names that references cannot express, which
-        other tools may have made, are left out.
+        other tools may have created, are omitted.
 
-        `max_results`: The most prefixes and items together: 1 to 1000, else -13050; 1000 where not given.
+        `max_results`: The maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000.
 
-        `page_token`: From the page before, for the same reference.
+        `page_token`: The pageToken of the previous page of the same reference.
 
-        `exact`: Tell names with empty segments too, such as `folder/` and `a//b`, as references with `object`.
-        Firebase Storage may leave them out by itself.
+        `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
+        Firebase Storage itself may omit them.
 
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
@@ -858,7 +860,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         All pages of `reference/list` in one answer: if there may be very many children, list them page by page.
         Children that are created or deleted in the meantime may be missing.
 
-        `exact`: Tell names with empty segments too, as in `reference/list`.
+        `exact`: Includes names with empty segments, as in `reference/list`.
 
         In the SDK: `StorageReference.listAll()`.
         """
@@ -871,8 +873,8 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         MiB by default), is -13032 and is not downloaded: `reference/writeToFile` accepts any size. Retries for
         maxDownloadRetryTime.
 
-        `max_size`: In bytes, not negative (else -13050). So much memory is set aside: calls that allow a lot wait for
-        each other.
+        `max_size`: In bytes, not negative (else -13050). The service reserves this much memory, so calls with large
+        values wait for each other.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """

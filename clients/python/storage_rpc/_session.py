@@ -1,28 +1,29 @@
-"""A session with a service, for threads: its connection, its tasks, and the thread of its callbacks."""
+"""A session with a service, for threads: how it is opened and closed, and how its requests are sent."""
 
 from __future__ import annotations
 
 import atexit
+import concurrent.futures
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, TypeVar
 
-from ._core import START_PATIENCE, command_line, hello
-from ._methods import Method
-from ._tasks import RefreshToken, S, TaskBase, Tasks, fresh_to_wire, no_method
-from ._types import Status
-from .connection import Connection
-from .dispatcher import Dispatcher
+from ._base import RefreshToken, SessionBase, fresh_to_wire
+from ._core import START_PATIENCE, hello
+from ._methods import StorageMethods
+from ._tasks import S
+from ._types import Settings
+from .connection import Connection, Dispatcher
 from .transport import Child, Socket
+from .urls import is_url
 from .wire import given
 
 T = TypeVar("T")
-AnyTask = TypeVar("AnyTask", bound=TaskBase[Any])
 Self = TypeVar("Self", bound="Session[Any]")
 
 
-class Session(Generic[S]):
+class Session(SessionBase[S], StorageMethods):
     """Opens and closes the session, and sends its requests."""
 
     def __init__(
@@ -46,20 +47,21 @@ class Session(Generic[S]):
         it is called with the kind and "expired" or "refused", on a thread of its own. It has 30 seconds to return
         a token, `(token, expires_in)`, or None for "no more"; it is not called while the session is being closed.
         """
-        if socket is not None and (command is not None or root is not None or shared):
-            raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
-        self._bucket, self._timeout = bucket, timeout
-        self.on_refresh_token = on_refresh_token
-        transport = Child(command_line(command, root, shared)) if socket is None else Socket(os.fspath(socket))
+        super().__init__(command, socket, root, shared, bucket)
+        self._timeout = timeout
+        self.on_refresh_token: RefreshToken | None = on_refresh_token
+        transport = Child(self._command) if self._socket is None else Socket(self._socket)
         self._dispatcher = Dispatcher()
-        self._tasks = self._new_tasks()
         self._connection = Connection(transport, self._tasks.hear, self._answer, self._tasks.lose)
         atexit.register(self.close)
         try:
-            self._server = self._initialize()
+            patience = START_PATIENCE if timeout is None else timeout
+            server = self._ask("initialize", hello(), lambda result: result, patience)
         except BaseException:
             self.close(drain=False)
             raise
+        self._connection.core.max_message_bytes = server["limits"]["maxMessageBytes"]
+        self.default_bucket: str = server["defaultBucket"] if bucket is None else bucket
 
     def __enter__(self: Self) -> Self:
         return self
@@ -83,56 +85,26 @@ class Session(Generic[S]):
         self._dispatcher.close()
 
     @property
-    def default_bucket(self) -> str:
-        return str(self._server["defaultBucket"]) if self._bucket is None else self._bucket
-
-    def call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
-        """Calls any method of the service by its name on the wire.
-
-        >>> storage.call("service/ping")
-        'pong'
-        """
-        return self._connection.call(method, params, lambda result: result, self._patience(timeout))
-
-    def _new_tasks(self) -> Tasks[S]:
-        raise NotImplementedError
+    def settings(self) -> Settings:
+        return self.get_settings()
 
     def _ask(
-        self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
+        self, method: str, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
     ) -> T:
-        return self._connection.call(method, params, then, self._patience(timeout))
-
-    def _pages(
-        self, method: Method, kind: type[TaskBase[S]], max_results: int, timeout: float | None
-    ) -> Iterator[list[S]]:
-        token: str | None = None
-        while True:
-            params = given(maxResults=max_results, pageToken=token)
-            snapshots, token = self._ask(method, params, self._tasks.page(kind), timeout)
-            yield snapshots
-            if token is None:
-                return
-
-    def _begin(
-        self, kind: type[AnyTask], answer: Mapping[str, Any], callbacks: Mapping[Status, Callable[[S], object]]
-    ) -> AnyTask:
-        task = self._tasks.get(kind, answer["task"])
-        handles: dict[Status, str] = answer["observers"]
-        self._tasks.begin(task, handles, callbacks)
-        return task
-
-    def _patience(self, timeout: float | None) -> float | None:
-        return self._timeout if timeout is None else timeout
+        return self._connection.call(method, params, then, self._timeout if timeout is None else timeout)
 
     def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Answers a request of the service; runs on a thread of its own."""
-        callback = self.on_refresh_token
-        if method != "auth/refreshToken" or callback is None:
-            raise no_method(method)
-        return fresh_to_wire(callback(params["kind"], params["reason"]))
+        return fresh_to_wire(self._ask_for_token(method, params))
 
-    def _initialize(self) -> Mapping[str, Any]:
-        patience = START_PATIENCE if self._timeout is None else self._timeout
-        server: Mapping[str, Any] = self._ask("initialize", hello(), lambda result: result, patience)
-        self._connection.core.max_message_bytes = server["limits"]["maxMessageBytes"]
-        return server
+    def _promise(self) -> concurrent.futures.Future[Any]:
+        return concurrent.futures.Future()
+
+    def _find(self, path: str, bucket: str | None, object: str | None) -> Any:
+        if is_url(path):
+            return self._find_url(path, bucket)
+        place = {"path": path} if object is None else {"object": object}
+        params = {**place, "bucket": self.default_bucket if bucket is None else bucket}
+        return self._ask("storage/reference", params, lambda result: result)
+
+    def _find_url(self, url: str, bucket: str | None = None) -> Any:
+        return self._ask("storage/reference", given(url=url, bucket=bucket), lambda result: result)

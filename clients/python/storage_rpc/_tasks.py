@@ -1,23 +1,17 @@
-"""The tasks of a session, and their events: for threads and for asyncio."""
+"""The tasks of a session, without IO: for threads and for asyncio."""
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Awaitable, Mapping
-from typing import Any, Callable, ClassVar, Generic, TypeVar, Union, cast
+from collections.abc import Mapping
+from typing import Any, Callable, ClassVar, Generic, TypeVar, cast
 
-from ._events import Events, Observer
+from ._events import ENDS, Events, Observer
 from ._methods import Method, TaskVerb
-from ._types import SnapshotOf, Status, TokenKind
-from .errors import RPCError, ServiceGone
+from ._types import Metadata, SnapshotOf, Status
+from .errors import ServiceGone
 from .wire import decode
-
-FreshToken = Union[str, "tuple[str, float | None]", None]
-"""A token, or a token and the seconds for which it is good; None for "no more"."""
-
-RefreshToken = Callable[[TokenKind, str], FreshToken]
-AsyncRefreshToken = Callable[[TokenKind, str], Union[Awaitable[FreshToken], FreshToken]]
 
 S = TypeVar("S", bound=SnapshotOf[Any, Any])
 
@@ -30,13 +24,51 @@ class TaskBase(Generic[S]):
     id: Any
     observers: Mapping[Status, str]
     """The handles of the observers that the task was started with."""
-    _events: Events[S]
+    _start: Any
+    """Requests the task; with threads, it waits for the answer."""
+
+    def __init__(self, storage: Any, id: str | None = None) -> None:
+        self.id = id
+        self.observers = {}
+        self._storage = storage
+        self._end, self._done = storage._promise(), storage._promise()
+        self._events: Events[S] = Events(self._end, self._done, storage._dispatcher.post)
+        self._kept = ENDS
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
 
+    @property
+    def _finished(self) -> Any:
+        """The promise of the last snapshot: for a callback the end itself, for others after the callbacks."""
+        return self._end if self._storage._dispatcher.is_current else self._done
+
     def _method(self, verb: TaskVerb) -> Method:
         return cast("Method", f"{self.kind}Task/{verb}")
+
+    def _begun(self, callbacks: Mapping[Status, Callable[[S], object]]) -> Callable[[Any], str]:
+        """Converts the answer to the start into the id, and registers the observers before their first events."""
+
+        def then(result: Any) -> str:
+            handles: dict[Status, str] = result["observers"]
+            self.id = id = str(result["task"])
+            self.observers = {status: handle for status, handle in handles.items() if status in callbacks}
+            own = {handle: Observer(status, callbacks.get(status)) for status, handle in handles.items()}
+            self._storage._tasks.keep(self)
+            self._storage._tasks.register(self, own, own=True)
+            return id
+
+        return then
+
+    def _observing(self, status: Status, callback: Callable[[S], object] | None) -> Callable[[Any], str]:
+        """Converts the answer to `observe` into the handle, and registers the observer before its first event."""
+
+        def then(result: Any) -> str:
+            handle = str(result["handle"])
+            self._storage._tasks.register(self, {handle: Observer(status, callback)}, own=callback is None)
+            return handle
+
+        return then
 
 
 K = TypeVar("K", bound=TaskBase[Any])
@@ -45,14 +77,8 @@ K = TypeVar("K", bound=TaskBase[Any])
 class Tasks(Generic[S]):
     """Maps ids to tasks. A task is one object while it is referenced or observed."""
 
-    def __init__(
-        self,
-        snapshot: type[S],
-        kinds: tuple[type[TaskBase[S]], ...],
-        make: Callable[[type[Any], str], Any],
-        to_reference: Callable[[Any], object],
-    ) -> None:
-        self._snapshot, self._make, self._to_reference = snapshot, make, to_reference
+    def __init__(self, storage: Any, snapshot: type[S], kinds: tuple[type[TaskBase[S]], ...]) -> None:
+        self._storage, self._snapshot = storage, snapshot
         self._kinds = {f"{kind.kind}Task/event": kind for kind in kinds}
         self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
         self._observed: set[TaskBase[S]] = set()
@@ -62,28 +88,21 @@ class Tasks(Generic[S]):
         with self._lock:
             task = self._known.get((kind, id))
             if task is None:
-                task = self._known[kind, id] = self._make(kind, id)
+                task = self._known[kind, id] = kind(self._storage, id)
             return cast("K", task)
 
-    def keep(self, task: TaskBase[S], id: str) -> None:
+    def keep(self, task: TaskBase[S]) -> None:
         with self._lock:
-            self._known[type(task), id] = task
+            self._known[type(task), task.id] = task
 
-    def snapshot(self, kind: type[TaskBase[S]], message: Mapping[str, Any]) -> S:
-        converters = {"TaskT": lambda id: self.get(kind, id), "ReferenceT": self._to_reference}
-        return decode(self._snapshot, converters)(message)
+    def snapshot(self, kind: type[TaskBase[S]]) -> Callable[[Mapping[str, Any]], S]:
+        """Converts a message into the snapshot of a task of that kind."""
+        converters = {"TaskT": lambda id: self.get(kind, id), "ReferenceT": self._storage._to_reference}
+        return decode(self._snapshot, converters)
 
     def page(self, kind: type[TaskBase[S]]) -> Callable[[Any], tuple[list[S], str | None]]:
         """Converts a page of a list of tasks into their snapshots and the token of the next page."""
-        return lambda result: ([self.snapshot(kind, task) for task in result["tasks"]], result.get("pageToken"))
-
-    def begin(
-        self, task: TaskBase[S], handles: Mapping[Status, str], callbacks: Mapping[Status, Callable[[S], object]]
-    ) -> None:
-        """Registers the observers that the service has added to a new task."""
-        task.observers = {status: handle for status, handle in handles.items() if status in callbacks}
-        own = {handle: Observer(status, callbacks.get(status)) for status, handle in handles.items()}
-        self.register(task, own, own=True)
+        return lambda result: (list(map(self.snapshot(kind), result["tasks"])), result.get("pageToken"))
 
     def register(self, task: TaskBase[S], observers: Mapping[str, Observer[S]], *, own: bool = False) -> None:
         task._events.add(observers, own=own)
@@ -93,7 +112,7 @@ class Tasks(Generic[S]):
         kind = self._kinds.get(event)
         if kind is None:
             return
-        snapshot = self.snapshot(kind, params["snapshot"])
+        snapshot = self.snapshot(kind)(params["snapshot"])
         snapshot.task._events.hear(params["handle"], snapshot)
         if not snapshot.task._events.observers:
             self._observed.discard(snapshot.task)
@@ -103,13 +122,7 @@ class Tasks(Generic[S]):
             task._events.lose(gone)
 
 
-def no_method(method: str) -> RPCError:
-    return RPCError(f'There is no method "{method}".', -32601)
-
-
-def fresh_to_wire(fresh: Any) -> Any:
-    """The result of `auth/refreshToken`."""
-    if not isinstance(fresh, tuple):
-        return fresh
-    token, expires_in = fresh
-    return {"token": token, "expiresIn": expires_in}
+def outcome(snapshot: SnapshotOf[Any, Any]) -> Metadata:
+    if snapshot.error:
+        raise snapshot.error
+    return snapshot.metadata

@@ -15,8 +15,8 @@ TaskT = TypeVar("TaskT")
 ReferenceT = TypeVar("ReferenceT")
 
 TokenKind = Literal["idToken", "accessToken", "appCheckToken"]
-"""idToken: of a user of Firebase Authentication; accessToken: OAuth 2.0, of Google Cloud; appCheckToken: of an app,
-from Firebase App Check.
+"""idToken: identifies a user of Firebase Authentication; accessToken: an OAuth 2.0 token of Google Cloud;
+appCheckToken: identifies an app, from Firebase App Check.
 """
 
 Status = Literal["resume", "progress", "pause", "success", "failure"]
@@ -28,74 +28,74 @@ State = Literal["queued", "running", "paused", "success", "failed", "cancelled"]
 
 @dataclass(frozen=True)
 class Progress(ProgressText):
-    """How far a task is, in bytes."""
+    """The progress of a task, in bytes."""
 
     completed_unit_count: int
-    """Bytes that the engine has acknowledged, or that have arrived. Never goes back, except that it is at most
+    """The bytes that the engine has acknowledged, or that have arrived. Never decreases, except that it is at most
     totalUnitCount.
     """
     total_unit_count: int
-    """Bytes in all; of a download 0 until it is known, and another number where the object has changed."""
+    """The size in bytes. For a download it is 0 until the size is known, and it changes if the object changes."""
     fraction_completed: float
-    """0 to 1; of nothing, everything is done, but nothing while it is not known how much there is."""
+    """0 to 1; 1 for an empty object, and 0 while the size is unknown."""
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the engine knows about an object. What is not set is absent."""
+    """The metadata of an object. Properties that are not set are absent."""
 
     bucket: str = ""
-    """The bucket that the object is in."""
+    """The bucket of the object."""
     full_path: str = ""
     """The object's path in its bucket."""
     name: str = ""
     """The last segment of the path."""
     object: str | None = None
-    """The object's exact name where fullPath does not tell it."""
+    """The object's exact name if it differs from fullPath."""
     generation: str = ""
-    """Changes with every upload to the same reference, and only grows."""
+    """Grows with every upload to the same reference."""
     metageneration: str = ""
-    """1 at upload, one more with each change of metadata."""
+    """1 after the upload; each change of metadata adds one."""
     size: int = 0
     """In bytes."""
     time_created: datetime.datetime | None = None
-    """When this generation was stored: RFC 3339, UTC, milliseconds."""
+    """The time when this generation was stored: RFC 3339, UTC, milliseconds."""
     updated: datetime.datetime | None = None
-    """When its metadata last changed."""
+    """The time of the last change of metadata."""
     md5_hash: str | None = None
-    """MD5 of the bytes, base64."""
+    """The MD5 of the bytes in base64."""
     crc32c: str | None = None
-    """CRC32C of the bytes, big-endian, base64."""
+    """The CRC32C of the bytes, big-endian, in base64."""
     cache_control: str | None = None
-    """How long others may cache the bytes, as in HTTP."""
+    """How caches may store the bytes, as in HTTP."""
     content_disposition: str | None = None
     """How a browser presents the bytes."""
     content_encoding: str | None = None
-    """How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
-    uploaded; see "Encoded contents" in the README for download URLs.
+    """How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+    download URLs see "Encoded contents" in the README.
     """
     content_language: str | None = None
     """The language of the content."""
     content_type: str | None = None
     """The media type of the content."""
     custom_metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Strings by names of the owner's own; at most 8192 bytes in all."""
+    """Strings under keys that the client chooses; at most 8192 bytes in all."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of later tasks and calls."""
+    """The settings of the connection's later tasks and calls."""
 
     max_upload_retry_time: float
-    """Seconds that a failing upload may be retried without progress."""
+    """How long a failing upload is retried without progress, in seconds."""
     max_download_retry_time: float
-    """Seconds that a failing download may be retried."""
+    """How long a failing download is retried, in seconds."""
     max_operation_retry_time: float
-    """Seconds that any other failing call may be retried."""
+    """How long any other failing call is retried, in seconds."""
     upload_chunk_size_bytes: int | None = None
-    """A multiple of 256 KiB; absent while chunks grow with the upload."""
+    """A multiple of 256 KiB; absent while it is not set: chunks then grow with the upload."""
     user_project: str | None = None
-    """The project of Google Cloud that pays; absent while that is left to the credentials."""
+    """The Google Cloud project that is billed; absent while the credentials decide."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ class Retry:
     attempt: int
     """1 for the first retry since the last progress."""
     of: Literal["start", "query", "upload", "finalize", "download"]
-    """The step that failed; `finalize` is the one with the last bytes, `download` the only one of a download."""
+    """The step that failed; `finalize` is the step with the last bytes, `download` the only step of a download."""
     at: datetime.datetime
-    """When it is due: RFC 3339, UTC, milliseconds."""
+    """The time of the next attempt: RFC 3339, UTC, milliseconds."""
     error: StorageError
 
 
@@ -120,22 +120,22 @@ class ServiceStatus:
     version: str
     """The program's version."""
     pid: int
-    """The process."""
+    """The process ID."""
     uptime: float
-    """Seconds since it started."""
+    """Seconds since the process started."""
     engine: str
-    """Where objects are kept."""
+    """The storage engine."""
     connections: int
-    """How many there are, this one included."""
+    """The number of open connections, this one included."""
     requests: Mapping[str, int]
     tasks: Mapping[State, int]
 
 
 @dataclass(frozen=True)
 class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
-    """A task in one moment. `error` is set after a failure, and while the task is paused because it cannot continue
-    by itself; `retry` while it waits before another attempt; `observers` in the answer to a request that has
-    `observe`.
+    """The state of a task at one time. `error` is set after a failure, and while the task is paused because it cannot
+    continue by itself; `retry` is set while the task waits before another attempt; `observers` is set in the answer
+    to a request with `observe`.
     """
 
     task: TaskT
@@ -144,14 +144,14 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     progress: Progress
     reference: ReferenceT
     metadata: Metadata = field(default_factory=Metadata, hash=False)
-    """During an upload what is being uploaded; after success what the engine has stored. Absent for a download that
-    has not succeeded.
+    """During an upload the metadata that the client gave; after success the metadata that the engine has stored.
+    Absent for a download that has not succeeded.
     """
     error: StorageError | None = None
     retry: Retry | None = None
     endpoint: str | None = None
-    """The server that the task belongs to, where it is not this service's own (`--endpoint`): there it goes on.
-    Resuming it here is -13050; cancelling it ends it without a word to that server.
+    """The server of the task, if it is not the server of this service (`--endpoint`). The task can continue only on a
+    service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
     """
 
 
@@ -160,11 +160,11 @@ class ListingOf(Generic[ReferenceT]):
     """Lists one page of the direct children of a reference."""
 
     prefixes: tuple[ReferenceT, ...]
-    """The folders: what has names below it."""
+    """The folders: prefixes of the names of objects."""
     items: tuple[ReferenceT, ...]
     """The objects."""
     page_token: str | None = None
-    """What the next page is asked for with; absent on the last one."""
+    """The pageToken for the next page; absent on the last page."""
 
 
 class MetadataWrite(TypedDict, total=False):
@@ -173,20 +173,20 @@ class MetadataWrite(TypedDict, total=False):
     """
 
     cache_control: str | None
-    """How long others may cache the bytes, as in HTTP."""
+    """How caches may store the bytes, as in HTTP."""
     content_disposition: str | None
     """How a browser presents the bytes."""
     content_encoding: str | None
-    """How the bytes are encoded, such as gzip. They are stored, and given by getData and writeToFile, as they were
-    uploaded; see "Encoded contents" in the README for download URLs.
+    """How the bytes are encoded, such as gzip. getData and writeToFile return the bytes as they were uploaded; for
+    download URLs see "Encoded contents" in the README.
     """
     content_language: str | None
     """The language of the content."""
     content_type: str | None
     """The media type of the content."""
     custom_metadata: Mapping[str, str | None] | None
-    """Keys that are absent stay, a key that is null goes; null removes them all. What is left has at most 8192 bytes
-    of UTF-8, keys and values together.
+    """Absent keys stay, null removes a key; null instead of the object removes all keys. The result has at most 8192
+    bytes of UTF-8, keys and values together.
     """
     md5_hash: str | None
     """On upload: the base64 MD5 that the bytes must have. On update: ignored."""

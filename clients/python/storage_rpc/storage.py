@@ -1,49 +1,43 @@
+# Rendered from aio/storage.py by protocol/render.py: edit that, not this.
 """The entry point of the client for threads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from ._methods import StorageMethods
-from ._session import Session
-from ._tasks import Tasks
-from ._types import Settings
-from .reference import DownloadTask, Reference, Snapshot, UploadTask
-from .urls import is_url
+from ._tasks import TaskBase
 from .wire import given
+from ._session import Session
+from .reference import DownloadTask, Reference, Snapshot, UploadTask
 
 
-class Storage(Session[Snapshot], StorageMethods):
+class Storage(Session[Snapshot]):
     """A session with a service: a child process of its own, one that all share, or one that listens on a socket.
 
     >>> with Storage() as storage:
     ...     storage.reference("images/space.jpg").put_file("space.jpg", on_progress=print).wait()
 
-    All calls may come from any thread, and from callbacks; callbacks run one at a time, on a thread
-    of the session. What the service writes to stderr goes to the logger "storage_rpc".
+    All calls may come from any thread, and from callbacks; callbacks run one at a time, on a thread of the
+    session. What the service writes to stderr goes to the logger "storage_rpc".
     """
+
+    _snapshot = Snapshot
+    _kinds = (UploadTask, DownloadTask)
 
     def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> Reference:
         """A reference to a path of a bucket; without a path, to its root. A path that starts as a URL is
         parsed as the URL of an object. `object` instead of a path is the exact name of an object, slashes included."""
         if path and object is not None:
             raise ValueError("A reference has a path or the exact name of an object, not both.")
-        if is_url(path):
-            return self._refer(given(url=path, bucket=bucket))
-        place = {"path": path} if object is None else {"object": object}
-        return self._refer({**place, "bucket": self.default_bucket if bucket is None else bucket})
+        return self._to_reference(self._find(path, bucket, object))
 
     def reference_for_url(self, url: str) -> Reference:
         """
         >>> storage.reference_for_url("gs://default-bucket/images/space.jpg").name
         'space.jpg'
         """
-        return self._refer({"url": url})
-
-    @property
-    def settings(self) -> Settings:
-        return self.get_settings()
+        return self._to_reference(self._find_url(url))
 
     def upload_task(self, id: str) -> UploadTask:
         """The upload with this id; does not check that it exists."""
@@ -63,17 +57,30 @@ class Storage(Session[Snapshot], StorageMethods):
 
     def upload_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[Snapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
-        return self._pages("uploadTask/list", UploadTask, max_results, timeout)
+        return self._pages(UploadTask, max_results, timeout)
 
     def download_task_pages(self, max_results: int = 1000, *, timeout: float | None = None) -> Iterator[list[Snapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
-        return self._pages("downloadTask/list", DownloadTask, max_results, timeout)
+        return self._pages(DownloadTask, max_results, timeout)
 
-    def _new_tasks(self) -> Tasks[Snapshot]:
-        return Tasks(Snapshot, (UploadTask, DownloadTask), lambda kind, id: kind(self, id), self._to_reference)
+    def call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
+        """Calls any method of the service by its name on the wire.
 
-    def _to_reference(self, message: Mapping[str, Any]) -> Reference:
+        >>> storage.call("service/ping")
+        'pong'
+        """
+        return self._ask(method, params, lambda result: result, timeout)
+
+    def _pages(
+        self, kind: type[TaskBase[Snapshot]], max_results: int, timeout: float | None = None
+    ) -> Iterator[list[Snapshot]]:
+        token: str | None = None
+        while True:
+            params = given(maxResults=max_results, pageToken=token)
+            snapshots, token = self._ask(f"{kind.kind}Task/list", params, self._tasks.page(kind), timeout)
+            yield snapshots
+            if token is None:
+                return
+
+    def _to_reference(self, message: Any) -> Reference:
         return Reference.from_wire(self, message)
-
-    def _refer(self, params: Mapping[str, str]) -> Reference:
-        return self._ask("storage/reference", params, self._to_reference)

@@ -1,6 +1,6 @@
 """The values of the contract, and the types of callbacks and changes."""
 
-from ._tasks import AsyncRefreshToken, FreshToken, RefreshToken
+from ._base import AsyncRefreshToken, FreshToken, RefreshToken
 from ._types import Metadata, MetadataWrite, Progress, Retry, ServiceStatus, Settings, State, Status, TokenKind
 from .aio.reference import AsyncCallback, AsyncListing, AsyncSnapshot
 from .reference import Callback, Listing, Snapshot

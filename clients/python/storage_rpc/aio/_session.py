@@ -1,21 +1,22 @@
-"""A session with a service, for asyncio: its connection, its tasks, and the asyncio task of its callbacks."""
+"""A session with a service, for asyncio: how it is opened and closed, and how its requests are sent."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, TypeVar
 
-from .._core import START_PATIENCE, command_line, hello
-from .._methods import Method
-from .._tasks import AsyncRefreshToken, S, TaskBase, Tasks, fresh_to_wire, no_method
+from .._base import AsyncRefreshToken, SessionBase, fresh_to_wire
+from .._core import START_PATIENCE, hello
+from .._methods import AsyncStorageMethods
+from .._tasks import S
 from ..errors import ServiceGone
-from ..wire import given
-from .connection import Connection
-from .dispatcher import Dispatcher
+from ..urls import is_url, not_in, parse_url
+from ..wire import segments
+from .connection import Connection, Dispatcher
 from .transport import Child, Socket
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ Self = TypeVar("Self", bound="Session[Any]")
 NOT_OPENED = "The session has not been opened."
 
 
-class Session(Generic[S]):
+class Session(SessionBase[S], AsyncStorageMethods):
     """Opens and closes the session, and sends its requests."""
 
     def __init__(
@@ -45,23 +46,19 @@ class Session(Generic[S]):
         refused, it is called with the kind and "expired" or "refused". It has 30 seconds to return, or to be awaited
         for, a token, `(token, expires_in)`, or None for "no more".
         """
-        if socket is not None and (command is not None or root is not None or shared):
-            raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
-        self._command, self._socket, self._bucket = command_line(command, root, shared), socket, bucket
-        self.on_refresh_token = on_refresh_token
-        self._tasks = self._new_tasks()
+        super().__init__(command, socket, root, shared, bucket)
+        self.on_refresh_token: AsyncRefreshToken | None = on_refresh_token
         self._opened: tuple[Connection, Dispatcher] | None = None
 
     async def open(self: Self) -> Self:
         """Starts or finds the service, as entering `async with` does."""
         if self._opened:
             return self
-        transport = (
-            await Child.start(self._command) if self._socket is None else await Socket.connect(os.fspath(self._socket))
-        )
+        transport = await (Child.start(self._command) if self._socket is None else Socket.connect(self._socket))
         self._opened = Connection(transport, self._tasks.hear, self._answer, self._tasks.lose), Dispatcher()
         try:
-            server = await asyncio.wait_for(self.call("initialize", **hello()), START_PATIENCE)
+            hearing = self._ask("initialize", hello(), lambda result: result)
+            server = await asyncio.wait_for(hearing, START_PATIENCE)
         except BaseException as error:
             await self.close(drain=False)
             if isinstance(error, asyncio.TimeoutError):
@@ -96,48 +93,40 @@ class Session(Generic[S]):
             raise ServiceGone(NOT_OPENED)
         return self._bucket
 
-    async def call(self, method: str, **params: Any) -> Any:
-        """Calls any method of the service by its name on the wire.
-
-        >>> await storage.call("service/ping")
-        'pong'
-        """
-        return await self._connection.call(method, params, lambda result: result)
-
-    def _new_tasks(self) -> Tasks[S]:
-        raise NotImplementedError
-
     @property
     def _connection(self) -> Connection:
-        return self._both[0]
+        return self._running[0]
 
     @property
     def _dispatcher(self) -> Dispatcher:
-        return self._both[1]
+        return self._running[1]
 
     @property
-    def _both(self) -> tuple[Connection, Dispatcher]:
+    def _running(self) -> tuple[Connection, Dispatcher]:
         if self._opened is None:
             raise ServiceGone(NOT_OPENED)
         return self._opened
 
-    async def _pages(
-        self, method: Method, kind: type[TaskBase[S]], max_results: int
-    ) -> AsyncIterator[list[S]]:
-        token: str | None = None
-        while True:
-            params = given(maxResults=max_results, pageToken=token)
-            snapshots, token = await self._ask(method, params, self._tasks.page(kind))
-            yield snapshots
-            if token is None:
-                return
-
-    async def _ask(self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
+    async def _ask(self, method: str, params: Mapping[str, Any], then: Callable[[Any], T]) -> T:
         return await self._connection.call(method, params, then)
 
     async def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
-        callback = self.on_refresh_token
-        if method != "auth/refreshToken" or callback is None:
-            raise no_method(method)
-        fresh = callback(params["kind"], params["reason"])
+        fresh = self._ask_for_token(method, params)
         return fresh_to_wire(await fresh if inspect.isawaitable(fresh) else fresh)
+
+    def _promise(self) -> asyncio.Future[Any]:
+        promise = asyncio.get_running_loop().create_future()
+        promise.add_done_callback(lambda _: promise.cancelled() or promise.exception())  # It may fail unawaited.
+        return promise
+
+    def _find(self, path: str, bucket: str | None, object: str | None) -> Mapping[str, Any]:
+        if is_url(path):
+            found = self._find_url(path)
+            if bucket is not None and bucket != found["bucket"]:
+                raise not_in(bucket, found["bucket"], found["fullPath"])
+            return found
+        return {"bucket": self.default_bucket if bucket is None else bucket, "fullPath": path, "object": object}
+
+    def _find_url(self, url: str) -> Mapping[str, Any]:
+        bucket, full_path = parse_url(url)
+        return {"bucket": bucket, "fullPath": "/".join(segments(full_path))}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 
-from .._methods import AsyncStorageMethods
-from .._tasks import Tasks
-from ..urls import is_url, not_in, parse_url
+from .._tasks import TaskBase
+from ..wire import given
 from ._session import Session
 from .reference import AsyncDownloadTask, AsyncReference, AsyncSnapshot, AsyncUploadTask
 
 
-class AsyncStorage(Session[AsyncSnapshot], AsyncStorageMethods):
+class AsyncStorage(Session[AsyncSnapshot]):
     """A session with a service: a child process of its own, one that all share, or one that listens on a socket.
 
     >>> async with AsyncStorage() as storage:
@@ -24,26 +23,22 @@ class AsyncStorage(Session[AsyncSnapshot], AsyncStorageMethods):
     stderr goes to the logger "storage_rpc".
     """
 
-    def reference(
-        self, path: str = "", *, bucket: str | None = None, object: str | None = None
-    ) -> AsyncReference:
+    _snapshot = AsyncSnapshot
+    _kinds = (AsyncUploadTask, AsyncDownloadTask)
+
+    def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> AsyncReference:
         """A reference to a path of a bucket; without a path, to its root. A path that starts as a URL is
         parsed as the URL of an object. `object` instead of a path is the exact name of an object, slashes included."""
         if path and object is not None:
             raise ValueError("A reference has a path or the exact name of an object, not both.")
-        if is_url(path):
-            found = self.reference_for_url(path)
-            if bucket is not None and bucket != found.bucket:
-                raise not_in(bucket, found.bucket, found.full_path)
-            return found
-        return AsyncReference(self.default_bucket if bucket is None else bucket, path, object, self)
+        return self._to_reference(self._find(path, bucket, object))
 
     def reference_for_url(self, url: str) -> AsyncReference:
         """
         >>> storage.reference_for_url("gs://default-bucket/images/space.jpg").name
         'space.jpg'
         """
-        return AsyncReference(*parse_url(url), None, self)
+        return self._to_reference(self._find_url(url))
 
     def upload_task(self, id: str) -> AsyncUploadTask:
         """The upload with this id; does not check that it exists."""
@@ -63,15 +58,30 @@ class AsyncStorage(Session[AsyncSnapshot], AsyncStorageMethods):
 
     def upload_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncSnapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
-        return self._pages("uploadTask/list", AsyncUploadTask, max_results)
+        return self._pages(AsyncUploadTask, max_results)
 
     def download_task_pages(self, max_results: int = 1000) -> AsyncIterator[list[AsyncSnapshot]]:
         """The same in pages of at most `max_results`: each task that exists throughout is listed once."""
-        return self._pages("downloadTask/list", AsyncDownloadTask, max_results)
+        return self._pages(AsyncDownloadTask, max_results)
 
-    def _new_tasks(self) -> Tasks[AsyncSnapshot]:
-        kinds = (AsyncUploadTask, AsyncDownloadTask)
-        return Tasks(AsyncSnapshot, kinds, lambda kind, id: kind(self, id), self._to_reference)
+    async def call(self, method: str, **params: Any) -> Any:
+        """Calls any method of the service by its name on the wire.
 
-    def _to_reference(self, message: Mapping[str, Any]) -> AsyncReference:
-        return AsyncReference(message["bucket"], message["fullPath"], message.get("object"), self)
+        >>> await storage.call("service/ping")
+        'pong'
+        """
+        return await self._ask(method, params, lambda result: result)
+
+    async def _pages(
+        self, kind: type[TaskBase[AsyncSnapshot]], max_results: int
+    ) -> AsyncIterator[list[AsyncSnapshot]]:
+        token: str | None = None
+        while True:
+            params = given(maxResults=max_results, pageToken=token)
+            snapshots, token = await self._ask(f"{kind.kind}Task/list", params, self._tasks.page(kind))
+            yield snapshots
+            if token is None:
+                return
+
+    def _to_reference(self, message: Any) -> AsyncReference:
+        return AsyncReference._from_wire(self, message)

@@ -1,0 +1,87 @@
+"""References and sessions as far as they need no IO: for threads and for asyncio."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Callable, Generic, TypeVar, Union
+
+from ._core import command_line
+from ._methods import Method
+from ._tasks import S, TaskBase, Tasks
+from ._types import Status, TokenKind
+from .errors import RPCError
+from .wire import reference_to_wire
+
+FreshToken = Union[str, "tuple[str, float | None]", None]
+"""A token, or a token and the seconds for which it is good; None for "no more"."""
+
+RefreshToken = Callable[[TokenKind, str], FreshToken]
+AsyncRefreshToken = Callable[[TokenKind, str], Union[Awaitable[FreshToken], FreshToken]]
+
+Callback = Callable[[Any], object]
+AnyTask = TypeVar("AnyTask", bound=TaskBase[Any])
+
+
+class ReferenceBase:
+    """A path in a bucket."""
+
+    bucket: str
+    full_path: str
+    object: str | None
+    _storage: Any
+
+    @property
+    def _place(self) -> Mapping[str, str]:
+        return reference_to_wire(self.bucket, self.full_path, self.object)
+
+    def _start(
+        self,
+        kind: type[AnyTask],
+        method: Method,
+        params: Mapping[str, Any],
+        on_progress: Callback | None,
+        observe: Mapping[Status, Callback] | None,
+        *timeout: float | None,
+    ) -> AnyTask:
+        callbacks = dict(observe or {})
+        if on_progress:
+            callbacks["progress"] = on_progress
+        task = kind(self._storage)
+        task._start(method, {"reference": self._place, **params}, callbacks, *timeout)
+        return task
+
+
+class SessionBase(Generic[S]):
+    """The options of a session, and its tasks."""
+
+    _snapshot: type[S]
+    _kinds: tuple[type[TaskBase[S]], ...]
+    on_refresh_token: Any
+
+    def __init__(
+        self,
+        command: Sequence[str] | None,
+        socket: str | os.PathLike[str] | None,
+        root: str | os.PathLike[str] | None,
+        shared: bool,
+        bucket: str | None,
+    ) -> None:
+        self._command = command_line(command, root, shared, socket)
+        self._socket = None if socket is None else os.fspath(socket)
+        self._bucket = bucket
+        self._tasks = Tasks(self, self._snapshot, self._kinds)
+
+    def _ask_for_token(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Calls `on_refresh_token` for a request of the service. Refuses any other request."""
+        if method != "auth/refreshToken" or self.on_refresh_token is None:
+            raise RPCError(f'There is no method "{method}".', -32601)
+        return self.on_refresh_token(params["kind"], params["reason"])
+
+
+def fresh_to_wire(fresh: Any) -> Any:
+    """The result of `auth/refreshToken`."""
+    if not isinstance(fresh, tuple):
+        return fresh
+    token, expires_in = fresh
+    return {"token": token, "expiresIn": expires_in}

@@ -1,0 +1,112 @@
+"""What references and tasks do with threads: references come from the service, and a task has started when it is made."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Callable, TypeVar
+
+from ._base import ReferenceBase
+from ._events import ENDS, STATUSES, Backlog
+from ._methods import Method, TaskMethods, TaskVerb
+from ._session import Session
+from ._tasks import S, TaskBase, outcome
+from ._types import Metadata, Status
+from .wire import metadata_from_wire
+
+T = TypeVar("T")
+R = TypeVar("R", bound="Place")
+CallbackOf = Callable[[S], object]
+"""Called with the snapshot of each event."""
+
+
+@dataclass(frozen=True)
+class Place(ReferenceBase):
+    """The fields of a reference."""
+
+    bucket: str
+    full_path: str
+    name: str = field(compare=False)
+    """The last part of the path; empty at the root."""
+    url: str = field(compare=False)
+    """`gs://bucket/full_path`, never percent-encoded."""
+    warnings: tuple[str, ...] = field(compare=False, repr=False)
+    """Properties of the path that other tools may not support."""
+    object: str | None
+    """The exact name of the object where `full_path` does not determine it, as in `folder/` or `a//b`."""
+    _storage: Session[Any] = field(compare=False, repr=False)
+
+    @classmethod
+    def from_wire(cls: type[R], storage: Session[Any], message: Mapping[str, Any]) -> R:
+        warnings = tuple(message.get("warnings", ()))
+        place = (message["bucket"], message["fullPath"], message["name"], message["url"])
+        return cls(*place, warnings, message.get("object"), storage)
+
+    def _ask(
+        self, method: Method, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
+    ) -> T:
+        return self._storage._ask(method, {"reference": self._place, **params}, then, timeout)
+
+
+class Waiting(TaskMethods, TaskBase[S]):
+    """How a task is started and waited for."""
+
+    id: str
+    """Unique across restarts of the service."""
+    _storage: Session[S]
+
+    def __init__(self, storage: Session[S], id: str | None = None) -> None:
+        super().__init__(storage, id)
+        self._listening = threading.Lock()
+
+    def wait(self, timeout: float | None = None) -> Metadata:
+        """Returns the metadata of the object after all callbacks have run. Raises the error of the task.
+
+        Raises `TimeoutError` after `timeout` seconds; the task continues.
+        """
+        self._storage._connection.guard.check()
+        if not self._events.own:
+            # Without a timeout it waits for ever: the session's timeout is for calls that answer at once.
+            return self._storage._connection.call(
+                self._method("wait"), {"task": self.id}, lambda result: metadata_from_wire(result["metadata"]), timeout
+            )
+        try:
+            snapshot = self._finished.result(timeout)
+        except concurrent.futures.TimeoutError:
+            if not self._end.done():
+                raise TimeoutError(f"The {self.kind} has not ended within {timeout} seconds.") from None
+            snapshot = self._end.result()  # Its callbacks are still running.
+        return outcome(snapshot)
+
+    def _start(
+        self,
+        method: Method,
+        params: Mapping[str, Any],
+        callbacks: Mapping[Status, CallbackOf[S]],
+        timeout: float | None,
+    ) -> None:
+        statuses = [*{**callbacks, "success": None, "failure": None}]
+        self._storage._ask(method, {**params, "observe": statuses}, self._begun(callbacks), timeout)
+
+    def _follow(self, backlog: Backlog[S]) -> None:
+        self._events.follow(backlog)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Adds the missing observers of the task itself: first those of its end."""
+        self._storage._connection.guard.check()
+        with self._listening:
+            self._kept = STATUSES
+            own = self._events.own
+            known = {own[handle].status for handle in self._events.handles(None) if handle in own}
+            for status in (*ENDS, *STATUSES):
+                if status not in known and not self._events.over:
+                    self._ask("observe", {"status": status}, self._observing(status, None))
+                    known.add(status)
+
+    def _ask(
+        self, verb: TaskVerb, params: Mapping[str, Any], then: Callable[[Any], T], timeout: float | None = None
+    ) -> T:
+        return self._storage._ask(self._method(verb), {"task": self.id, **params}, then, timeout)

@@ -1,0 +1,50 @@
+"""The Python client's face for threads, from that for asyncio: the same modules without `async` and `await`."""
+
+import re
+
+MODULES = ("reference.py", "storage.py")
+TIMEOUT = "timeout: float | None = None"
+RULES = (
+    (r"\bfrom \.\.", "from ."),
+    (r"\bStopAsync|\bAsync(?=[A-Z])", lambda match: match[0][:-5]),
+    (r"\basync (?=def|for|with)", ""),
+    (r"__a(iter|next)__", r"__\1__"),
+    (r"\basyncio(\.Event|\n)", r"threading\1"),
+    (r"\b_from_wire\b", "from_wire"),
+    (r"for asyncio\b", "for threads"),
+    (r"\(await (.*(?:_file\(.*?\)|task))\)\.", r"\1.wait()."),  # an example that awaits a task
+    (r"\bawait ", ""),
+    (r"def (snapshot|\w+load_tasks)\(self\)", rf"def \1(self, *, {TIMEOUT})"),
+    (r"(max_results: int = 1000)\)", rf"\1, *, {TIMEOUT})"),
+    (r"(max_results: int)\n", rf"\1, {TIMEOUT}\n"),
+    (r"(self, method: str)", rf"\1, {TIMEOUT}"),
+    (r"_pages\(\)", "_pages(timeout=timeout)"),
+    (r"(\(type\(self\)\)|Task, max_results|page\(kind\)|lambda result: result)\)\n", r"\1, timeout)\n"),
+)
+DIFFERENCES = (  # between the descriptions of both
+    (
+        r"uploads and downloads\.\n\n.*`wait` only waits\.\n",
+        "uploads and downloads. All methods may be called from any thread, and from callbacks.\n",
+    ),
+    (
+        r"    \.\.\.     for snapshot in ([^\n]*)\(\"space.jpg\"\):\n[^\n]*\n",
+        r'    ...     \1("space.jpg", on_progress=print).wait()' + "\n",
+    ),
+    (
+        r"    All calls must come .*?\"storage_rpc\"\.\n",
+        "    All calls may come from any thread, and from callbacks; callbacks run one at a time, on a thread of the\n"
+        '    session. What the service writes to stderr goes to the logger "storage_rpc".\n',
+    ),
+)
+
+
+def threads(name, page):
+    for pattern, replacement in RULES:
+        page = re.sub(pattern, replacement, page)
+    for pattern, replacement in DIFFERENCES:
+        page = re.sub(pattern, replacement, page, flags=re.DOTALL)
+    return f"# Rendered from aio/{name} by protocol/render.py: edit that, not this.\n" + page
+
+
+def render(folder):
+    return {name: threads(name, (folder / "aio" / name).read_text(encoding="utf-8")) for name in MODULES}

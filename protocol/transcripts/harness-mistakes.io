@@ -1,0 +1,22 @@
+# Mistakes of the author of a test are answered.
+@harness
+>> {"jsonrpc": "2.0", "id": 1, "method": "harness/arm", "params": {"on": "upload", "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "Param \"on\" must be one of open, send, query, whole, fetch, getMetadata, updateMetadata, delete, list, getData, downloadURL, revokeDownloadURL, not \"upload\".", "data": {"param": "on"}}}
+>> {"jsonrpc": "2.0", "id": 2, "method": "harness/arm", "params": {"on": "send", "do": {"explode": true}}}
+<< {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Param \"do\" must have exactly one member of fail, lose, hold, corrupt, delay, rate, demand, exit.", "data": {"param": "do"}}}
+>> {"jsonrpc": "2.0", "id": 3, "method": "harness/arm", "params": {"on": "list", "at": 5, "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 3, "error": {"code": -13050, "message": "Such a rule can only be about send.", "data": {"name": "invalidArgument", "param": "on", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 4, "method": "harness/release", "params": {"hold": "hold-1"}}
+<< {"jsonrpc": "2.0", "id": 4, "error": {"code": -13050, "message": "There is no hold \"hold-1\".", "data": {"name": "invalidArgument", "param": "hold", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 5, "method": "harness/clock", "params": {"advance": 5}}
+<< {"jsonrpc": "2.0", "id": 5, "error": {"code": -13050, "message": "The clock runs: stop it with at.", "data": {"name": "invalidArgument", "param": "advance", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 6, "method": "harness/clock", "params": {"at": "2026-01-01T00:00:00Z"}}
+<< {"jsonrpc": "2.0", "id": 6, "result": {"now": "2026-01-01T00:00:00.000Z", "stands": true, "sleeping": 0}}
+>> {"jsonrpc": "2.0", "id": 7, "method": "harness/clock", "params": {"at": "2025-12-31T00:00:00Z"}}
+<< {"jsonrpc": "2.0", "id": 7, "error": {"code": -13050, "message": "The clock stands at 2026-01-01T00:00:00.000Z; it does not go back.", "data": {"name": "invalidArgument", "param": "at", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 8, "method": "harness/disarm", "params": {"rule": "none"}}
+<< {"jsonrpc": "2.0", "id": 8, "error": {"code": -13050, "message": "There is no rule \"none\".", "data": {"name": "invalidArgument", "param": "rule", "retryable": false}}}
+>> {"jsonrpc": "2.0", "id": 9, "method": "harness/arm", "params": {"on": "list", "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 9, "result": {"rule": "rule-1"}}
+>> {"jsonrpc": "2.0", "id": 10, "method": "harness/disarm"}
+<< {"jsonrpc": "2.0", "id": 10, "result": {"fired": {"rule-1": 0}, "unfired": ["rule-1"]}}
