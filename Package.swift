@@ -9,9 +9,9 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "CommandLine", "Methods", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore", "LocalFiles",
+                "CommandLine", "Methods", "Harness", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore",
+                "LocalFiles",
                 "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "Secrets", "Platform",
-                "CSystem",
             ],
             // Starts in half the time, and runs where there is no Swift. Debug builds are linked into the tests.
             linkerSettings: [
@@ -24,11 +24,12 @@ let package = Package(
             dependencies: [
                 "Methods", "Tracing", "Credentials", "Transfers", "Storage", "JSONRPC", "JSONText", "Secrets",
                 "Platform",
-                "CSystem",
             ]),
         .target(
-            name: "Methods", dependencies: ["JSONRPC", "JSONText", "Transfers", "Storage", "Platform", "Resources"]),
+            name: "Methods",
+            dependencies: ["JSONRPC", "JSONText", "Harness", "Transfers", "Storage", "Platform", "Resources"]),
         .target(name: "Transfers", dependencies: ["Storage", "Platform"]),
+        .target(name: "Harness", dependencies: ["Storage", "Platform"]),
         .target(
             name: "EmbeddedEngine",
             dependencies: [
@@ -47,7 +48,7 @@ let package = Package(
         .target(name: "Roots", dependencies: ["Storage", "Database", "Platform"]),
         .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
         .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
-        .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "Platform", "CSystem"]),
+        .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "Platform"]),
         .target(name: "JSONText"),
         .target(name: "Secrets"),
         .target(name: "Database", dependencies: ["Platform", "CSQLite"]),
@@ -55,7 +56,7 @@ let package = Package(
         .target(
             name: "Credentials",
             dependencies: [
-                "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Platform", "CCrypto", "CSystem",
+                "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Platform", "CCrypto",
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
@@ -85,6 +86,9 @@ let package = Package(
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
         .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
+        .testTarget(
+            name: "HarnessTests",
+            dependencies: ["Harness", "EmbeddedEngine", "Roots", "Transfers", "Storage", "Platform", "TestSupport"]),
         .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
         .testTarget(
             name: "LocalFilesTests",
@@ -118,7 +122,9 @@ let package = Package(
         .testTarget(
             name: "MethodsTests",
             dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "Platform", "TestSupport"]),
-        .testTarget(name: "ContractTests", dependencies: ["Methods", "Storage", "JSONRPC", "JSONText", "TestSupport"]),
+        .testTarget(
+            name: "ContractTests",
+            dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
         .testTarget(name: "HTTPTextTests", dependencies: ["HTTPText", "TestSupport"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPText", "Platform", "TestSupport"]),
         .testTarget(

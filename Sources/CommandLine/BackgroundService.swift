@@ -1,72 +1,49 @@
-import CSystem
-import Glibc
+import Platform
 
 /// A service in a session of its own, which outlives the process that started it.
 struct BackgroundService {
-    private let process: pid_t
-    /// What the service writes to stderr is appended here.
+    private let process: ChildProcess
+    /// The file that the service's stderr is appended to.
     private let log: String
-    /// In bytes: what was in the log before.
-    private let logStart: off_t
+    /// The size of the log before, in bytes.
+    private let logStart: Int64
 
-    /// In bytes: a log that is longer begins anew.
-    private static let longestLog: off_t = 1 << 20
+    /// A larger log is emptied. In bytes.
+    private static let largestLog: Int64 = 1 << 20
 
     struct Failure: UserFacingError { let message: String }
 
-    /// Starts this program with other words. Throws where it cannot be started, or `log` not be written.
-    init(_ words: [String], log: String) throws(Failure) {
-        let output = open(log, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw Failure("\(log) cannot be written", errno) }
-        defer { close(output) }
-        if lseek(output, 0, SEEK_END) > Self.longestLog { ftruncate(output, 0) }
-        logStart = lseek(output, 0, SEEK_END)
+    /// Starts this program with other arguments. Throws if it cannot be started, or `log` cannot be written.
+    init(_ arguments: [String], log: String) throws(Failure) {
         self.log = log
-        process = try Self.start(words, output)
-    }
-
-    /// Why the service has ended; nil while it runs. To be asked until it is not nil, and not again.
-    var failure: Failure? {
-        var status: Int32 = 0
-        guard waitpid(process, &status, WNOHANG) != 0 else { return nil }
-        return Failure(message: complaint ?? "the service has ended at once; \(log) may say why")
-    }
-
-    /// The last line that the program has written as `Console.printError` does.
-    private var complaint: String? {
-        let file = open(log, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        let bytes = [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
-            count = max(0, pread(file, buffer.baseAddress, buffer.count, logStart))
+        let output: Descriptor
+        do throws(SystemError) {
+            let file = try OpenFile(log, [.writing, .append, .create, .noLink])
+            if try file.status().size > Self.largestLog { try? file.truncate(to: 0) }
+            (logStart, output) = (try file.status().size, try file.duplicate())
+        } catch {
+            throw Failure(message: "\(log) cannot be written: \(error.reason)")
         }
-        let mark = "storage-rpc: "
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix(mark) }
-            .map { String($0.dropFirst(mark.count)) }
+        do throws(SystemError) {
+            process = try ChildProcess(
+                CurrentProcess.executable, ["storage-rpc"] + arguments, output: nil, error: output, .session)
+        } catch {
+            throw Failure(message: "no service can be started: \(error.reason)")
+        }
     }
 
-    /// It shares nothing with this process but the directory and the environment.
-    private static func start(_ words: [String], _ output: Int32) throws(Failure) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
-        csystem_close_from(&actions, STDERR_FILENO + 1)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(CSYSTEM_SPAWN_NEW_SESSION))
-        var arguments = (["storage-rpc"] + words).map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var process: pid_t = 0
-        let code = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, &arguments, environ)
-        guard code == 0 else { throw Failure("no service can be started", code) }
-        return process
+    /// The reason why the service has ended; nil while it runs. Must not be read again after it was not nil.
+    var failure: Failure? {
+        guard process.hasEnded() else { return nil }
+        return Failure(message: lastError ?? "the service has ended at once; \(log) may say why")
     }
-}
 
-extension BackgroundService.Failure {
-    fileprivate init(_ what: String, _ code: Int32) { message = "\(what): \(String(cString: strerror(code)))" }
+    /// The last line of the log that `Console.printError` has written.
+    private var lastError: String? {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        let count = bytes.withUnsafeMutableBytes { try? OpenFile(log, .noLink).read(into: $0, at: logStart) }
+        let prefix = "storage-rpc: "
+        return String(decoding: bytes[..<(count ?? 0)], as: UTF8.self).split(separator: "\n")
+            .last { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    }
 }

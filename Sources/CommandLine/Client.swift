@@ -1,38 +1,37 @@
-import JSONText
-import CSystem
-import Glibc
 import JSONRPC
+import JSONText
+import Platform
 import Tracing
 
-/// A client of the service in its shortest form: one blocking thread that says requests and hears lines.
+/// A small client of the service: one thread that sends requests and blocks for messages.
 package struct Client {
     enum Heard {
         case message(JSON)
-        /// The person at the keyboard wants to stop.
+        /// A signal asks the process to end.
         case interrupted
     }
 
     package struct Failure: UserFacingError {
         package let message: String
-        /// The service said no to a request; it can be asked for something else.
+        /// The service has answered with an error, and can take further requests.
         var isAnswer = false
     }
 
-    private let socket: Int32
-    private let signals: Int32
+    private let socket: Descriptor
+    private let signals: Descriptor?
     private let trace: Bool
     private var framing = Framing(maxMessageBytes: .max / 2)
     private var lastID: Int64 = 0
 
     /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
-    package init(socket: Int32, signals: Int32, trace: Bool) {
+    package init(socket: Descriptor, signals: Descriptor?, trace: Bool) {
         self.socket = socket
         self.signals = signals
         self.trace = trace
     }
 
-    /// Connects to a service that listens. Throws a sentence that names the path.
-    package static func connect(to path: String) throws(Failure) -> Int32 {
+    /// Connects to a service that listens.
+    package static func connect(to path: String) throws(Failure) -> Descriptor {
         do throws(ConnectFailure) { return try connectUnixSocket(path) } catch {
             throw Failure(message: "no service can be reached at \(path): \(error.reason)")
         }
@@ -43,7 +42,9 @@ package struct Client {
         let id = JSON(lastID)
         let message: JSON = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
         show(">>", message, from: true)
-        guard Console.write(message.text + "\n", to: socket) else { throw Failure(message: "the service is gone") }
+        guard (try? socket.writeBlocking(Array((message.text + "\n").utf8))) != nil else {
+            throw Failure(message: "the service is gone")
+        }
         return id
     }
 
@@ -60,7 +61,7 @@ package struct Client {
         }
     }
 
-    /// The result of a request, or its error as a failure; what else is heard meanwhile is passed over.
+    /// Returns the result of a request, or throws its error. Ignores other messages meanwhile.
     mutating func call(_ method: String, _ params: JSON) throws(Failure) -> JSON {
         let id = try say(method, params)
         while true {
@@ -74,34 +75,32 @@ package struct Client {
         }
     }
 
-    /// As the service traces it.
+    /// Prints a message as the service traces it.
     private func show(_ mark: String, _ message: JSON, from isClient: Bool) {
         guard trace else { return }
-        Console.write("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n", to: STDERR_FILENO)
+        Console.writeError("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n")
     }
 
-    /// False when a signal came instead of bytes.
+    /// Returns false after a signal instead of bytes.
     private mutating func read() throws(Failure) -> Bool {
-        var wait = [
-            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
-        ]
-        guard poll(&wait, 2, -1) > 0 else { return true }
-        guard wait[1].revents == 0 else {
-            csystem_take_signal(signals)
-            return false
-        }
+        let ready = Descriptor.waitUntilReadable(socket, signals)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
         defer { buffer.deallocate() }
-        let count = Glibc.read(socket, buffer.baseAddress, buffer.count)
-        guard count > 0 else { throw Failure(message: "the service is gone") }
+        if ready.second {
+            _ = signals?.read(into: buffer)
+            return false
+        }
+        guard ready.first else { return true }
+        guard let count = try? socket.readBlocking(into: buffer), count > 0 else {
+            throw Failure(message: "the service is gone")
+        }
         framing.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         return true
     }
 }
 
 extension Client.Failure {
-    /// An error object, with its name as clients see it.
+    /// The message of an error object, with its name.
     init(_ error: JSON?) {
         let name = error?["data"]?["name"]?.string.map { " (\($0))" } ?? ""
         message = (error?["message"]?.string ?? "the service failed without saying why") + name

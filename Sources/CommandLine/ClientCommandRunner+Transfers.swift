@@ -1,7 +1,7 @@
-import Glibc
 import JSONText
+import Platform
 
-// `storage-rpc put` and `get`: one task each, and how it goes.
+// `storage-rpc put` and `get`: one task each, with a progress bar.
 
 extension ClientCommandRunner {
     mutating func put(_ file: String, _ text: String) throws {
@@ -15,7 +15,7 @@ extension ClientCommandRunner {
         try show(follow(start("reference/writeToFile", reference, file), "downloadTask/cancel"))
     }
 
-    /// To stdout, once all of it is here and has been verified.
+    /// Writes an object to stdout, after it has been downloaded and verified.
     private mutating func pour(_ reference: JSON) throws {
         let scratch = try TemporaryFile()
         _ = try follow(start("reference/writeToFile", reference, scratch.path), "downloadTask/cancel")
@@ -32,7 +32,7 @@ extension ClientCommandRunner {
         return started["task"] ?? .null
     }
 
-    /// The metadata, after success. An interruption cancels the task.
+    /// Returns the metadata after success. An interruption cancels the task.
     private mutating func follow(_ task: JSON, _ cancel: String) throws -> JSON {
         var bar = ProgressBar()
         while true {
@@ -50,7 +50,7 @@ extension ClientCommandRunner {
         for line in Self.lines(metadata) { try Console.print(line) }
     }
 
-    /// Nil before the end. Throws after failure.
+    /// Returns nil before the end. Throws after failure.
     private func outcome(_ snapshot: JSON, _ bar: inout ProgressBar) throws -> JSON? {
         switch snapshot["status"]?.string {
         case "success":
@@ -68,11 +68,10 @@ extension ClientCommandRunner {
         }
     }
 
-    /// The present directory is told without links, so dots at the beginning of a path need not be looked up.
+    /// The working directory has no links, so dots at the beginning of a path need no lookup.
     private func absolute(_ path: String) -> String {
-        guard path.utf8.first != UInt8(ascii: "/"), let present = getcwd(nil, 0) else { return path }
-        defer { free(present) }
-        var directory = Array(String(cString: present).utf8)[...], rest = Array(path.utf8)[...]
+        guard path.utf8.first != UInt8(ascii: "/"), let present = CurrentProcess.workingDirectory else { return path }
+        var directory = Array(present.utf8)[...], rest = Array(path.utf8)[...]
         while let dots = ["../", "./"].first(where: { rest.starts(with: $0.utf8) }) {
             if dots == "../" { directory = directory[..<(directory.lastIndex(of: UInt8(ascii: "/")) ?? 0)] }
             rest = rest.dropFirst(dots.utf8.count).drop { $0 == UInt8(ascii: "/") }

@@ -37,6 +37,7 @@ package enum Command {
             case .flag("--stdio") where connect == nil: options.stdio = true
             case .flag("--socket") where connect == nil: options.socket = try line.value("a path")
             case .flag("--shared") where connect == nil: options.isShared = true
+            case .flag("--harness") where connect == nil: options.harness = true
             case .flag("--idle-timeout"): options.idleTimeout = try line.number(in: 1...Int(Int32.max))
             case .flag("--wait-for-root"): options.rootTimeout = try line.number(in: 0...3600)
             case .flag("--tasks"): options.tasks = try line.choice()
@@ -151,6 +152,10 @@ package struct ServiceOptions {
     /// In seconds: how long another process that has the root is waited for.
     package var rootTimeout = 0
     package var root: String?
+    /// Clients may arrange faults, and move the clock.
+    package var harness = false
+    /// The root, where it goes with the process.
+    package var temporaryRoot: String?
     /// Where download URLs are served, as `ADDRESS:PORT`.
     package var http: String?
     /// Peers that download URLs are served to at the same time.

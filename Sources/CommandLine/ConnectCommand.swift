@@ -1,8 +1,7 @@
-import Glibc
-import JSONRPC
 import JSONText
+import Platform
 
-/// `storage-rpc connect`: a client on stdin and stdout, and the service of the root, which is started where there is none.
+/// `storage-rpc connect`: a client on stdin and stdout, and the service of the root, which is started if none runs.
 ///
 ///     connect                                   service of the root
 ///       looks for ROOT/socket ---- none ------> started, in a session of its own
@@ -15,12 +14,10 @@ package struct ConnectCommand {
     private let prepareLog: () throws -> String
     private var started: BackgroundService?
 
-    /// In seconds: how long the service that is started waits for one that is ending, and how long an answer of one that
-    /// listens is waited for.
+    /// In seconds: the time that the started service waits for one that is ending, and the time to wait for an answer.
     private static let timeout = 5
 
-    /// Never returns. `words` are the flags for a service that has to be started, whose stderr goes to the file that
-    /// `prepareLog` returns.
+    /// Starts a service with the flags `words` if none runs; its stderr goes to the file that `prepareLog` returns.
     package static func run(
         socket: String, bucket: String?, _ words: [String], prepareLog: @escaping () throws -> String
     ) throws -> Never {
@@ -29,10 +26,10 @@ package struct ConnectCommand {
         try StreamProxy.run(through: command.connect())
     }
 
-    private mutating func connect() throws -> Int32 {
+    private mutating func connect() throws -> Descriptor {
         let deadline = ContinuousClock.now + .seconds(Self.timeout)
         while true {
-            // Asked first: where another service was faster, that one listens by now.
+            // Read first: if another service was faster, it listens by now.
             let failure = started?.failure
             do {
                 if let socket = try reach(mayWait: ContinuousClock.now < deadline) { return socket }
@@ -40,17 +37,18 @@ package struct ConnectCommand {
                 if let failure { throw failure }
                 if started == nil { started = try start() }
             }
-            usleep(5_000)
+            blockThread(milliseconds: 5)
         }
     }
 
-    /// Nil where the service ends before it answers.
-    private func reach(mayWait: Bool) throws -> Int32? {
+    /// Returns nil if the service ends before it answers.
+    private func reach(mayWait: Bool) throws -> Descriptor? {
         let probe = try connectUnixSocket(path)
-        defer { close(probe) }
-        var client = Client(socket: probe, signals: -1, trace: false)
+        // The service keeps a place for this connection until it has the next one.
+        defer { withExtendedLifetime(probe) {} }
+        var client = Client(socket: probe, signals: nil, trace: false)
         guard let answer = try? client.call("initialize", [:]) else {
-            // Whoever has no room for another connection says so to the client.
+            // A service without room for another connection sends its error to the client.
             return mayWait ? nil : try connectUnixSocket(path)
         }
         if let wanted = bucket, case let bucket? = answer["defaultBucket"]?.string, bucket != wanted {

@@ -1,4 +1,3 @@
-import Glibc
 import JSONText
 import Platform
 import Secrets
@@ -14,34 +13,33 @@ package enum Console {
         try printUnescaped(isTerminal ? json.text.safeJSON : json.text)
     }
 
-    package static func printUnescaped(_ text: String) throws(OutputError) {
-        guard write(text + "\n", to: STDOUT_FILENO) else { throw OutputError() }
+    package static func printUnescaped(_ text: String, end: String = "\n") throws(OutputError) {
+        try Array((text + end).utf8).withUnsafeBufferPointer { (bytes) throws(OutputError) in
+            try write(UnsafeRawBufferPointer(bytes))
+        }
     }
 
-    private static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    /// Writes bytes to stdout.
+    static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
+        do throws(SystemError) { try Descriptor.standardOutput.writeBlocking(bytes) } catch {
+            throw OutputError(error: error)
+        }
+    }
+
+    private static var isTerminal: Bool { Descriptor.standardOutput.isTerminal }
 
     /// Prints a message to stderr, or drops it if stderr stays full for a second. Control characters are escaped even in
     /// a file: its reader may show it on a terminal.
     package static func printError(_ message: String) {
-        var room = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        if poll(&room, 1, 1000) > 0 { write("storage-rpc: \(message.hidingSecrets().safe)\n", to: STDERR_FILENO) }
+        writeError("storage-rpc: \(message.hidingSecrets().safe)\n")
     }
 
-    @discardableResult
-    static func write(_ text: String, to descriptor: Int32) -> Bool {
-        Array(text.utf8).withUnsafeBytes { write($0, to: descriptor) }
-    }
-
-    /// Returns false if the descriptor takes no more bytes.
-    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
+    /// Writes to stderr until it stays full for a second.
+    static func writeError(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty, Descriptor.standardError.hasRoom(milliseconds: 1000),
+            case .bytes(let count) = rest.withUnsafeBytes({ Descriptor.standardError.write($0) })
+        { rest = rest.dropFirst(count) }
     }
 }
 
@@ -58,8 +56,8 @@ package struct UsageError: UserFacingError {
 }
 
 package struct OutputError: UserFacingError {
-    private let reason = String(cString: strerror(errno))
-    package var message: String { "nothing can be written to stdout: \(reason)" }
+    let error: SystemError
+    package var message: String { "nothing can be written to stdout: \(error.reason)" }
 }
 
 extension ThreadUnavailable: UserFacingError {

@@ -26,6 +26,8 @@ package enum Help {
           --tasks pause|resume|forget   unfinished uploads and downloads of an earlier process: pause is the default;
                                  resume replaces no object that is newer than the task
           --trace FILE           write every message and its time to FILE, without tokens (with serve)
+          --harness              for tests: clients may change faults and time; without --root, objects are temporary;
+                                 other engines than embedded need an --endpoint on this machine (with serve)
           --bucket NAME          the default bucket, also as gs://NAME; default: default-bucket
           --endpoint URL         use another server of the engine, as do FIREBASE_STORAGE_EMULATOR_HOST and
                                  STORAGE_EMULATOR_HOST; plain http to other machines needs --allow-insecure

@@ -1,11 +1,11 @@
-import Glibc
 import JSONText
+import Platform
 import Storage
 import Tracing
 
-/// How far a task is, on stderr: a bar that moves on a terminal, a line each ten percent elsewhere.
+/// The progress of a task on stderr: a moving bar on a terminal, a line each ten percent elsewhere.
 struct ProgressBar {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let isTerminal = Descriptor.standardError.isTerminal
     private let started = ContinuousClock.now
     private var lastTenth: Int64 = -1
 
@@ -14,12 +14,11 @@ struct ProgressBar {
         if isTerminal {
             let filled = Int(percent * 30 / 100)
             let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
-            Console.write(
-                "\r[\(bar)] \(percent)%  \(Self.size(completed)) of \(Self.size(total))\(rate(completed))\u{1B}[K",
-                to: STDERR_FILENO)
+            Console.writeError(
+                "\r[\(bar)] \(percent)%  \(Self.size(completed)) of \(Self.size(total))\(rate(completed))\u{1B}[K")
         } else if percent / 10 > lastTenth {
             lastTenth = percent / 10
-            Console.write("\(percent)% \(completed) of \(total) bytes\n", to: STDERR_FILENO)
+            Console.writeError("\(percent)% \(completed) of \(total) bytes\n")
         }
     }
 
@@ -27,14 +26,14 @@ struct ProgressBar {
     func show(retry: JSON) {
         let reason = retry["error"]?["message"]?.string ?? "The last try failed."
         let attempt = retry["attempt"]?.number?.int64 ?? 1
-        let due = retry["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? .now
-        let seconds = max(0, due.microseconds - Timestamp.now.microseconds + 999_999) / 1_000_000
+        let due = retry["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? TimeSource.system.now()
+        let seconds = max(0, due.microseconds - TimeSource.system.now().microseconds + 999_999) / 1_000_000
         let line = "\(reason) Attempt \(attempt) of \(retry["of"]?.string ?? "it"), next in \(seconds) s."
-        Console.write((isTerminal ? "\r\u{1B}[K" : "") + line.safe + "\n", to: STDERR_FILENO)
+        Console.writeError((isTerminal ? "\r\u{1B}[K" : "") + line.safe + "\n")
     }
 
     func end() {
-        if isTerminal { Console.write("\n", to: STDERR_FILENO) }
+        if isTerminal { Console.writeError("\n") }
     }
 
     private func rate(_ completed: Int64) -> String {

@@ -1,42 +1,25 @@
 import Platform
-import Glibc
 
-/// Hands bytes on between this process's stdin and stdout and a service's socket.
+/// Copies bytes between this process's stdin and stdout and a service's socket.
 enum StreamProxy {
-    /// Ends the process when the service ends the connection, or nobody reads stdout any more. The end of stdin is handed
-    /// on: what is pending is answered first.
-    static func run(through socket: Int32) throws -> Never {
-        // The service that was started is not waited for.
-        signal(SIGCHLD, SIG_IGN)
+    /// Ends the process when the service ends the connection, or nobody reads stdout any more. At the end of stdin the
+    /// service still answers pending requests.
+    static func run(through socket: Descriptor) throws -> Never {
+        CurrentProcess.ignoreChildren()
         try startThread("relay") {
-            if copy(from: STDIN_FILENO, to: socket) { shutdown(socket, Int32(SHUT_WR)) }
+            if copy(from: .standardInput, to: socket) { socket.endWriting() }
         }
-        _ = copy(from: socket, to: STDOUT_FILENO)
-        exit(0)
+        _ = copy(from: socket, to: .standardOutput)
+        CurrentProcess.exit(0)
     }
 
-    /// True at the end of `source`, false where nobody takes the bytes.
-    private static func copy(from source: Int32, to target: Int32) -> Bool {
+    /// Returns true at the end of `source`, false if `target` takes no more bytes.
+    private static func copy(from source: Descriptor, to target: Descriptor) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
-        while true {
-            let count = read(source, buffer.baseAddress, buffer.count)
-            if count < 0, wait(for: source, POLLIN) { continue }
-            guard count > 0 else { return true }
-            var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            while !rest.isEmpty {
-                let written = write(target, rest.baseAddress, rest.count)
-                if written < 0, wait(for: target, POLLOUT) { continue }
-                guard written > 0 else { return false }
-                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
-            }
+        while let count = try? source.readBlocking(into: buffer), count > 0 {
+            do { try target.writeBlocking(UnsafeRawBufferPointer(rebasing: buffer[..<count])) } catch { return false }
         }
-    }
-
-    /// False where the call has failed for good. Whoever shares stdin or stdout may have made them non-blocking.
-    private static func wait(for descriptor: Int32, _ events: Int32) -> Bool {
-        guard errno == EAGAIN || errno == EINTR else { return false }
-        var ready = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-        return errno == EINTR || poll(&ready, 1, -1) > 0 || errno == EINTR
+        return true
     }
 }

@@ -1,7 +1,6 @@
-import Glibc
 import Platform
 
-/// A file that nobody else sees, in a directory of its own; both go with their owner.
+/// A file in a private directory. The deinitializer removes both.
 final class TemporaryFile {
     let path: String
     private let directory: String
@@ -10,39 +9,34 @@ final class TemporaryFile {
         let message: String
     }
 
-    /// The file itself is for somebody else to make.
+    /// Creates the directory only; the user of the path creates the file.
     init() throws(Unusable) {
         let parent = CurrentProcess.environment("TMPDIR") ?? "/tmp"
-        var name = Array("\(parent)/storage-rpc-XXXXXX".utf8CString)
-        guard mkdtemp(&name) != nil else {
-            throw Unusable(message: "nothing can be kept in \(parent): \(String(cString: strerror(errno)))")
+        do throws(SystemError) {
+            directory = try OpenFile.makeTemporaryDirectory("\(parent)/storage-rpc-")
+        } catch {
+            throw Unusable(message: "nothing can be kept in \(parent): \(error.reason)")
         }
-        directory = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         path = directory + "/bytes"
     }
 
     deinit {
-        unlink(path)
-        rmdir(directory)
+        _ = OpenFile.remove(path)
+        OpenFile.removeDirectory(directory)
     }
 
     func copyToStdout() throws {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw unreadable }
-        defer { close(file) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
-        while true {
-            let count = read(file, buffer.baseAddress, buffer.count)
-            if count == 0 { return }
-            guard count > 0 else { throw unreadable }
-            guard Console.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: STDOUT_FILENO) else {
-                throw OutputError()
+        var offset: Int64 = 0
+        do {
+            let file = try OpenFile(path, [])
+            while case let count = try file.read(into: buffer, at: offset), count > 0 {
+                try Console.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                offset += Int64(count)
             }
+        } catch let error as SystemError {
+            throw Unusable(message: "\(path) cannot be read: \(error.reason)")
         }
-    }
-
-    private var unreadable: Unusable {
-        Unusable(message: "\(path) cannot be read: \(String(cString: strerror(errno)))")
     }
 }

@@ -12,7 +12,6 @@ struct ApplicationDefault: Sendable {
     /// The environment names their file.
     var areNamed: Bool { variable(Self.path) != nil }
 
-    /// Searches each time.
     func find() async throws(StorageError) -> any GoogleCredential { try await credential(file()) }
 
     /// Nil where the metadata server has them.

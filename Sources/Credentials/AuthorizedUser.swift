@@ -23,6 +23,4 @@ struct AuthorizedUser: GoogleCredential {
             for: "refresh_token", [("client_secret", clientSecret), ("refresh_token", refreshToken)],
             also: [("client_id", clientID)])
     }
-
-    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? { nil }
 }

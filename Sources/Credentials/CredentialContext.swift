@@ -19,7 +19,7 @@ public struct CredentialContext: Sendable {
     /// Shorter: the metadata server is close, or there is none.
     var metadataServer = Limits(total: .seconds(3), retriesConnections: false)
 
-    public init(http: HTTPClient, time: TimeSource = TimeSource()) {
+    public init(http: HTTPClient, time: TimeSource) {
         self.http = http
         direct = HTTPClient(connectionsPerHost: 2, environment: HTTPEnvironment { _ in nil })
         self.time = time
@@ -43,9 +43,13 @@ public struct CredentialContext: Sendable {
             do throws(HTTPError) {
                 let response = try await http.perform(request)
                 guard response.status >= 500 || [408, 429].contains(response.status) else { return response }
-                failure = .busy(origin, response.status)
+                failure = .unauthenticated(
+                    "\(origin) gives no token now: the server answered with status \(response.status).",
+                    httpStatus: response.status, retryable: true)
             } catch {
-                failure = .noAnswer(origin, error)
+                failure = .unauthenticated(
+                    "\(origin) gives no token: \(error).",
+                    retryable: error.isRetryable || error.kind == .deadlineExceeded)
             }
             guard failure.retryable, elapsed() + delay < limits.total,
                 failure.httpStatus != nil || limits.retriesConnections
@@ -54,20 +58,5 @@ public struct CredentialContext: Sendable {
             guard elapsed() < limits.total else { throw failure }
             delay *= 2
         }
-    }
-}
-
-extension StorageError {
-    fileprivate static func busy(_ origin: String, _ status: Int) -> StorageError {
-        var error = unauthenticated("\(origin) gives no token now: the server answered with status \(status).")
-        error.httpStatus = status
-        error.retryable = true
-        return error
-    }
-
-    fileprivate static func noAnswer(_ origin: String, _ cause: HTTPError) -> StorageError {
-        var error = unauthenticated("\(origin) gives no token: \(cause).")
-        error.retryable = cause.isRetryable || cause.kind == .deadlineExceeded
-        return error
     }
 }

@@ -1,23 +1,13 @@
 import HTTPClient
+import Platform
 import Storage
-
-#if canImport(Glibc)
-    import Platform
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The token sources that the command line and the environment name.
 public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Paths.
     public var files: [Token.Kind: String] = [:]
     /// Command lines, which may contain secrets.
     public var commands: [Token.Kind: String] = [:]
-    /// The path of a key file.
     public var serviceAccount: String?
-    /// Whether to use the application default credentials.
     public var useApplicationDefault = false
     /// The running ones of `commands`.
     public let running = RunningCommands()
@@ -37,7 +27,7 @@ public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialC
     var sources: [any TokenSource] = []
     for kind in Token.Kind.allCases {
         if let path = options.files[kind] {
-            sources.append(FileTokenSource(kind: kind, path: path, now: context.time.now))
+            sources.append(StoredTokenSource(kind: kind, place: .file(path), now: context.time.now))
         }
         if let line = options.commands[kind] {
             sources.append(
@@ -45,14 +35,14 @@ public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialC
                     kind, ShellCommand(line: Secret(line), running: options.running), now: context.time.now))
         }
         if let value = options.environment(kind.variable), !value.isEmpty {
-            sources.append(VariableTokenSource(kind: kind, value: Secret(value), now: context.time.now))
+            sources.append(StoredTokenSource(kind: kind, place: .variable(Secret(value)), now: context.time.now))
         }
     }
     if let path = options.serviceAccount { sources.append(CachedTokenSource(serviceAccount: path, context)) }
     if options.useApplicationDefault {
         sources.append(CachedTokenSource(ApplicationDefault(environment: options.environment, context: context)))
     }
-    return TokenSourceChain(sources)
+    return TokenSourceChain(sources: sources)
 }
 
 /// Signs with the named key file, or with the application default credentials if requests use these too.
@@ -60,8 +50,7 @@ public func makeSignerSource(_ options: CredentialOptions, _ context: Credential
     if let path = options.serviceAccount {
         return { () async throws(StorageError) in try await ServiceAccount.read(path) }
     }
-    let credentials = ApplicationDefault(
-        environment: options.environment, context: context)
+    let credentials = ApplicationDefault(environment: options.environment, context: context)
     guard options.useApplicationDefault, !options.namesAccessToken || credentials.areNamed else { return { nil } }
     let kept = CachedSigner(credentials)
     return { () async throws(StorageError) in try await kept.signer() }
@@ -71,5 +60,42 @@ extension CredentialOptions {
     fileprivate var namesAccessToken: Bool {
         let kind = Token.Kind.accessToken
         return files[kind] != nil || commands[kind] != nil || environment(kind.variable).map { !$0.isEmpty } ?? false
+    }
+}
+
+/// Token sources in order: the first that has a token of the kind is used.
+private struct TokenSourceChain: TokenSource {
+    let sources: [any TokenSource]
+
+    /// An error of a source ends the search.
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        for source in sources {
+            if let token = try await source.token(kind, insteadOf: refused) { return token }
+        }
+        return nil
+    }
+}
+
+extension Token.Kind {
+    /// The flag that names a file with a token of this kind.
+    public var fileFlag: String { "--\(stem)-file" }
+    /// The flag that names a command which prints one.
+    public var commandFlag: String { "--\(stem)-command" }
+
+    /// The environment variable that holds one.
+    public var variable: String {
+        switch self {
+        case .idToken: "STORAGE_RPC_ID_TOKEN"
+        case .accessToken: "STORAGE_RPC_ACCESS_TOKEN"
+        case .appCheckToken: "STORAGE_RPC_APP_CHECK_TOKEN"
+        }
+    }
+
+    private var stem: String {
+        switch self {
+        case .idToken: "id-token"
+        case .accessToken: "access-token"
+        case .appCheckToken: "app-check-token"
+        }
     }
 }

@@ -3,10 +3,13 @@ import Storage
 
 /// A credential of Google Cloud, which gives access tokens.
 protocol GoogleCredential: Sendable {
-    /// Fetches a new token each time.
     func token(_ context: CredentialContext) async throws(StorageError) -> Token
     /// The signer of its service account; nil where it has none.
     func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)?
+}
+
+extension GoogleCredential {
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? { nil }
 }
 
 enum GoogleScope {
@@ -36,7 +39,6 @@ extension CredentialFile {
     }
 }
 
-/// Adds the project that pays for requests.
 struct BilledCredential: GoogleCredential {
     let credential: any GoogleCredential
     let project: String

@@ -25,16 +25,14 @@ struct IAMCredentials: Sendable {
         let request = HTTPRequest("POST", url, headers: headers, body: .bytes(Array(body.text.utf8)))
         let response = try await context.response(to: request, of: origin, by: context.http, within: context.server)
         guard response.status == 200 else { throw refusal(response, Secret(token.secret)) }
-        return JSON(text: response.body) ?? .null
+        return JSON(wire: response.body) ?? .null
     }
 
     private func refusal(_ response: HTTPResponse, _ token: Secret) -> StorageError {
-        let reason = JSON(text: response.body)?["error"]?["message"]?.string?.quotable(without: [token])
-        var error = StorageError.unauthenticated(
+        let reason = JSON(wire: response.body)?["error"]?["message"]?.string?.quotable(without: [token])
+        return .unauthenticated(
             "\(origin) may not act for its service account, the server refused with status \(response.status)"
-                + (reason.map { ": \($0)" } ?? "").withFullStop)
-        error.httpStatus = response.status
-        return error
+                + (reason.map { ": \($0)" } ?? "").withFullStop, httpStatus: response.status)
     }
 }
 
@@ -77,7 +75,6 @@ struct IAMSigner: URLSigner {
         return Array(signature)
     }
 
-    /// Replaces a refused token once.
     private func answer(to request: JSON) async throws(StorageError) -> JSON {
         let token = try await tokens.token(insteadOf: nil)
         do throws(StorageError) {

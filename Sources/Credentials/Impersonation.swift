@@ -31,8 +31,7 @@ struct Impersonation: Sendable {
             "delegates": .array(delegates.map(JSON.string)), "scope": .array(GoogleScope.all.map(JSON.string)),
             "lifetime": .string("\(lifetime)s"),
         ]
-        let api = IAMCredentials(context: context, origin: file.origin, member: "service_account_impersonation_url")
-        let answer = try await api.answer(of: url, request, token: source)
+        let answer = try await api(context).answer(of: url, request, token: source)
         return try AccessTokenResponse.token(
             answer["accessToken"], expires: answer["expireTime"]?.string.flatMap(Timestamp.init(rfc3339:)),
             from: file.origin)
@@ -42,7 +41,36 @@ struct Impersonation: Sendable {
     func signer(asking credential: any GoogleCredential, _ context: CredentialContext) -> any URLSigner {
         IAMSigner(
             account: account, url: url.dropLast(Self.method.count) + IAMSigner.method, delegates: delegates,
-            credential: credential,
-            api: IAMCredentials(context: context, origin: file.origin, member: "service_account_impersonation_url"))
+            credential: credential, api: api(context))
+    }
+
+    private func api(_ context: CredentialContext) -> IAMCredentials {
+        IAMCredentials(context: context, origin: file.origin, member: "service_account_impersonation_url")
+    }
+}
+
+/// A service account that another credential impersonates, as `gcloud auth application-default login
+/// --impersonate-service-account` stores it.
+struct ImpersonatedAccount: GoogleCredential {
+    private let source: any GoogleCredential
+    private let impersonation: Impersonation
+
+    init(_ json: JSON, of file: CredentialFile) async throws(StorageError) {
+        guard let inner = json["source_credentials"], inner.object != nil else {
+            throw file.complaint("has no source_credentials")
+        }
+        source = try await file.credential(inner)
+        impersonation = try Impersonation(
+            file.text("service_account_impersonation_url", in: json), delegates: json["delegates"], of: file)
+    }
+
+    func token(_ context: CredentialContext) async throws(StorageError) -> Token {
+        var token = try await impersonation.token(for: source.token(context), context)
+        token.userProject = nil
+        return token
+    }
+
+    func signer(_ context: CredentialContext) async throws(StorageError) -> (any URLSigner)? {
+        impersonation.signer(asking: source, context)
     }
 }

@@ -1,6 +1,7 @@
 import HTTPClient
 import HTTPText
 import JSONText
+import Platform
 import Storage
 
 /// The metadata server of a Google Cloud machine, which has the tokens of its service account.
@@ -51,9 +52,7 @@ struct MetadataServer: GoogleCredential {
 
     private func refusal(_ status: Int) -> StorageError {
         let why = status == 404 ? "this machine has no service account" : "it refused with status \(status)"
-        var error = StorageError.unauthenticated("\(Self.origin) gives no token: \(why).")
-        error.httpStatus = status
-        return error
+        return .unauthenticated("\(Self.origin) gives no token: \(why).", httpStatus: status)
     }
 
     private func notThere(_ cause: StorageError) -> StorageError {

@@ -56,7 +56,6 @@ public struct ServiceAccount: GoogleCredential, URLSigner {
         return signature
     }
 
-    /// SHA-256.
     public func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
         let key = key
         guard let hash = await credentialThreads.run({ key.hash(bytes) }) else {

@@ -1,8 +1,7 @@
-import CSystem
 import Platform
-import Glibc
+import Synchronization
 
-/// A command line for `/bin/sh`, whose output is read. Its stdin is empty, its stderr is ours.
+/// A command line for `/bin/sh`, whose output is read. Its stdin is empty, its stderr is that of this process.
 ///
 /// The command has its own process group, so that it can be killed with its children. It inherits neither blocked signals
 /// nor descriptors.
@@ -29,63 +28,75 @@ struct ShellCommand: Sendable {
     func run(_ run: StoppableRun = StoppableRun()) -> Result<[UInt8], Failure> {
         running.add(run)
         defer { running.remove(run) }
-        var output: [Int32] = [-1, -1]
-        var end: [Int32] = [-1, -1]
-        guard csystem_pipe(&output) == 0 else { return .failure(.notStarted(reason(errno))) }
-        defer { close(output[0]) }
-        guard csystem_pipe(&end) == 0 else {
-            close(output[1])
-            return .failure(.notStarted(reason(errno)))
+        return Result { () throws(Failure) in
+            let (process, output) = try start(run)
+            let printed = Result { () throws(Failure) in try read(output, until: end(of: process)) }
+            if case .failure = printed { process.kill() }
+            run.end()
+            let exit = process.exit()
+            let bytes = try printed.get()
+            switch exit {
+            case .status(0): return bytes
+            case .status(let status): throw .ended(status: status)
+            case .signal(let signal): throw .killed(signal: signal)
+            case nil: throw .unknown
+            }
         }
-        defer { close(end[0]) }
-        let outcome = run.begin { start(writingTo: output[1]) } ?? .failure(.stopped)
-        close(output[1])
-        guard case .success(let process) = outcome else {
-            close(end[1])
-            return outcome.map { _ in [] }
-        }
-        let started = Run(process: process, output: output[0], ended: end[0], stoppable: run)
-        do throws(ThreadUnavailable) {
-            try announceEnd(of: process, on: end[1])
+    }
+
+    /// Returns the process and a pipe with its output.
+    private func start(_ run: StoppableRun) throws(Failure) -> (ChildProcess, output: Descriptor) {
+        do throws(SystemError) {
+            let (output, writer) = try Descriptor.pipe()
+            let process = try run.begin { () throws(SystemError) in
+                try ChildProcess("/bin/sh", ["sh", "-c", line.text], output: writer, error: .standardError, .group)
+            }
+            if let process { return (process, output) }
         } catch {
-            close(end[1])
-            started.stop()
-            return .failure(.notStarted("\(error)"))
+            throw .notStarted(error.reason)
         }
-        return started.outcome(of: self)
+        throw .stopped
     }
 
-    private func start(writingTo output: Int32) -> Result<pid_t, Failure> {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        csystem_close_from(&actions, STDERR_FILENO + 1)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        resetSignals(&attributes)
-        let texts = ["sh", "-c", line.text]
-        var words = texts.map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var process: pid_t = 0
-        let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, &words, environ)
-        return code == 0 ? .success(process) : .failure(.notStarted(reason(code)))
+    /// Returns a descriptor that becomes readable when the process has ended. The ID of the process stays reserved.
+    private func end(of process: ChildProcess) throws(Failure) -> Descriptor {
+        do {
+            let (reader, writer) = try Descriptor.pipe()
+            try startThread("command", 256 << 10) { withExtendedLifetime(writer) { process.waitForEnd() } }
+            return reader
+        } catch {
+            throw .notStarted("\(error)")
+        }
     }
 
-    private func resetSignals(_ attributes: inout posix_spawnattr_t) {
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-        posix_spawnattr_setflags(&attributes, Int16(flags))
+    /// Reads until the command has ended, even if its children hold the output open.
+    private func read(_ output: Descriptor, until end: Descriptor) throws(Failure) -> [UInt8] {
+        let deadline = ContinuousClock.now + limit
+        var bytes: [UInt8] = []
+        var isOpen = true
+        while true {
+            let timeout = ContinuousClock.now.duration(to: deadline)
+            let ready = Descriptor.waitUntilReadable(isOpen ? output : nil, end, timeout: timeout)
+            if ready.first {
+                isOpen = output.appendBlocking(to: &bytes)
+                if bytes.count > largestOutput { throw .tooMuch(bytes: largestOutput) }
+            } else if ready.second {
+                return bytes
+            }
+            if ContinuousClock.now >= deadline { throw .tooSlow(limit) }
+        }
     }
+}
 
-    private func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+extension Descriptor {
+    /// Returns false at the end.
+    fileprivate func appendBlocking(to bytes: inout [UInt8]) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            guard let count = try? readBlocking(into: buffer), count > 0 else { return false }
+            bytes += buffer[..<count]
+            return true
+        }
+    }
 }
 
 extension ShellCommand.Failure {
@@ -94,11 +105,67 @@ extension ShellCommand.Failure {
         switch self {
         case .notStarted(let reason): "could not be started: \(reason)"
         case .ended(let status): "ended with status \(status)"
-        case .killed(let signal): "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+        case .killed(let signal): "was ended by signal \(signal) (\(ChildProcess.name(ofSignal: signal)))"
         case .tooSlow(let limit): "was not done after \(limit.components.seconds) seconds and was ended"
         case .tooMuch(let bytes): "printed more than \(bytes) bytes and was ended"
         case .stopped: "was stopped"
         case .unknown: "ended in a way that the system does not tell"
         }
     }
+}
+
+/// The running commands, which are stopped when the process ends.
+public final class RunningCommands: Sendable {
+    private struct State: Sendable {
+        var runs: [ObjectIdentifier: StoppableRun] = [:]
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Kills the commands with their children, and all that start later.
+    public func stopAll() {
+        let runs = state.withLock { state in
+            state.isOver = true
+            return state.runs.values.map(\.self)
+        }
+        for run in runs { run.stop() }
+    }
+
+    func add(_ run: StoppableRun) {
+        let isOver = state.withLock { state in
+            state.runs[ObjectIdentifier(run)] = run
+            return state.isOver
+        }
+        if isOver { run.stop() }
+    }
+
+    func remove(_ run: StoppableRun) { _ = state.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) } }
+}
+
+/// One run of a command, which can be stopped at any time, even before it starts.
+final class StoppableRun: Sendable {
+    private enum State: Sendable { case ready, running(ChildProcess), stopped }
+
+    private let state = Mutex(State.ready)
+
+    func stop() {
+        state.withLock { state in
+            if case .running(let process) = state { process.kill() }
+            state = .stopped
+        }
+    }
+
+    /// Returns nil if the run has been stopped.
+    func begin(_ start: () throws(SystemError) -> ChildProcess) throws(SystemError) -> ChildProcess? {
+        try state.withLock { (state) throws(SystemError) in
+            guard case .ready = state else { return nil }
+            let process = try start()
+            state = .running(process)
+            return process
+        }
+    }
+
+    /// Must precede `ChildProcess.exit`, after which another process may have the same ID.
+    func end() { state.withLock { $0 = .stopped } }
 }

@@ -52,13 +52,7 @@ struct SubjectTokenSource: Sendable {
     }
 
     private func read(_ path: String) async throws(StorageError) -> [UInt8] {
-        do throws(SmallFile.Unreadable) {
-            let bytes = try await SmallFile.read(path)
-            guard bytes.count <= SmallFile.largest else {
-                throw SmallFile.Unreadable(reason: "is larger than 64 KiB", isMissing: false)
-            }
-            return bytes
-        } catch {
+        do throws(SmallFile.Unreadable) { return try await SmallFile.read(path) } catch {
             throw noToken("the file \(path) of its credential_source \(error.reason)")
         }
     }
@@ -71,36 +65,28 @@ struct SubjectTokenSource: Sendable {
             to: HTTPRequest("GET", url, headers: headers), of: "The credential_source of \(file.name), \(file.path),",
             by: url.lowercased().hasPrefix("https:") ? context.http : context.direct, within: context.server)
         guard response.status == 200 else {
-            var error = noToken("the server of its credential_source answered with status \(response.status)")
-            error.httpStatus = response.status
-            throw error
+            throw noToken(
+                "the server of its credential_source answered with status \(response.status)",
+                httpStatus: response.status)
         }
         return response.body
     }
 
     private func secret(in bytes: [UInt8], _ what: String) throws(StorageError) -> Secret {
-        var text = String(validating: bytes, as: UTF8.self)
+        var text = String(validating: bytes, as: UTF8.self).map { Array($0.utf8) }
         if let field {
-            guard let json = JSON(text: bytes), let value = json[field]?.string else {
+            guard let json = JSON(wire: bytes), let value = json[field]?.string else {
                 throw noToken("\(what) is no JSON object with a text as its \(field.quotable() ?? "token")")
             }
-            text = value
+            text = Array(value.utf8)
         }
         guard let token = text?.trimmed, !token.isEmpty else { throw noToken("\(what) has no token in it") }
-        return Secret(token)
+        return Secret(String(decoding: token, as: UTF8.self))
     }
 
-    private func noToken(_ why: String) -> StorageError {
+    private func noToken(_ why: String, httpStatus: Int? = nil) -> StorageError {
         .unauthenticated(
-            "\(file.origin) gives no token: \(why.prefix(1).lowercased() + why.dropFirst()).", file: file.path)
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
-        let rest = utf8.drop(while: isSpace)
-        guard let end = rest.lastIndex(where: { !isSpace($0) }) else { return "" }
-        return String(decoding: rest[...end], as: UTF8.self)
+            "\(file.origin) gives no token: \(why.prefix(1).lowercased() + why.dropFirst()).", file: file.path,
+            httpStatus: httpStatus)
     }
 }

@@ -17,9 +17,7 @@ final class TokenCache {
     private(set) var current: TokenFetch?
 
     nonisolated init(of origin: String, now: @escaping @Sendable () -> Timestamp, fetch: @escaping Fetch) {
-        self.origin = origin
-        self.now = now
-        self.fetch = fetch
+        (self.origin, self.now, self.fetch) = (origin, now, fetch)
     }
 
     /// Throws `cancelled` as soon as the calling task is cancelled. The fetch is cancelled with its last waiter.
@@ -106,9 +104,11 @@ extension Int64 {
 
 extension StorageError {
     /// An error about unusable credentials; `file` is the path that holds them.
-    static func unauthenticated(_ message: String, file: String? = nil) -> StorageError {
+    static func unauthenticated(
+        _ message: String, file: String? = nil, httpStatus: Int? = nil, retryable: Bool = false
+    ) -> StorageError {
         var error = StorageError(.unauthenticated, message)
-        error.file = file
+        (error.file, error.httpStatus, error.retryable) = (file, httpStatus, retryable)
         return error
     }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPClient
 import HTTPText
 import JSONText
+import Platform
 import Storage
 
 /// A token endpoint of OAuth 2.0 (RFC 6749 sections 4 and 6, RFC 7523).
@@ -43,22 +44,20 @@ struct TokenEndpoint: Sendable {
     }
 
     private func refusal(_ response: HTTPResponse, secrets: [Secret]) -> StorageError {
-        let json = JSON(text: response.body)
+        let json = JSON(wire: response.body)
         let reasons = ["error", "error_description"].compactMap { name in
             json?[name]?.string?.quotable(without: secrets)
         }
         let why = reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", ")
-        var error = StorageError.unauthenticated(
-            "\(origin) gives no token, the server refused with status \(response.status)\(why.withFullStop)")
-        error.httpStatus = response.status
-        return error
+        return .unauthenticated(
+            "\(origin) gives no token, the server refused with status \(response.status)\(why.withFullStop)",
+            httpStatus: response.status)
     }
 }
 
-/// Parses the response of a token endpoint.
 enum AccessTokenResponse {
     static func token(in body: [UInt8], since started: Timestamp, from origin: String) throws(StorageError) -> Token {
-        let json = JSON(text: body)
+        let json = JSON(wire: body)
         let expires = started.later(bySeconds: json?["expires_in"]?.wholeNumber ?? 3600)
         return try token(json?["access_token"], expires: expires, from: origin)
     }

@@ -1,14 +1,11 @@
+import FoundationEssentials
 import JSONText
 import Storage
 
 /// Parses the token in a file, a variable or the output of a command.
 enum TokenText {
     /// Describes the flaw without quoting the text.
-    struct InvalidToken: Error, Equatable {
-        let reason: String
-
-        init(_ reason: String) { self.reason = reason }
-    }
+    struct InvalidToken: Error, Equatable { let reason: String }
 
     static let largest = 64 << 10
 
@@ -20,9 +17,9 @@ enum TokenText {
 
     /// Also takes a JSON object with a member for the token.
     static func token(_ kind: Token.Kind, printed bytes: [UInt8], at now: Timestamp) throws(InvalidToken) -> Token {
-        guard let json = JSON(text: bytes), json.object != nil else { return try token(kind, in: bytes) }
+        guard let json = JSON(wire: bytes), json.object != nil else { return try token(kind, in: bytes) }
         guard let text = memberNames(kind).lazy.compactMap({ json[$0]?.string }).first else {
-            throw InvalidToken("JSON without " + memberNames(kind).joined(separator: " or "))
+            throw InvalidToken(reason: "JSON without " + memberNames(kind).joined(separator: " or "))
         }
         var token = try token(kind, in: Array(text.utf8))
         token.expires = expiry(json, from: now) ?? token.expires
@@ -44,42 +41,38 @@ enum TokenText {
     }
 
     private static func secret(in bytes: [UInt8]) throws(InvalidToken) -> String {
-        guard bytes.count <= largest else { throw InvalidToken("larger than 64 KiB") }
-        let start = bytes.firstIndex { !isSpace($0) } ?? bytes.endIndex
-        let end = bytes.lastIndex { !isSpace($0) } ?? start
-        guard start < bytes.endIndex else { throw InvalidToken("empty") }
-        let text = bytes[start...end]
-        guard text.allSatisfy({ $0 < 0x80 }) else { throw InvalidToken("not a token: a character of it is not ASCII") }
-        guard !text.contains(0x20) else { throw InvalidToken("not a token: there is a space in it") }
+        guard bytes.count <= largest else { throw InvalidToken(reason: "larger than 64 KiB") }
+        let text = bytes.trimmed
+        guard !text.isEmpty else { throw InvalidToken(reason: "empty") }
+        guard text.allSatisfy({ $0 < 0x80 }) else {
+            throw InvalidToken(reason: "not a token: a character of it is not ASCII")
+        }
+        guard !text.contains(0x20) else { throw InvalidToken(reason: "not a token: there is a space in it") }
         guard text.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw InvalidToken("not a token: there is a control character in it")
+            throw InvalidToken(reason: "not a token: there is a control character in it")
         }
         return String(decoding: text, as: UTF8.self)
     }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }
 
-/// Reads JSON Web Tokens.
 enum WebToken {
-    /// The claim `exp`, if there is one.
     static func expiry(of text: String) -> Timestamp? {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return nil }
-        return JSON(text: payload)?["exp"]?.wholeNumber.flatMap(Timestamp.init(secondsSince1970:))
+        return JSON(wire: payload)?["exp"]?.wholeNumber.flatMap(Timestamp.init(secondsSince1970:))
+    }
+}
+
+extension [UInt8] {
+    /// Without white space around it.
+    var trimmed: ArraySlice<UInt8> {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let rest = drop(while: isSpace)
+        return rest[..<(rest.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? rest.startIndex)]
     }
 }
 
 extension JSON {
-    /// Nil for invalid JSON.
-    init?(text bytes: [UInt8]) {
-        let parsed = bytes.withUnsafeBytes { bytes in
-            Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxDepth: 64) }
-        }
-        guard case .success(let json) = parsed else { return nil }
-        self = json
-    }
-
     /// A number without its fraction, or a string of digits.
     var wholeNumber: Int64? {
         if let string { return Int64(string) }
@@ -96,7 +89,20 @@ extension Timestamp {
     }
 
     /// Later by these seconds, at least by none and at most by ten years.
-    func later(bySeconds seconds: Int64) -> Timestamp {
-        advanced(by: .seconds(min(max(seconds, 0), 315_360_000)))
+    func later(bySeconds seconds: Int64) -> Timestamp { advanced(by: .seconds(min(max(seconds, 0), 315_360_000))) }
+}
+
+/// Base64url without padding (RFC 4648 section 5).
+enum Base64URL {
+    static func encode(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    /// Nil for any other character.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard !text.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
+        let digits = String(decoding: text, as: UTF8.self).replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - text.count % 4) % 4)
+        return Data(base64Encoded: digits + padding).map { [UInt8]($0) }
     }
 }

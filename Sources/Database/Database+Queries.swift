@@ -5,16 +5,12 @@ extension Database {
     /// Runs one statement and discards its rows.
     ///
     /// - Returns: how many rows an INSERT, UPDATE or DELETE has changed.
-    @discardableResult
-    public func run(_ sql: String, _ values: Values = [:]) throws(DatabaseError) -> Int {
+    @discardableResult public func run(_ sql: String, _ values: Values = [:]) throws(DatabaseError) -> Int {
         let statement = try statement(sql)
-        try statement.use(values) { () throws(DatabaseError) in
-            while try statement.step() {}
-        }
+        try statement.use(values) { () throws(DatabaseError) in while try statement.step() {} }
         return changes
     }
 
-    /// Passes the rows to `each` one by one.
     public func rows(_ sql: String, _ values: Values = [:], each: (borrowing Row) throws -> Void) throws {
         try walk(sql, values) { row in
             try each(row)

@@ -6,8 +6,7 @@ extension Database {
     /// Other processes can read meanwhile but not write. Transactions do not nest: an inner one throws. If the disk is
     /// full, `body` runs a second time. A transaction that frees room may use the reserve, where there is one; then it
     /// does not fail for lack of room.
-    @discardableResult
-    public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
+    @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
         let result: T
         do {
             result = try write(mayUseReserve, body)

@@ -64,22 +64,18 @@ public final class Database {
         _ = reserve?.refill(pages * pageSize)
     }
 
-    @discardableResult
-    func abandon() -> Int32 {
+    @discardableResult func abandon() -> Int32 {
         statements = [:]
         defer { connection = nil }
         return connection.map(csqlite_close) ?? CSQLITE_OK.code
     }
 
     /// Runs any number of statements, without values and without answers.
-    public func execute(_ sql: String) throws(DatabaseError) {
-        try check(csqlite_exec(try opened(), sql))
-    }
+    public func execute(_ sql: String) throws(DatabaseError) { try check(csqlite_exec(try opened(), sql)) }
 
     /// The rowid of the last row inserted by this connection; 0 if there is none.
     public var lastInsertedRowID: Int64 { connection.map(csqlite_last_insert_rowid) ?? 0 }
 
-    /// False within a transaction.
     var isIdle: Bool { connection.map { csqlite_get_autocommit($0) != 0 } ?? true }
 
     var changes: Int { connection.map { Int(csqlite_changes($0)) } ?? 0 }

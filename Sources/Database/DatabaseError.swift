@@ -5,15 +5,12 @@ import Platform
 public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of an error that SQLite did not report itself.
     public enum Finding: Sendable, Equatable {
-        /// No usable SQLite library on this machine.
         case libraryMissing
-        /// An SQLite file of another program.
         case foreign
         /// Created by a newer version of this program: its `user_version` is beyond the last migration.
         case newer
     }
 
-    /// SQLite's primary result code.
     public var code: Int32
     /// SQLite's extended result code; its low byte is the primary one.
     public var extendedCode: Int32
@@ -35,7 +32,6 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// No room left on the disk, in the user's quota, or within the limit of a file's size.
     public var isFull: Bool { code == CSQLITE_FULL.code || SystemError(code: systemErrno).isFull }
-    /// The file is damaged, or no SQLite database at all.
     public var isCorrupt: Bool { code == CSQLITE_CORRUPT.code || code == CSQLITE_NOTADB.code }
     /// Another connection held the lock for longer than the busy timeout.
     public var isBusy: Bool { code == CSQLITE_BUSY.code || code == CSQLITE_LOCKED.code }
@@ -59,9 +55,8 @@ extension DatabaseError {
             ? CSQLITE_IOERR.code : result
         let text = isLast ? csqlite_errmsg(connection) : csqlite_errstr(result)
         self.init(
-            code: result & 0xFF, extendedCode: result,
-            message: text.map { String(cString: $0) } ?? "unknown error", path: path,
-            systemErrno: Self.isSystemCall(result) ? cause : 0)
+            code: result & 0xFF, extendedCode: result, message: text.map { String(cString: $0) } ?? "unknown error",
+            path: path, systemErrno: Self.isSystemCall(result) ? cause : 0)
     }
 
     static func full(_ path: String, _ systemErrno: Int32) -> Self {

@@ -5,10 +5,7 @@ public struct Schema: Sendable {
     public var name: String
     public var migrations: [Migration]
 
-    public init(name: String, migrations: [Migration]) {
-        self.name = name
-        self.migrations = migrations
-    }
+    public init(name: String, migrations: [Migration]) { (self.name, self.migrations) = (name, migrations) }
 }
 
 /// One migration step. Never changed after its release.
@@ -18,10 +15,7 @@ public struct Migration: Sendable {
     /// Any number of statements, without BEGIN and COMMIT.
     public var sql: String
 
-    public init(version: Int32, sql: String) {
-        self.version = version
-        self.sql = sql
-    }
+    public init(version: Int32, sql: String) { (self.version, self.sql) = (version, sql) }
 }
 
 // The table `schemas` has the version of each schema. Before there was such a table a file had one version for all its
@@ -38,9 +32,7 @@ extension Database {
     /// Applies the missing migrations, each in its own transaction, schema by schema.
     ///
     /// - Throws: a `DatabaseError`; its `finding` is `.newer` if the file has seen a step that is not in the list.
-    public func migrate(_ schemas: [Schema]) throws {
-        for schema in schemas { try migrate(schema) }
-    }
+    public func migrate(_ schemas: [Schema]) throws { for schema in schemas { try migrate(schema) } }
 
     private func migrate(_ schema: Schema) throws {
         let versions = schema.migrations.map(\.version)

@@ -22,9 +22,7 @@ public struct Row: ~Copyable {
         return text
     }
 
-    public func blob(_ column: String) throws(DatabaseError) -> [UInt8] {
-        Array(try bytes(column))
-    }
+    public func blob(_ column: String) throws(DatabaseError) -> [UInt8] { Array(try bytes(column)) }
 
     /// Passes the blob to `body` in SQLite's own memory, valid during the call.
     public func withBytes<R>(_ column: String, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
@@ -40,9 +38,7 @@ public struct Row: ~Copyable {
         try isNull(column) ? nil : integer(column)
     }
 
-    public func textOrNil(_ column: String) throws(DatabaseError) -> String? {
-        try isNull(column) ? nil : text(column)
-    }
+    public func textOrNil(_ column: String) throws(DatabaseError) -> String? { try isNull(column) ? nil : text(column) }
 
     public func blobOrNil(_ column: String) throws(DatabaseError) -> [UInt8]? {
         try isNull(column) ? nil : blob(column)

@@ -1,4 +1,3 @@
-/// A value for a parameter of a statement.
 public enum Value {
     case null
     case integer(Int64)
@@ -6,23 +5,13 @@ public enum Value {
     case text(String)
     /// SQLite reads the array's bytes in place.
     case blob([UInt8])
-    /// SQLite reads these bytes in place: they must stay until the call returns. No bytes are an empty blob.
-    case bytes(UnsafeRawBufferPointer)
 }
 
 // nil is NULL.
 extension Value {
-    public static func integer(_ value: Int64?) -> Value {
-        if let value { .integer(value) } else { .null }
-    }
-
-    public static func text(_ value: String?) -> Value {
-        if let value { .text(value) } else { .null }
-    }
-
-    public static func blob(_ value: [UInt8]?) -> Value {
-        if let value { .blob(value) } else { .null }
-    }
+    public static func integer(_ value: Int64?) -> Value { if let value { .integer(value) } else { .null } }
+    public static func text(_ value: String?) -> Value { if let value { .text(value) } else { .null } }
+    public static func blob(_ value: [UInt8]?) -> Value { if let value { .blob(value) } else { .null } }
 }
 
 /// Values for the parameters of a statement by name: `["size": .integer(5)]` fills `:size`.

@@ -3,33 +3,37 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// A buffer that circulates between the thread that fills it and the one that hashes it.
-struct HashBuffer: Sendable {
-    fileprivate let memory: MemoryBlock
-    fileprivate let ring: HashBufferPool
+/// Memory for the bytes of transfers. A few blocks are kept for the next transfer: the system clears new memory.
+final class BlockCache: Sendable {
+    static let blockSize = 128 << 10
+    private static let mostKept = 32
 
-    var bytes: UnsafeMutableRawBufferPointer { memory.bytes }
+    private let free = Mutex<[MemoryBlock]>([])
+
+    func take() -> MemoryBlock { free.withLock { $0.popLast() } ?? MemoryBlock(byteCount: Self.blockSize) }
+
+    func give(back block: MemoryBlock) {
+        free.withLock { if $0.count < Self.mostKept { $0.append(block) } }
+    }
 }
 
-/// A fixed number of buffers. Taking one blocks until one is free, so a slow hash slows the reader.
+/// The buffers of one upload between the thread that fills them and the one that hashes them: at most eight, so a slow
+/// hash slows the reader.
 final class HashBufferPool: Sendable {
-    private let free: Mutex<[MemoryBlock]>
-    private let freed = DispatchSemaphore(value: 0)
+    private let cache: BlockCache
+    private let room = DispatchSemaphore(value: 8)
 
-    init(count: Int, size: Int) {
-        free = Mutex((0..<count).map { _ in MemoryBlock(byteCount: size) })
-        for _ in 0..<count { freed.signal() }
+    init(_ cache: BlockCache) { self.cache = cache }
+
+    /// Blocks until there is room.
+    func take() -> MemoryBlock {
+        room.wait()
+        return cache.take()
     }
 
-    /// Blocks until a buffer is free. Never nil, as the semaphore counts the free buffers.
-    func take() -> HashBuffer? {
-        freed.wait()
-        return free.withLock { $0.popLast() }.map { HashBuffer(memory: $0, ring: self) }
-    }
-
-    func give(back block: HashBuffer) {
-        free.withLock { $0.append(block.memory) }
-        freed.signal()
+    func give(back block: MemoryBlock) {
+        cache.give(back: block)
+        room.signal()
     }
 }
 
@@ -45,14 +49,13 @@ final class BackgroundMD5: Sendable {
     func state(_ tell: @escaping @Sendable ([UInt8]) -> Void) { queue.submit { tell($0.md5State) } }
 
     /// Hashes the buffer, then returns it to its pool.
-    func update(_ block: HashBuffer, count: Int) {
+    func update(_ block: MemoryBlock, count: Int, of pool: HashBufferPool) {
         queue.submit { checksum in
-            checksum.updateMD5(UnsafeRawBufferPointer(rebasing: block.bytes[..<count]))
-            block.ring.give(back: block)
+            checksum.updateMD5(UnsafeRawBufferPointer(block.prefix(count)))
+            pool.give(back: block)
         }
     }
 
-    /// Blocks until all buffers are hashed.
     func digest() -> [UInt8] {
         let digest = Mutex<[UInt8]>([])
         let done = DispatchSemaphore(value: 0)

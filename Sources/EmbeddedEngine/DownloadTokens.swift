@@ -16,16 +16,17 @@ extension Database {
     }
 
     /// Replaces all tokens with a new one, which counts as a change of the metadata.
-    func replaceDownloadTokens(of reference: Reference) throws -> [String] {
+    func replaceDownloadTokens(
+        of reference: Reference, with token: String, at now: Timestamp
+    ) throws -> String {
         let old = try metadata(of: reference)
-        let token = SecureRandom().uuid()
         let values: Values = [
             "downloadTokens": .text(token), "metageneration": .integer(try next(after: old.metageneration)),
-            "updated": .integer(max(Timestamp.now, old.updated).microseconds),
+            "updated": .integer(max(now, old.updated).microseconds),
         ]
         let columns: Columns = ["downloadTokens", "metageneration", "updated"]
         try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)
-        return [token]
+        return token
     }
 }
 
@@ -34,9 +35,11 @@ extension EmbeddedBackend {
         try await store.read { try $0.downloadTokens(of: reference) }
     }
 
-    /// Returns the new tokens. All earlier tokens become invalid.
-    func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> [String] {
-        try await store.write { try $0.replaceDownloadTokens(of: reference) }
+    /// Returns the new token. All earlier tokens become invalid.
+    func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> String {
+        try await store.write { [time, random] in
+            try $0.replaceDownloadTokens(of: reference, with: random.uuid(), at: time.now())
+        }
     }
 
     /// Opens an object for a name, taken literally, and a token. Returns nil both for a missing object and for a wrong
@@ -67,15 +70,13 @@ extension EmbeddedBackend {
     ) async throws(StorageError) -> String {
         if seconds != nil { throw .urlsDoNotExpire }
         let tokens = try await downloadTokens(of: reference)
-        let token =
-            if let first = tokens.first { first } else { try await replaceDownloadTokens(of: reference).first ?? "" }
+        let token = if let first = tokens.first { first } else { try await replaceDownloadTokens(of: reference) }
         return try await url(of: reference, token)
     }
 
     public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
         // Replaces the tokens first: the old ones must become invalid even if no URL can be made.
-        let tokens = try await replaceDownloadTokens(of: reference)
-        return try await url(of: reference, tokens.first ?? "")
+        try await url(of: reference, replaceDownloadTokens(of: reference))
     }
 
     private func url(of reference: Reference, _ token: String) async throws(StorageError) -> String {

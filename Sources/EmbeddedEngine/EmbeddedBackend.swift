@@ -11,9 +11,10 @@ public final class EmbeddedBackend: Backend {
     public let kind = EngineKind.embedded
     public let uploadsAtOnce = 4
     public let smallUploadsAtOnce = 256
-    /// Objects up to this size are stored as rows, in one commit.
-    public let oneRequestLimit: Int64 = 64 << 10
+    public let oneRequestLimit: Int64 = 1 << 20
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
+    /// Objects up to this size are stored as rows, larger ones as files.
+    static let largestRow: Int64 = 256 << 10
 
     let allowed: FileAccessPolicy
     let objectFiles: ObjectFiles
@@ -23,8 +24,11 @@ public final class EmbeddedBackend: Backend {
     /// disk.
     package let files = WorkerThreads("files", limit: 16)
     let hashing = WorkerThreads("md5", limit: 4)
+    let blocks = BlockCache()
+    package let reserved: ReservedFiles
     let background = BackgroundWork()
-    let clock: any Clock<Duration>
+    let time: TimeSource
+    let random: RandomSource
     let complain: @Sendable (String) -> Void
     /// Copy whole files, and therefore do not share threads with shorter work.
     let downloading = WorkerThreads("downloads", limit: 8)
@@ -47,18 +51,17 @@ public final class EmbeddedBackend: Backend {
 
     /// Calls `complain` with a sentence for damage that does not prevent the use of the root.
     public init(
-        _ root: StorageRoot, allowed: FileAccessPolicy = .everywhere, clock: any Clock<Duration> = ContinuousClock(),
+        _ root: StorageRoot, time: TimeSource, random: RandomSource = .secure, allowed: FileAccessPolicy = .everywhere,
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StorageRoot.OpenError) {
-        self.allowed = allowed
-        self.clock = clock
-        self.complain = complain
+        (self.allowed, self.time, self.random, self.complain) = (allowed, time, random, complain)
         let (objectFiles, taskFiles) = (try ObjectFiles(in: root), TaskFiles(in: root))
         self.objectFiles = objectFiles
         store = RootDatabase(root) { () throws(StorageError) in
             try Self.openAndSweep(objectFiles, taskFiles, complain: complain)
         }
         tasks = DatabaseTaskStore(taskFiles, store, place: Self.place, threads: files)
+        reserved = ReservedFiles(objectFiles, store, on: files)
     }
 
     static func openAndSweep(
@@ -100,9 +103,9 @@ public final class EmbeddedBackend: Backend {
     public func updateMetadata(
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
-        try await store.write {
+        try await store.write { [time] in
             try $0.check(conditions, at: reference)
-            return try $0.update(reference, change)
+            return try $0.update(reference, change, at: time.now())
         }
     }
 
@@ -128,13 +131,13 @@ public final class EmbeddedBackend: Backend {
     public func settle() async { await background.allDone() }
 
     /// Commits the object and deletes the file that it replaces. Returns nil where `mayCommit`, which is called within
-    /// the transaction, refuses.
+    /// the transaction, refuses. A caller that may block commits `here`.
     func commit(
-        _ object: NewObject, if mayCommit: @escaping @Sendable (Database) throws -> Bool,
+        _ object: NewObject, here: Bool, if mayCommit: @escaping @Sendable (Database) throws -> Bool,
         then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
     ) {
-        store.write {
-            try mayCommit($0) ? try $0.put(object) : nil
+        store.write(here: here) { [time, random] in
+            try mayCommit($0) ? try $0.put(object, token: random.uuid(), at: time.now()) : nil
         } then: { [self] outcome in
             if case .success(_?) = outcome, let task = object.record?.id { tasks.ended(task) }
             finish(outcome.map { $0?.stored })
@@ -142,24 +145,16 @@ public final class EmbeddedBackend: Backend {
         }
     }
 
-    /// Numbers a new file for an upload; its row is durable before the file exists. Deletes earlier files of the same
-    /// task. `taken` is a number whose file is not the service's own: it stays. Returns nil where the file is no longer
-    /// wanted.
-    func numberFile(
-        for task: String?, insteadOf taken: Int64? = nil, if isWanted: @escaping @Sendable () -> Bool = { true },
-        then finish: @escaping @Sendable (Result<Int64?, StorageError>) -> Void
-    ) {
-        store.write { database -> (file: Int64, old: [Int64])? in
-            if let taken { try database.run("DELETE FROM files WHERE id = :id", ["id": .integer(taken)]) }
-            guard isWanted() else { return nil }
-            let old = try task.map(database.files) ?? []
+    /// Records that a task writes the file, and deletes earlier files of the same task.
+    func claim(_ file: Int64, for task: String) {
+        store.write(isUrgent: false) { database in
+            let earlier = try database.files(for: task).filter { $0 != file }
             try database.run(
-                "INSERT INTO files (state, task) VALUES (:state, :task)",
-                ["state": ObjectSchema.FileState.beingWritten.value, "task": .text(task)])
-            return (database.lastInsertedRowID, old)
-        } then: { [self] outcome in
-            for file in (try? outcome.get())?.old ?? [] { remove(file) }
-            finish(outcome.map { $0?.file })
+                "UPDATE files SET task = :task WHERE id = :id AND state = :state",
+                ["task": .text(task), "id": .integer(file), "state": ObjectSchema.FileState.beingWritten.value])
+            return earlier
+        } then: { [self] earlier in
+            for file in (try? earlier.get()) ?? [] { remove(file) }
         }
     }
 

@@ -7,12 +7,12 @@ import Synchronization
 ///
 /// An attempt reads one generation, even if the object is overwritten or deleted meanwhile, because the file stays
 /// open. The next attempt looks the object up again: a deleted object is not found, and another generation starts over.
-final class EmbeddedDownload: DownloadSession {
+final class EmbeddedDownload: TransferSession {
+    typealias Strategy = DownloadStrategy
     private typealias PendingAnswer = AbortableStep<DownloadAnswer>
 
-    /// Fits the processor's cache while it is read, summed and written.
-    private static let pieceSize = 256 << 10
     private static let reportSize: Int64 = 4 << 20
+    private static let longestShort: Int64 = 1 << 20
 
     private struct FetchInProgress {
         var attempt: PendingAnswer
@@ -27,24 +27,23 @@ final class EmbeddedDownload: DownloadSession {
     private let current = Mutex<FetchInProgress?>(nil)
 
     init(_ download: Download, _ backend: EmbeddedBackend) {
-        self.download = download
-        self.backend = backend
+        (self.download, self.backend) = (download, backend)
         let partial = PartialDownload(download, in: backend.allowed.writing)
         checkpoint = partial.checkpoint
         queue = SerialQueue(on: backend.downloading, partial)
     }
 
-    func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
+    func perform(
+        _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
             let attempt = PendingAnswer(waiter, aborted: .aborted)
-            let reports = DownloadProgressReporter(backend.clock, step: Self.reportSize, report)
+            let reports = DownloadProgressReporter(backend.time.clock, step: Self.reportSize, report)
             current.withLock { $0 = FetchInProgress(attempt: attempt, reports: reports) }
-            Loop.task { [self] in
-                do throws(StorageError) {
-                    let object = try await backend.open(download.reference)
-                    queue.submit { self.land(object, in: $0, attempt, reports) }
-                } catch {
-                    attempt.answer(.failed(error))
+            backend.open(download.reference) { [self] object in
+                switch object {
+                case .success(let object): queue.submit { self.land(object, in: $0, attempt, reports) }
+                case .failure(let error): attempt.answer(.failed(error))
                 }
             }
         }
@@ -73,7 +72,8 @@ final class EmbeddedDownload: DownloadSession {
         guard !attempt.isAborted else { return }
         defer { partial.park() }
         do throws(StorageError) {
-            try partial.open(for: object.metadata.generation) { !attempt.isAborted }
+            let isShort = object.metadata.size <= Self.longestShort
+            try partial.open(for: object.metadata.generation, isShort: isShort) { !attempt.isAborted }
             try copy(object, to: partial, attempt, reports)
             guard !attempt.isAborted else { return }
             let isComplete = try partial.finish(
@@ -87,17 +87,15 @@ final class EmbeddedDownload: DownloadSession {
 
     private func copy(
         _ object: OpenObject, to partial: PartialDownload, _ attempt: PendingAnswer, _ reports: DownloadProgressReporter
-    )
-        throws(StorageError)
-    {
+    ) throws(StorageError) {
         let size = object.metadata.size
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 4096)
-        defer { buffer.deallocate() }
-        object.expectReading(from: partial.offset)
-        reports.arrived(partial.offset, of: size)
+        // Fits the processor's cache while it is read, summed and written.
+        let block = backend.blocks.take()
+        defer { backend.blocks.give(back: block) }
+        if size > BlockCache.blockSize { object.expectReading(from: partial.offset) }
+        if size == 0 || size > BlockCache.blockSize { reports.arrived(partial.offset, of: size) }
         while partial.offset < size, !attempt.isAborted {
-            let count = min(Int64(Self.pieceSize), size - partial.offset)
-            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(count)])
+            let piece = block.prefix(Int(min(Int64(BlockCache.blockSize), size - partial.offset)))
             try object.read(into: piece, at: partial.offset)
             try partial.append(UnsafeRawBufferPointer(piece))
             reports.arrived(partial.offset, of: size)

@@ -7,9 +7,13 @@ import Roots
 import Storage
 import Synchronization
 
-/// An upload to the embedded engine. Small ones are stored as a row, larger ones in chunks in a file.
-final class EmbeddedUpload: UploadSession {
+/// An upload to the embedded engine. Small ones are stored as a row, larger ones in a file: at once, or in chunks.
+final class EmbeddedUpload: TransferSession {
+    typealias Strategy = UploadStrategy
     private typealias PendingAnswer = AbortableStep<UploadMachine.Answer>
+
+    /// The loop hashes so many bytes in less time than it takes to wake a thread.
+    private static let quicklyHashed = 16 << 10
 
     private let upload: Upload
     private let backend: EmbeddedBackend
@@ -23,17 +27,22 @@ final class EmbeddedUpload: UploadSession {
         var staging: Staging?
         /// The checkpoint of an earlier process, until it is verified.
         var known: UploadCheckpoint?
+        /// The file gets all bytes in one step.
+        var isWhole = false
+        /// The file has the id of the task in its row.
+        var isClaimed = false
         var isDiscarded = false
     }
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
-        self.upload = upload
-        self.backend = backend
+        (self.upload, self.backend) = (upload, backend)
         let known = upload.bookmark.flatMap { try? UploadCheckpoint(text: $0.text) }
         queue = SerialQueue(on: backend.files, State(known: known))
     }
 
-    func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer {
+    func perform(
+        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> UploadMachine.Answer {
         await withCheckedContinuation { waiter in
             let attempt = PendingAnswer(waiter, aborted: .aborted)
             current.withLock { $0 = attempt }
@@ -79,35 +88,52 @@ final class EmbeddedUpload: UploadSession {
         queue.submit { [self] state in
             state.isDiscarded = true
             state.known = nil
-            if let file = state.staging?.file {
-                state.staging = nil
-                backend.remove(file)
+            if state.staging != nil {
+                removeStaging(&state)
             } else if upload.isRestored, let task = upload.record?.id {
                 Loop.task { [backend] in backend.removeFiles(for: task) }
             }
         }
     }
 
+    /// Removes the file of an upload in one step that has failed: the next attempt begins with another one.
+    private func removeWhole(_ file: Int64) {
+        queue.submit { [self] state in
+            guard state.isWhole else { return }
+            if state.staging?.file == file { state.staging = nil }
+            backend.remove(file)
+        }
+    }
+
+    private func removeStaging(_ state: inout State) {
+        guard let file = state.staging?.file else { return }
+        state.staging = nil
+        latest.withLock { $0 = nil }
+        backend.remove(file)
+    }
+
     func bookmark() async -> Bookmark? {
         guard let progress = latest.withLock({ $0 }) else { return upload.bookmark }
         return await progress.lastCheckpoint().flatMap { checkpoint in try? checkpoint.text }.map(Bookmark.init)
     }
-}
 
-// MARK: - In one request
-
-extension EmbeddedUpload {
     /// The directories that the source must be in; nil for a spooled file.
     private var allowed: AllowedDirectories? { upload.isSpooled ? nil : backend.allowed.reading }
 
     private func sendWhole(_ attempt: PendingAnswer) {
         switch upload.source {
-        case .data(let bytes):
-            commit(whole: bytes, attempt)
+        case let source where source.size > EmbeddedBackend.largestRow:
+            stage(attempt) { [self] state, staging throws(StorageError) in
+                state.isWhole = true
+                try finish(staging, 0..<source.size, attempt)
+            }
+        case .data(let bytes) where bytes.count <= Self.quicklyHashed: commit(whole: bytes, here: false, attempt)
+        case .data(let bytes): queue.submit { [self] _ in commit(whole: bytes, here: true, attempt) }
         case .file(let path, let identity):
             queue.submit { [self] _ in
                 do throws(StorageError) {
-                    commit(whole: try read(path, identity), attempt)
+                    let bytes = try SourceFile(path, identity, in: allowed).readWhole()
+                    commit(whole: bytes, here: true, attempt)
                 } catch {
                     attempt.answer(.failed(error))
                 }
@@ -115,63 +141,65 @@ extension EmbeddedUpload {
         }
     }
 
-    private func commit(whole bytes: [UInt8], _ attempt: PendingAnswer) {
+    private func commit(whole bytes: [UInt8], here: Bool, _ attempt: PendingAnswer) {
         let checksum = Checksum(of: bytes)
-        commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, attempt)
+        commit(.bytes(bytes), size: Int64(bytes.count), md5: checksum.md5, crc32c: checksum.crc32c, here: here, attempt)
     }
 
-    private func read(_ path: String, _ identity: FileIdentity) throws(StorageError) -> [UInt8] {
-        let source = try SourceFile(path, identity, in: allowed)
-        let bytes = try source.readWhole()
-        try source.checkUnchanged()
-        return bytes
-    }
-}
-
-// MARK: - Chunk by chunk
-
-extension EmbeddedUpload {
-    /// Two threads: the store numbers the file, and a thread that may block creates it.
     private func open(_ attempt: PendingAnswer) {
         // An aborted step may have opened the upload all the same.
         if latest.withLock({ $0 != nil }) { return attempt.answer(.opened()) }
-        numberFile(attempt)
+        stage(attempt) { _, _ in attempt.answer(.opened()) }
     }
 
-    /// `taken` is the number of a file that is not the service's own.
-    private func numberFile(_ attempt: PendingAnswer, insteadOf taken: Int64? = nil) {
-        backend.numberFile(for: upload.record?.id, insteadOf: taken) {
-            !attempt.isAborted
-        } then: { [self] outcome in
-            switch outcome {
-            case .success(let file?): queue.submit { [self] in create(file, attempt, &$0) }
-            case .success(nil): break
-            case .failure(let error): attempt.answer(.failed(error))
+    private typealias StagedStep = @Sendable (inout State, Staging) throws(StorageError) -> Void
+
+    /// Runs `body` with an empty file, on a thread that may block.
+    private func stage(_ attempt: PendingAnswer, _ body: @escaping StagedStep) {
+        backend.reserved.take { [self] reserved in
+            queue.submit { [self] state in
+                do throws(StorageError) {
+                    try stage(reserved.get(), attempt, &state, body)
+                } catch {
+                    attempt.answer(.failed(error))
+                }
             }
         }
     }
 
-    private func create(_ file: Int64, _ attempt: PendingAnswer, _ state: inout State) {
+    private func stage(
+        _ file: Int64, _ attempt: PendingAnswer, _ state: inout State, _ body: @escaping StagedStep
+    ) throws(StorageError) {
+        guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
+        try backend.objectFiles.root.check()
+        guard let target = backend.objectFiles.empty(file) else {
+            // Somebody else has removed or replaced it.
+            backend.reserved.forget()
+            return stage(attempt, body)
+        }
+        let staging = Staging(
+            file: file, target, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing,
+            blocks: backend.blocks)
+        hold(staging, &state)
+        if upload.isRestored { claim(&state) }
         do throws(StorageError) {
-            guard try backend.objectFiles.create(file) else { return numberFile(attempt, insteadOf: file) }
-            stage(file, attempt, &state)
-            attempt.answer(.opened())
+            try body(&state, staging)
         } catch {
-            attempt.answer(.failed(error))
+            removeStaging(&state)
+            throw error
         }
     }
 
-    /// Deletes the file of an aborted attempt; the next attempt deletes all earlier files of the task.
-    private func stage(_ file: Int64, _ attempt: PendingAnswer, _ state: inout State) {
-        guard !attempt.isAborted, !state.isDiscarded else { return backend.remove(file) }
-        let staging = Staging(
-            file: file, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing)
-        staging.saveCheckpoint()
-        hold(staging, &state)
+    /// Binds the file to the task, so that the next start keeps it. The record of the task, which names the file, is
+    /// written later.
+    private func claim(_ state: inout State) {
+        guard !state.isClaimed, let task = upload.record?.id, let file = state.staging?.file else { return }
+        state.isClaimed = true
+        backend.claim(file, for: task)
     }
 
     private func hold(_ staging: Staging, _ state: inout State) {
-        (state.staging, state.known) = (staging, nil)
+        (state.staging, state.known, state.isClaimed) = (staging, nil, false)
         let progress = staging.progress
         latest.withLock { $0 = progress }
     }
@@ -203,63 +231,57 @@ extension EmbeddedUpload {
     }
 
     private func restored(_ checkpoint: UploadCheckpoint, _ attempt: PendingAnswer) throws(StorageError) -> Staging? {
-        try Staging(checkpoint, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing) {
+        try Staging(
+            checkpoint, in: backend.objectFiles, upload.source, from: allowed, hashing: backend.hashing,
+            blocks: backend.blocks
+        ) {
             !attempt.isAborted
         }
     }
 
     private func send(_ range: Range<Int64>, _ attempt: PendingAnswer) {
-        guard range.upperBound == upload.source.size else {
-            return work(attempt) { staging throws(StorageError) in
-                try staging.copy(range, while: { !attempt.isAborted })
-                staging.saveCheckpoint()
-                return .received(upTo: staging.offset)
-            }
-        }
-        work(attempt) { [self] staging throws(StorageError) in
-            try staging.copy(range, while: { !attempt.isAborted })
-            if attempt.isAborted { return .aborted }
-            let md5 = try staging.finish()
-            let (file, crc32c) = (staging.file, staging.crc32c)
-            commit(.file(file), size: range.upperBound, md5: md5, crc32c: crc32c, attempt)
-            return nil
-        }
-    }
-
-    /// Runs `body` on a thread that may block. Nil means that the answer follows later.
-    private func work(
-        _ attempt: PendingAnswer, _ body: @escaping @Sendable (Staging) throws(StorageError) -> UploadMachine.Answer?
-    ) {
-        queue.submit { state in
+        queue.submit { [self] state in
             guard let staging = state.staging else {
                 return attempt.answer(.failed(StorageError(.internalError, "The upload was never opened.")))
             }
             do throws(StorageError) {
-                if let answer = try body(staging) { attempt.answer(answer) }
+                guard range.upperBound < upload.source.size else { return try finish(staging, range, attempt) }
+                try staging.copy(range, while: { !attempt.isAborted })
+                claim(&state)
+                staging.saveCheckpoint()
+                attempt.answer(.received(upTo: staging.offset))
             } catch {
                 attempt.answer(.failed(error))
             }
         }
     }
-}
 
-// MARK: - Committing
+    /// Copies the rest, and commits the object.
+    private func finish(_ staging: Staging, _ rest: Range<Int64>, _ attempt: PendingAnswer) throws(StorageError) {
+        try staging.copy(rest, while: { !attempt.isAborted })
+        if attempt.isAborted { return removeWhole(staging.file) }
+        let md5 = try staging.finish()
+        commit(
+            .file(staging.file), size: rest.upperBound, md5: md5, crc32c: staging.crc32c, here: true, attempt)
+    }
 
-extension EmbeddedUpload {
-    private func commit(_ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, _ attempt: PendingAnswer) {
+    private func commit(
+        _ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, here: Bool, _ attempt: PendingAnswer
+    ) {
         do throws(StorageError) { try upload.checkMD5(md5) } catch { return attempt.answer(.failed(error)) }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.record)
-        backend.commit(object) { [self] database in
+        backend.commit(object, here: here) { [self] database in
             try database.check(upload.preconditions, at: upload.reference)
             return try !isSuperseded(database) && attempt.mayCommit()
         } then: { [self] outcome in
             switch outcome {
-            case .success(let stored?): attempt.answer(.completed(stored))
+            case .success(let stored?): return attempt.answer(.completed(stored))
             case .success(nil): attempt.answer(attempt.isAborted ? .aborted : superseded)
             case .failure(let error): attempt.answer(.failed(error))
             }
+            if case .file(let file) = body { removeWhole(file) }
         }
     }
 

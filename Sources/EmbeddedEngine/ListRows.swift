@@ -41,7 +41,6 @@ extension StorageError {
     }
 }
 
-/// A page of a listing under construction.
 private struct ListingPage {
     enum Next {
         case nextName

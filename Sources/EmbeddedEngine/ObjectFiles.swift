@@ -37,6 +37,12 @@ struct ObjectFiles: Sendable {
         }
     }
 
+    /// Opens an empty file, or returns nil where it is gone or not as it was made.
+    func empty(_ file: Int64) -> OpenFile? {
+        guard let opened = existing(file), (try? opened.status().size) == 0 else { return nil }
+        return opened
+    }
+
     /// Opens a regular file, or returns nil.
     func existing(_ file: Int64) -> OpenFile? {
         do throws(SystemError) {
@@ -59,7 +65,6 @@ struct ObjectFiles: Sendable {
     /// Makes the names of the files durable.
     func sync() throws(SystemError) { try directory.syncNames() }
 
-    /// Whether there is no file at all.
     var isEmpty: Bool {
         var isEmpty = true
         root.directory.scan(Self.name) { _ in

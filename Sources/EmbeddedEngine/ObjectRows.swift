@@ -23,10 +23,11 @@ struct NewObject: Sendable {
 // Objects as rows. The caller opens the transaction.
 extension Database {
     /// Stores an object and replaces an existing one. Returns its metadata, and the file that is no longer needed.
-    func put(_ object: NewObject) throws -> (stored: ObjectMetadata, garbage: Int64?) {
+    func put(
+        _ object: NewObject, token: String, at now: Timestamp
+    ) throws -> (stored: ObjectMetadata, garbage: Int64?) {
         let bucket = try bucket(object.reference.bucket)
         let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
-        let now = Timestamp.now
         let generation = try nextGeneration(now)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
@@ -41,7 +42,7 @@ extension Database {
             file = .integer(id)
             try give(file: id, to: generation)
         }
-        try insert(stored, bucket, file)
+        try insert(stored, bucket, file, token: token)
         if let record = object.record {
             try keep(record.ended(.succeeded(stored), at: now), place: EmbeddedBackend.place)
         }
@@ -61,17 +62,15 @@ extension Database {
         try rows(
             "SELECT key, value FROM customMetadata WHERE generation = :generation",
             ["generation": .integer(metadata.generation)]
-        ) { row in
-            metadata.settable.custom[try row.text("key")] = try row.text("value")
-        }
+        ) { row in metadata.settable.custom[try row.text("key")] = try row.text("value") }
         return metadata
     }
 
-    func update(_ reference: Reference, _ change: MetadataChange) throws -> ObjectMetadata {
+    func update(_ reference: Reference, _ change: MetadataChange, at now: Timestamp) throws -> ObjectMetadata {
         var metadata = try metadata(of: reference)
         try metadata.settable.apply(change)
         metadata.metageneration = try next(after: metadata.metageneration)
-        metadata.updated = max(.now, metadata.updated)
+        metadata.updated = max(now, metadata.updated)
         let values: Values = [
             "metageneration": .integer(metadata.metageneration), "updated": .integer(metadata.updated.microseconds),
         ]
@@ -88,7 +87,6 @@ extension Database {
         return try remove(old)
     }
 
-    /// Returns where the bytes of an object are.
     func body(of reference: Reference) throws -> NewObject.Body {
         let body = try first(
             "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(Self.isObject)", reference.key
@@ -102,11 +100,8 @@ extension Database {
 
     func check(_ conditions: Preconditions, at reference: Reference) throws {
         if conditions.isEmpty { return }
-        let found = try first(
-            "SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key
-        ) {
-            ObjectVersion(
-                generation: try $0.integer("generation"), metageneration: try $0.integer("metageneration"))
+        let found = try first("SELECT generation, metageneration FROM objects WHERE \(Self.isObject)", reference.key) {
+            ObjectVersion(generation: try $0.integer("generation"), metageneration: try $0.integer("metageneration"))
         }
         try conditions.check(found ?? .none, at: reference)
     }
@@ -134,8 +129,7 @@ extension Database {
     static let isObject = "objects.bucket = (SELECT id FROM buckets WHERE name = :bucket) AND objects.name = :name"
 
     private static let version: Columns = ["generation", "metageneration", "size", "timeCreated", "updated"]
-    private static let columns =
-        ["bucket", "name"] + version + ["md5", "crc32c", "downloadTokens", "file"] + .content
+    private static let columns = ["bucket", "name"] + version + ["md5", "crc32c", "downloadTokens", "file"] + .content
     private static let insert = """
         INSERT OR REPLACE INTO objects (\(columns.list)) VALUES (\(columns.parameters))
         """
@@ -144,14 +138,13 @@ extension Database {
         UPDATE objects SET \((["metageneration", "updated"] + Columns.content).assignments) WHERE \(isObject)
         """
 
-    private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value) throws {
+    private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value, token: String) throws {
         let values: Values = [
             "bucket": .integer(bucket), "name": .name(object.reference), "generation": .integer(object.generation),
             "metageneration": .integer(object.metageneration), "size": .integer(object.size),
-            "timeCreated": .integer(object.timeCreated.microseconds),
-            "updated": .integer(object.updated.microseconds), "md5": .blob(object.md5 ?? []),
-            "crc32c": .integer(Int64(object.crc32c ?? 0)), "downloadTokens": .text(SecureRandom().uuid()),
-            "file": file,
+            "timeCreated": .integer(object.timeCreated.microseconds), "updated": .integer(object.updated.microseconds),
+            "md5": .blob(object.md5 ?? []), "crc32c": .integer(Int64(object.crc32c ?? 0)),
+            "downloadTokens": .text(token), "file": file,
         ]
         try run(Self.insert, values + .content(object.settable))
         try insertCustom(object)
@@ -166,8 +159,7 @@ extension Database {
     }
 
     private func deleteCustom(of generation: Int64) throws {
-        try run(
-            "DELETE FROM customMetadata WHERE generation = :generation", ["generation": .integer(generation)])
+        try run("DELETE FROM customMetadata WHERE generation = :generation", ["generation": .integer(generation)])
     }
 
     /// The number of a bucket that has had an object.
@@ -191,9 +183,7 @@ extension Database {
     /// Deletes the parts, and returns the file, which must stay until the transaction is durable.
     private func remove(_ old: StoredParts) throws -> Int64? {
         try deleteCustom(of: old.generation)
-        if let file = old.file {
-            return try discard(file: file, of: old.generation) ? file : nil
-        }
+        if let file = old.file { return try discard(file: file, of: old.generation) ? file : nil }
         try run("DELETE FROM bodies WHERE generation = :generation", ["generation": .integer(old.generation)])
         return nil
     }

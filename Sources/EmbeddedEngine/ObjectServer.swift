@@ -11,8 +11,7 @@ import TaskStore
 ///
 /// Listens when the first URL is made, or from the start with a configured address, which keeps URLs valid across
 /// restarts.
-@Loop
-public final class ObjectServer {
+@Loop public final class ObjectServer {
     private let backend: EmbeddedBackend
     private let address: String?
     private let limits: HTTPServerLimits
@@ -22,8 +21,7 @@ public final class ObjectServer {
     /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback. Each of the `connections`
     /// may use one descriptor for itself and one for a file.
     public nonisolated init(_ backend: EmbeddedBackend, address: String?, connections: Int = .max) {
-        self.backend = backend
-        self.address = address
+        (self.backend, self.address) = (backend, address)
         faults = ObjectFaults(complain: backend.complain)
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
@@ -33,12 +31,11 @@ public final class ObjectServer {
     public var connectionCount: Int { server?.connectionCount ?? 0 }
 
     /// Starts to listen if necessary, and returns the beginning of URLs. Throws an error that names the address.
-    @discardableResult
-    public func start() throws(StorageError) -> String {
+    @discardableResult public func start() throws(StorageError) -> String {
         if let server { return "http://\(server.address)" }
         do throws(HTTPServer.ListenError) {
-            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits) { [weak self] request in
-                await self?.answer(to: request) ?? HTTPServerResponse(404)
+            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits, time: backend.time) {
+                [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(404)
             }
             self.server = server
             return "http://\(server.address)"
@@ -73,7 +70,8 @@ public final class ObjectServer {
         if object.hasWrongBytesInMemory { faults.report(.wrongBytes, of: object.metadata) }
         guard !faults.areKnown(of: object.metadata) else { return HTTPServerResponse(500) }
         return await respond(
-            to: request, with: object.resource { [metadata = object.metadata] in faults.report($0, of: metadata) })
+            to: request, with: object.resource { [metadata = object.metadata] in faults.report($0, of: metadata) },
+            at: backend.time.httpDate)
     }
 
     /// `/v0/b/BUCKET/o/NAME`; a slash within the name may be escaped or not.
@@ -121,18 +119,14 @@ extension OpenObject {
         var headers: HTTPHeaders = [
             "Content-Disposition": content[.contentDisposition]
                 ?? "inline; filename*=utf-8''\(metadata.reference.name.escaped)",
-            "Cache-Control": content[.cacheControl] ?? "private, max-age=0",
-            "X-Content-Type-Options": "nosniff",
-            "Content-Security-Policy": "sandbox",
-            "Access-Control-Allow-Origin": "*",
+            "Cache-Control": content[.cacheControl] ?? "private, max-age=0", "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": "sandbox", "Access-Control-Allow-Origin": "*",
             "x-goog-generation": "\(metadata.generation)", "x-goog-metageneration": "\(metadata.metageneration)",
             "x-goog-hash": "crc32c=\(checksum),md5=\(md5)",
         ]
         if let encoding = content[.contentEncoding] { headers.add("Content-Encoding", encoding) }
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }
-        for (key, value) in metadata.settable.custom {
-            headers.add("x-goog-meta-\(key)", value)
-        }
+        for (key, value) in metadata.settable.custom { headers.add("x-goog-meta-\(key)", value) }
         return headers
     }
 }

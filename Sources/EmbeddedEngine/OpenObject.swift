@@ -99,46 +99,73 @@ struct OpenObject: Sendable {
 }
 
 extension EmbeddedBackend {
+    private enum Opened {
+        case object(OpenObject)
+        /// The file of this generation is gone.
+        case gone(Int64)
+    }
+
     /// Opens an object. Throws an error of `check` before reading bytes, `objectNotFound`, or why the bytes cannot be
     /// read.
     func open(
         _ reference: Reference, if check: @escaping @Sendable (Database, ObjectMetadata) throws -> Void = { _, _ in }
     ) async throws(StorageError) -> OpenObject {
-        var missed: Int64?
-        while true {
-            let (metadata, body) = try await store.read { database in
-                let metadata = try database.metadata(of: reference)
-                try check(database, metadata)
-                return (metadata, try database.body(of: reference))
-            }
-            switch body {
-            case .bytes(let bytes): return try OpenObject(metadata: metadata, body: .bytes(bytes))
-            case .file(let id):
-                switch await open(file: id) {
-                case .success(let file):
-                    return try OpenObject(metadata: metadata, body: .file(file, path: objectFiles.path(of: id)))
-                // The object was overwritten or deleted after the row was read: read the row again.
-                case .failure(let error) where error == .notFound && missed != metadata.generation:
-                    missed = metadata.generation
-                case .failure(let error):
-                    throw OpenObject.unreadable(reference, "\(objectFiles.path(of: id)): \(error.reason)")
-                }
+        try await withCheckedContinuation { waiter in
+            open(reference, if: check) { waiter.resume(returning: $0) }
+        }.get()
+    }
+
+    /// The same; calls `finish` on a thread that must not be blocked for long. An object that is overwritten or deleted
+    /// after its row was read is looked up again.
+    func open(
+        _ reference: Reference, if check: @escaping @Sendable (Database, ObjectMetadata) throws -> Void = { _, _ in },
+        missed: Int64? = nil, then finish: @escaping @Sendable (Result<OpenObject, StorageError>) -> Void
+    ) {
+        store.read { [self] database in
+            let metadata = try database.metadata(of: reference)
+            try check(database, metadata)
+            return try open(metadata, database.body(of: reference), missed: missed)
+        } then: { [self] opened in
+            switch opened {
+            case .success(.object(let object)): finish(.success(object))
+            case .success(.gone(let generation)): open(reference, if: check, missed: generation, then: finish)
+            case .failure(let error): finish(.failure(error))
             }
         }
     }
 
-    private func open(file: Int64) async -> Result<OpenFile, SystemError> {
-        await files.run { [objectFiles] in
-            Result { () throws(SystemError) in try objectFiles.open(file, []) }
+    private func open(_ metadata: ObjectMetadata, _ body: NewObject.Body, missed: Int64?) throws(StorageError) -> Opened
+    {
+        switch body {
+        case .bytes(let bytes): return .object(try OpenObject(metadata: metadata, body: .bytes(bytes)))
+        case .file(let id):
+            let (file, path): (OpenFile, String)
+            do throws(SystemError) {
+                (file, path) = (try objectFiles.open(id, []), objectFiles.path(of: id))
+            } catch {
+                if error == .notFound, missed != metadata.generation { return .gone(metadata.generation) }
+                throw OpenObject.unreadable(metadata.reference, "\(objectFiles.path(of: id)): \(error.reason)")
+            }
+            return .object(try OpenObject(metadata: metadata, body: .file(file, path: path)))
         }
     }
 
     public func data(
         of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
     ) async throws(StorageError) -> [UInt8] {
-        let object = try await open(reference) { _, metadata in
-            guard metadata.size <= maxSize else { throw StorageError.sizeExceeded(reference, metadata.size, maxSize) }
-        }
-        return try await files.run { Result { () throws(StorageError) in try object.readWhole() } }.get()
+        try await withCheckedContinuation { waiter in
+            open(reference) { _, metadata in
+                guard metadata.size <= maxSize else {
+                    throw StorageError.sizeExceeded(reference, metadata.size, maxSize)
+                }
+            } then: { [files] object in
+                files.submit {
+                    waiter.resume(
+                        returning: object.flatMap { object in
+                            Result { () throws(StorageError) in try object.readWhole() }
+                        })
+                }
+            }
+        }.get()
     }
 }

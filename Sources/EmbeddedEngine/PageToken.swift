@@ -14,9 +14,7 @@ struct PageToken {
         guard let bytes = Data(base64Encoded: text), bytes.count > 4,
             case let token = PageToken(after: Array(bytes.dropFirst(4))),
             token.text(for: reference).utf8.elementsEqual(text.utf8)
-        else {
-            throw .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
-        }
+        else { throw .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).") }
         entry = token.entry
     }
 

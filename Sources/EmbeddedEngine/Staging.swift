@@ -18,21 +18,25 @@ struct UploadCheckpoint: Codable, Equatable {
 final class StagingProgress: Sendable {
     let md5: BackgroundMD5
     private let checkpoint: Mutex<UploadCheckpoint?>
+    private let hasCheckpoint: Atomic<Bool>
 
     init(_ md5: BackgroundMD5, _ checkpoint: UploadCheckpoint? = nil) {
         self.md5 = md5
         self.checkpoint = Mutex(checkpoint)
+        hasCheckpoint = Atomic(checkpoint != nil)
     }
 
     /// Saves a checkpoint once the MD5 of the bytes so far is computed.
     func saveCheckpoint(file: Int64, offset: Int64, crc32c: UInt32) {
+        hasCheckpoint.store(true, ordering: .relaxed)
         md5.state { [self] state in
             checkpoint.withLock { $0 = UploadCheckpoint(file: file, offset: offset, crc32c: crc32c, md5: state) }
         }
     }
 
-    /// Returns the last saved checkpoint, without blocking a thread.
+    /// Returns the last saved checkpoint, without blocking a thread. Nil before the first chunk has ended.
     func lastCheckpoint() async -> UploadCheckpoint? {
+        guard hasCheckpoint.load(ordering: .relaxed) else { return nil }
         await withCheckedContinuation { waiter in md5.state { _ in waiter.resume() } }
         return checkpoint.withLock { $0 }
     }
@@ -59,26 +63,27 @@ final class Staging {
     private var writeback = Writeback()
     private var target: OpenFile?
     private var input: SourceFile?
-    private var blocks: HashBufferPool?
+    private let blocks: HashBufferPool
+    /// The name of the file may not be durable.
+    private let isRestored: Bool
 
+    /// `target` is the empty file.
     init(
-        file: Int64, in files: ObjectFiles, _ source: UploadSource, from allowed: AllowedDirectories?,
-        hashing: WorkerThreads
+        file: Int64, _ target: OpenFile, in files: ObjectFiles, _ source: UploadSource,
+        from allowed: AllowedDirectories?, hashing: WorkerThreads, blocks: BlockCache
     ) {
-        self.file = file
-        self.allowed = allowed
-        self.files = files
-        self.source = source
+        (self.file, self.target, self.allowed, self.files, self.source) = (file, target, allowed, files, source)
+        isRestored = false
         checksum = Checksum()
         progress = StagingProgress(BackgroundMD5(on: hashing))
+        self.blocks = HashBufferPool(blocks)
     }
 
     /// Continues the file of an earlier process. Returns nil where its bytes do not match the checkpoint, or where
     /// `mayGoOn` is false.
     init?(
         _ checkpoint: UploadCheckpoint, in files: ObjectFiles, _ source: UploadSource,
-        from allowed: AllowedDirectories?,
-        hashing: WorkerThreads, while mayGoOn: () -> Bool
+        from allowed: AllowedDirectories?, hashing: WorkerThreads, blocks: BlockCache, while mayGoOn: () -> Bool
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: checkpoint.md5, crc32c: checkpoint.crc32c, after: checkpoint.offset),
             let target = files.existing(checkpoint.file),
@@ -87,11 +92,10 @@ final class Staging {
         else { return nil }
         file = checkpoint.file
         offset = checkpoint.offset
-        self.files = files
-        self.source = source
-        self.allowed = allowed
-        self.checksum = checksum
+        isRestored = true
+        (self.files, self.source, self.allowed, self.checksum) = (files, source, allowed, checksum)
         progress = StagingProgress(BackgroundMD5(on: hashing, after: checksum), checkpoint)
+        self.blocks = HashBufferPool(blocks)
     }
 
     func saveCheckpoint() { progress.saveCheckpoint(file: file, offset: offset, crc32c: crc32c) }
@@ -99,11 +103,10 @@ final class Staging {
     /// Copies up to the end of the range, or until `mayGoOn` is false: see `offset`.
     func copy(_ range: Range<Int64>, while mayGoOn: () -> Bool) throws(StorageError) {
         let target = try openTarget()
-        let blocks = blocks ?? HashBufferPool(count: 8, size: Self.blockSize)
-        self.blocks = blocks
-        while offset < range.upperBound, mayGoOn(), let block = blocks.take() {
-            let bytes = UnsafeMutableRawBufferPointer(
-                rebasing: block.bytes[..<min(Self.blockSize, Int(range.upperBound - offset))])
+        try openInput()
+        while offset < range.upperBound, mayGoOn() {
+            let block = blocks.take()
+            let bytes = block.prefix(min(block.bytes.count, Int(range.upperBound - offset)))
             do throws(StorageError) {
                 try read(into: bytes)
                 try storing(path) { () throws(SystemError) in
@@ -114,7 +117,7 @@ final class Staging {
                 throw error
             }
             checksum.updateCRC(UnsafeRawBufferPointer(bytes))
-            progress.md5.update(block, count: bytes.count)
+            progress.md5.update(block, count: bytes.count, of: blocks)
             offset += Int64(bytes.count)
             writeback.wrote(target, upTo: offset)
         }
@@ -125,7 +128,7 @@ final class Staging {
         let target = try openTarget()
         try storing(path) { () throws(SystemError) in
             try target.sync()
-            try files.sync()
+            if isRestored { try files.sync() }
         }
         let digest = progress.md5.digest()
         try input?.checkUnchanged()
@@ -133,19 +136,19 @@ final class Staging {
         return digest
     }
 
-    /// Releases descriptors and memory of an upload that does not run.
-    func park() {
-        target = nil
-        input = nil
-        blocks = nil
-    }
+    /// Closes the descriptors of an upload that does not run.
+    func park() { (target, input) = (nil, nil) }
 
     private func openTarget() throws(StorageError) -> OpenFile {
         if let target { return target }
-        if case .file(let path, let identity) = source { input = try SourceFile(path, identity, in: allowed) }
         let opened = try storing(path) { () throws(SystemError) in try files.open(file, .readingAndWriting) }
         target = opened
         return opened
+    }
+
+    private func openInput() throws(StorageError) {
+        guard input == nil, case .file(let path, let identity) = source else { return }
+        input = try SourceFile(path, identity, in: allowed)
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer) throws(StorageError) {
@@ -166,8 +169,7 @@ final class Staging {
         var offset: Int64 = 0
         while offset < count {
             guard mayGoOn() else { return nil }
-            let piece = UnsafeMutableRawBufferPointer(
-                rebasing: buffer[..<Int(min(Int64(blockSize), count - offset))])
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(blockSize), count - offset))])
             let read = try storing(path) { () throws(SystemError) in try file.read(into: piece, at: offset) }
             guard read == piece.count else { return nil }
             checksum.updateCRC(UnsafeRawBufferPointer(piece))

@@ -69,7 +69,6 @@ extension DescribedMediaSink.Head {
     }
 }
 
-/// Keeps bytes in memory.
 final class MemoryDestination: MediaDestination {
     private let state: Mutex<(bytes: [UInt8], isFull: Bool)>
     private let limit: Int64
@@ -83,7 +82,6 @@ final class MemoryDestination: MediaDestination {
     }
 
     var taken: [UInt8] { state.withLock { $0.bytes } }
-    /// The limit was exceeded.
     var isFull: Bool { state.withLock { $0.isFull } }
 
     func take(_ more: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {

@@ -51,18 +51,15 @@ protocol Dialect: Sendable {
     func session(in response: HTTPResponse) -> RemoteSession?
     /// Whether the last bytes can carry the CRC32C of all bytes.
     var takesFinalChecksum: Bool { get }
-    func send(
-        _ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?
-    ) -> RemoteRequest
+    func send(_ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
+        -> RemoteRequest
     func query(_ session: RemoteSession, total: Int64) -> RemoteRequest
     func cancel(_ session: RemoteSession) -> RemoteRequest
     /// The response to sent bytes or a query; nil where it is an error. May add to the session what later requests need.
-    func status(
-        in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession
-    ) -> UploadStatus?
+    func status(in response: HTTPResponse, after range: Range<Int64>?, of total: Int64, _ session: inout RemoteSession)
+        -> UploadStatus?
 }
 
-/// How download URLs are made.
 enum Links {
     case tokens(any TokenDialect)
     case signatures(any SignatureDialect)
@@ -84,15 +81,17 @@ protocol SignatureDialect {
     func downloadURL(_ link: DownloadLink, signedBy signer: any URLSigner) async throws(StorageError) -> String
 }
 
-/// The parts of a signed download URL.
+/// The parts of a signed download URL, from which anybody may fetch the object for a while.
 struct DownloadLink {
     let endpoint: Endpoint
     let reference: Reference
+    /// The service account that signs it.
+    let account: String
     let time: Timestamp
     /// In seconds.
     let lifetime: Int64
     /// The Google Cloud project that pays for downloads.
-    let userProject: String?
+    var userProject: String?
 }
 
 /// A request before authorization.
@@ -112,9 +111,7 @@ struct RemoteRequest {
     var hasChecksum = false
 
     enum Subject { case object, bucket, listing, session }
-}
 
-extension RemoteRequest {
     static let largestListing = 32 << 20
 
     static func media(_ target: String, isGzip: Bool, from offset: Int64) -> RemoteRequest {
@@ -152,9 +149,7 @@ enum UploadStatus: Equatable {
     case garbled(String)
 }
 
-/// What a server says about an error.
 struct ServerError {
-    /// A sentence.
     var message: String?
     var isMissingBucket = false
 }

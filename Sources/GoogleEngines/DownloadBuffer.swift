@@ -7,7 +7,6 @@ import Synchronization
 /// A double buffer between the transfer thread and the thread that writes the file. The transfer waits while both blocks
 /// are full.
 final class DownloadBuffer: MediaDestination {
-    /// In bytes.
     static let blockSize = 256 << 10
 
     fileprivate struct State: Sendable {
@@ -26,10 +25,7 @@ final class DownloadBuffer: MediaDestination {
     private let write: Write
     private let state = Mutex(State())
 
-    init(on queue: SerialQueue<PartialDownload>, _ write: @escaping Write) {
-        self.queue = queue
-        self.write = write
-    }
+    init(on queue: SerialQueue<PartialDownload>, _ write: @escaping Write) { (self.queue, self.write) = (queue, write) }
 
     /// The first write error. Earlier bytes are written once the queue has run.
     var failure: StorageError? { state.withLock { $0.failure } }

@@ -9,7 +9,6 @@ public struct Endpoint: Equatable, Sendable {
     /// Not https: an emulator.
     public var isPlain: Bool { !isSecure }
 
-    /// A text that is no valid endpoint.
     public struct InvalidEndpoint: Error, Equatable {
         public let message: String
     }
@@ -66,8 +65,7 @@ public struct Endpoint: Equatable, Sendable {
         let authority = url[range.upperBound...].lowercased()
         let isClean = authority.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/?#@\\\"<>".utf8.contains($0) }
         let isBracketed = authority.hasPrefix("[") == authority.contains("]")
-        guard ["http", "https"].contains(scheme), !authority.isEmpty, isClean, isBracketed,
-            hasGoodPort(authority)
+        guard ["http", "https"].contains(scheme), !authority.isEmpty, isClean, isBracketed, hasGoodPort(authority)
         else { return nil }
         let standard = scheme == "https" ? ":443" : ":80"
         return (scheme, authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority)
@@ -79,6 +77,9 @@ public struct Endpoint: Equatable, Sendable {
         let port = rest[rest.index(after: colon)...]
         return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(port).map { $0 > 0 } ?? false
     }
+
+    /// It is on this machine.
+    public var isLocal: Bool { Self.parts(of: url).map { Self.isLoopback($0.authority) } ?? false }
 
     private static func isLoopback(_ authority: String) -> Bool {
         let host =

@@ -8,6 +8,17 @@ import Storage
 protocol GoogleDialect: Dialect {}
 
 extension GoogleDialect {
+    func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
+        for token in tokens {
+            switch token.kind {
+            case .idToken: request.headers["Authorization"] = "Firebase \(token.secret)"
+            case .accessToken: request.headers["Authorization"] = "Bearer \(token.secret)"
+            case .appCheckToken: request.headers["X-Firebase-AppCheck"] = token.secret
+            }
+        }
+        if let userProject { request.headers.add("x-goog-user-project", userProject) }
+    }
+
     func metadata(in response: HTTPResponse, of reference: Reference) -> ObjectMetadata? {
         ObjectMetadata(wire: response.body, reference)
     }
@@ -90,9 +101,7 @@ extension SettableMetadata {
     fileprivate init(wire json: JSON) {
         self.init()
         for property in ContentProperty.allCases { content[property] = json[property.rawValue]?.string }
-        for member in json["metadata"]?.object ?? [] {
-            custom[member.key] = member.value.string ?? member.value.text
-        }
+        for member in json["metadata"]?.object ?? [] { custom[member.key] = member.value.string ?? member.value.text }
     }
 
     /// The metadata that an upload starts with.

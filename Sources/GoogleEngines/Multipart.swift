@@ -3,33 +3,17 @@ import HTTPClient
 import JSONText
 import Storage
 
-/// Metadata and bytes in one multipart/related body (RFC 2387).
-struct Multipart {
-    let boundary: String
-    let metadata: [UInt8]
-    let contentType: String
-    let bytes: [UInt8]
-
-    init(_ upload: Upload, _ metadata: JSON, _ bytes: [UInt8], boundary: String) {
-        self.boundary = boundary
-        self.bytes = bytes
-        self.metadata = metadata.bytes
-        contentType = upload.headerContentType
-    }
-
-    var header: String { "multipart/related; boundary=\(boundary)" }
-
-    var body: HTTPBody {
+extension Upload {
+    /// Metadata and bytes in one multipart/related body (RFC 2387).
+    func multipart(_ metadata: JSON, _ bytes: [UInt8], boundary: String) -> (contentType: String, body: HTTPBody) {
         var body = Array("--\(boundary)\r\nContent-Type: application/json; charset=utf-8\r\n\r\n".utf8)
-        body += metadata
-        body += "\r\n--\(boundary)\r\nContent-Type: \(contentType)\r\n\r\n".utf8
+        body += metadata.bytes
+        body += "\r\n--\(boundary)\r\nContent-Type: \(headerContentType)\r\n\r\n".utf8
         body += bytes
         body += "\r\n--\(boundary)--\r\n".utf8
-        return .bytes(body)
+        return ("multipart/related; boundary=\(boundary)", .bytes(body))
     }
-}
 
-extension Upload {
     /// Contains the MD5 that the client gave, or else this one.
     func wireMetadata(md5: [UInt8]? = nil, crc32c: UInt32? = nil) -> JSON {
         metadata.wire(

@@ -34,7 +34,6 @@ extension StorageError {
         return error.about(reference)
     }
 
-    /// The temporary errors.
     private static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// Adds where to get a token, if one is missing.
@@ -42,21 +41,17 @@ extension StorageError {
         guard code == .unauthenticated, httpStatus == 401, serverResponse?.contains("App Check") != true else {
             return self
         }
-        var error = self
-        error.message += " A good token comes from \(dialect.signIn)."
-        return error
+        return adding("A good token comes from \(dialect.signIn).")
     }
 
     /// A response that cannot be understood. Retryable only if the request changes nothing.
     static func garbled(
         _ what: String, _ response: HTTPResponse, _ reference: Reference, retryable: Bool = false
     ) -> StorageError {
-        var error = StorageError(
-            .unknown, "The server answered \(response.status) in a way that is no answer: \(response.quoting(what)).")
-        error.httpStatus = response.status
-        if !response.body.isEmpty { error.serverResponse = response.text }
-        error.retryable = retryable
-        return error.about(reference)
+        StorageError(
+            .unknown, "The server answered \(response.status) in a way that is no answer: \(response.quoting(what))."
+        ).with(\.httpStatus, response.status).with(\.serverResponse, response.body.isEmpty ? nil : response.text)
+            .with(\.retryable, retryable).about(reference)
     }
 
     /// A request without a response.
@@ -67,9 +62,8 @@ extension StorageError {
             case .tls: "; SSL_CERT_FILE names a file with certificates to trust"
             default: ""
             }
-        var error = StorageError(.unknown, "No answer from \(failure)\(hint).")
-        error.retryable = failure.isRetryable || failure.kind == .deadlineExceeded
-        return error.about(reference)
+        return StorageError(.unknown, "No answer from \(failure)\(hint).")
+            .with(\.retryable, failure.isRetryable || failure.kind == .deadlineExceeded).about(reference)
     }
 }
 

@@ -4,7 +4,6 @@ import Storage
 // Changes that are applied once even when requests are retried: the metadata is read first, and again after a lost
 // response. A retry carries the generation as a precondition where the protocol has one.
 
-/// One change of an object.
 private struct ObjectChange<Value: Sendable>: Sendable {
     let reference: Reference
     let caller: Caller
@@ -40,8 +39,7 @@ extension RemoteBackend {
                             throw .garbled("no metadata", response, reference)
                         }
                         return metadata
-                    },
-                    effect: { before, now throws(StorageError) in try change.effect(on: reference, before, now) },
+                    }, effect: { before, now throws(StorageError) in try change.effect(on: reference, before, now) },
                     whenGone: nil))
         } catch {
             if error.httpStatus == 400 { try await checkMerged(reference, change, caller) }
@@ -54,11 +52,7 @@ extension RemoteBackend {
         _ reference: Reference, _ change: MetadataChange, _ caller: Caller
     ) async throws(StorageError) {
         guard var stored = try? await metadata(of: reference, for: caller).settable else { return }
-        do throws(StorageError) { try stored.apply(change) } catch {
-            var refusal = error
-            refusal.httpStatus = 400
-            throw refusal
-        }
+        do throws(StorageError) { try stored.apply(change) } catch { throw error.with(\.httpStatus, 400) }
     }
 
     public func delete(
@@ -115,8 +109,7 @@ extension RemoteBackend {
         let response: HTTPResponse
         do throws(StorageError) {
             response = try await ask(
-                request, for: change.caller, about: change.reference,
-                onLost: { isLost = $0.mayHaveReachedServer })
+                request, for: change.caller, about: change.reference, onLost: { isLost = $0.mayHaveReachedServer })
         } catch {
             mayBeDone = mayBeDone || isLost
             throw error

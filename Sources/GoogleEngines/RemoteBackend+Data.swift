@@ -8,9 +8,7 @@ import Synchronization
 
 /// What an answer with the bytes of whichever generation is there came to.
 private enum FirstAnswer {
-    case verified([UInt8])
-    /// The generation may have been replaced. If it has not, this error is the result.
-    case doubtful(generation: Int64, StorageError)
+    case described(MediaOutcome<[UInt8]>, StoredContent)
     /// Whose bytes these are, the head does not say; nil where there are too many of them.
     case undescribed([UInt8]?, MediaDescription)
 }
@@ -26,9 +24,9 @@ extension RemoteBackend {
             let first =
                 object == nil
                 ? try await self.firstAnswer(reference, maxSize, caller) : .undescribed(nil, MediaDescription())
-            if case .verified(let bytes) = first { return bytes }
+            if case .described(.done(let bytes), _) = first { return bytes }
             var doubt: (Int64, StorageError)?
-            if case .doubtful(let generation, let error) = first { doubt = (generation, error) }
+            if case .described(.doubtful(let error), let content) = first { doubt = (content.generation, error) }
             return try await self.settled(reference, caller, known: object, doubt: doubt) {
                 object async throws(StorageError) in
                 guard object.size <= maxSize else { throw .sizeExceeded(reference, object.size, maxSize) }
@@ -59,10 +57,9 @@ extension RemoteBackend {
         switch sink.head {
         case .described(let media, let memory):
             let outcome = try outcome(of: answer, to: request, media)
-            return FirstAnswer(verified(outcome, memory, media.content), of: media.content)
-        case .tooLarge(let content):
-            throw .sizeExceeded(reference, content.size, maxSize).after(httpStatus: 200)
-        case .recoded(let content): return FirstAnswer(try await bytes(of: content, caller), of: content)
+            return .described(verified(outcome, memory, media.content), media.content)
+        case .tooLarge(let content): throw .sizeExceeded(reference, content.size, maxSize).after(httpStatus: 200)
+        case .recoded(let content): return .described(try await bytes(of: content, caller), content)
         case .undescribed(let memory):
             if memory.isFull { return .undescribed(nil, MediaDescription()) }
             return .undescribed(memory.taken, dialect.description(in: try answer.get().headers))
@@ -90,15 +87,5 @@ extension RemoteBackend {
             guard let flaw = content.flaw(in: bytes, described) else { return .done(bytes) }
             return .doubtful(.damaged(content, flaw))
         }
-    }
-}
-
-extension FirstAnswer {
-    fileprivate init(_ outcome: MediaOutcome<[UInt8]>, of content: StoredContent) {
-        self =
-            switch outcome {
-            case .done(let bytes): .verified(bytes)
-            case .doubtful(let error): .doubtful(generation: content.generation, error)
-            }
     }
 }

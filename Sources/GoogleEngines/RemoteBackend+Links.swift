@@ -1,4 +1,5 @@
 import HTTPClient
+import Platform
 import Storage
 
 // Public download URLs, by tokens or signatures.
@@ -62,11 +63,6 @@ extension RemoteBackend {
         }
     }
 
-}
-
-// MARK: - Signatures
-
-extension RemoteBackend {
     /// Requires that the caller may read the metadata, since the URL gives everybody the signer's access to the object.
     private func signedURL(
         of reference: Reference, _ lifetime: Int64, _ dialect: any SignatureDialect, for caller: Caller
@@ -77,8 +73,7 @@ extension RemoteBackend {
         }
         _ = try await metadata(of: reference, for: caller)
         if endpoint.isPlain {
-            let request = self.dialect.media(of: reference, generation: nil, isGzip: false, from: 0)
-            return url(of: request)
+            return url(of: self.dialect.media(of: reference, generation: nil, isGzip: false, from: 0))
         }
         guard let signer = try await signer?() else {
             throw StorageError(
@@ -91,7 +86,7 @@ extension RemoteBackend {
             ).about(reference)
         }
         let link = DownloadLink(
-            endpoint: endpoint, reference: reference, time: time.now(), lifetime: lifetime,
+            endpoint: endpoint, reference: reference, account: signer.account, time: time.now(), lifetime: lifetime,
             userProject: caller.userProject)
         return try await dialect.downloadURL(link, signedBy: signer)
     }
@@ -109,8 +104,6 @@ extension StorageError {
     }
 
     fileprivate var needsAdministrator: StorageError {
-        var error = self
-        error.message += " Download tokens are made and revoked with an administrator's credentials only."
-        return error
+        adding("Download tokens are made and revoked with an administrator's credentials only.")
     }
 }

@@ -1,8 +1,8 @@
 import HTTPClient
 import HTTPText
+import Platform
 import Storage
 
-/// The result of reading a reference's metadata.
 enum LookupResult: Sendable {
     case nothing
     /// The server's clock is ahead of this machine's by so much, rounded down to a second.

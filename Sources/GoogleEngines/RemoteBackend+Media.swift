@@ -22,8 +22,7 @@ extension RemoteBackend {
     ) async throws(StorageError) -> Value {
         var (known, doubt) = (known, doubt)
         for _ in 0..<4 {
-            let look = dialect.metadata(of: reference, generation: nil)
-            let object = if let known { known } else { try await metadataOnce(from: look, reference, caller) }
+            let object = if let known { known } else { try await metadataOnce(of: reference, caller) }
             known = nil
             if let doubt, doubt.generation == object.generation { throw doubt.error }
             switch try await fetch(object) {
@@ -46,9 +45,7 @@ extension RemoteBackend {
     func answer(
         to request: RemoteRequest, _ reference: Reference, _ caller: Caller
     ) async -> Result<HTTPResponse, StorageError> {
-        do throws(StorageError) {
-            return .success(try await ask(request, for: caller, about: reference))
-        } catch {
+        do throws(StorageError) { return .success(try await ask(request, for: caller, about: reference)) } catch {
             return .failure(error)
         }
     }
@@ -59,8 +56,7 @@ extension RemoteBackend {
         let reference = sink.content.reference
         switch answer {
         case .success(let response): return try outcome(of: response, to: request, sink)
-        case .failure where sink.isTooMuch:
-            return .doubtful(.tooMuch(sink.content).after(httpStatus: sink.status))
+        case .failure where sink.isTooMuch: return .doubtful(.tooMuch(sink.content).after(httpStatus: sink.status))
         case .failure(let error):
             switch sink.head {
             case .changed: return .doubtful(.everOther(reference).after(httpStatus: sink.status))
@@ -103,8 +99,7 @@ extension StorageError {
 
     /// The object was overwritten repeatedly, or the responses are about different objects.
     fileprivate static func everOther(_ reference: Reference) -> StorageError {
-        var error = StorageError(.unknown, "Object \(reference.object) was another while it was being fetched.")
-        error.retryable = true
-        return error.about(reference)
+        StorageError(.unknown, "Object \(reference.object) was another while it was being fetched.")
+            .with(\.retryable, true).about(reference)
     }
 }

@@ -18,9 +18,7 @@ extension RemoteBackend {
         return page
     }
 
-    private func page(
-        _ query: ListQuery, isGiven: Bool, _ caller: Caller
-    ) async throws(StorageError) -> Listing {
+    private func page(_ query: ListQuery, isGiven: Bool, _ caller: Caller) async throws(StorageError) -> Listing {
         let (request, reference, token) = (dialect.list(query), query.reference, query.pageToken)
         return try await retrying(caller) { () async throws(StorageError) in
             let response = try await self.ask(request, for: caller, about: reference)
@@ -40,8 +38,7 @@ extension RemoteBackend {
 
 extension StorageError {
     fileprivate static func strangeToken(_ reference: Reference, httpStatus: Int? = nil) -> StorageError {
-        var error = invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
-        error.httpStatus = httpStatus
-        return error
+        invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).")
+            .with(\.httpStatus, httpStatus)
     }
 }

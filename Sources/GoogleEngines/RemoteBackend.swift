@@ -25,7 +25,6 @@ public final class RemoteBackend: Backend {
     let time: TimeSource
     /// Loads the signer for each download URL; nil where none is configured.
     let signer: URLSignerSource?
-    /// Writes a line at the log level debug; nil where that level is off.
     private let debug: (@Sendable (String) -> Void)?
     private let version: String
     /// The limits of one request, if the caller's retry time is not shorter.
@@ -33,9 +32,8 @@ public final class RemoteBackend: Backend {
 
     /// Firebase Storage, or its emulator.
     public static func firebase(
-        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        time: TimeSource = TimeSource(), allowed: FileAccessPolicy = .everywhere,
-        debug: (@Sendable (String) -> Void)? = nil
+        at endpoint: Endpoint, version: String, http: HTTPClient, limits: HTTPLimits = HTTPLimits(), time: TimeSource,
+        allowed: FileAccessPolicy = .everywhere, debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
         RemoteBackend(
             .firebase, FirebaseDialect(version: "storage-rpc/\(version)"), endpoint, version, http, limits, time, nil,
@@ -44,9 +42,8 @@ public final class RemoteBackend: Backend {
 
     /// Google Cloud Storage, or a compatible server.
     public static func gcs(
-        at endpoint: Endpoint, version: String, http: HTTPClient = HTTPClient(), limits: HTTPLimits = HTTPLimits(),
-        time: TimeSource = TimeSource(), signer: URLSignerSource? = nil,
-        allowed: FileAccessPolicy = .everywhere,
+        at endpoint: Endpoint, version: String, http: HTTPClient, limits: HTTPLimits = HTTPLimits(), time: TimeSource,
+        signer: URLSignerSource? = nil, allowed: FileAccessPolicy = .everywhere,
         debug: (@Sendable (String) -> Void)? = nil
     ) -> RemoteBackend {
         RemoteBackend(.gcs, GCSDialect(), endpoint, version, http, limits, time, signer, allowed, debug)
@@ -54,20 +51,12 @@ public final class RemoteBackend: Backend {
 
     private init(
         _ kind: EngineKind, _ dialect: any Dialect, _ endpoint: Endpoint, _ version: String, _ http: HTTPClient,
-        _ limits: HTTPLimits,
-        _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: FileAccessPolicy,
+        _ limits: HTTPLimits, _ time: TimeSource, _ signer: URLSignerSource?, _ allowed: FileAccessPolicy,
         _ debug: (@Sendable (String) -> Void)?
     ) {
-        self.kind = kind
-        self.signer = signer
-        self.allowed = allowed
-        self.debug = debug
-        self.limits = limits
-        self.dialect = dialect
-        self.endpoint = endpoint
-        self.version = version
-        self.http = http
-        self.time = time
+        (self.kind, self.signer, self.allowed, self.debug) = (kind, signer, allowed, debug)
+        (self.limits, self.dialect, self.endpoint, self.version) = (limits, dialect, endpoint, version)
+        (self.http, self.time) = (http, time)
     }
 
     /// The kind that the service prefers.
@@ -82,23 +71,14 @@ public final class RemoteBackend: Backend {
     public func beginUpload(_ upload: Upload) -> any UploadSession { RemoteUpload(upload, self) }
 
     public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
-        try await metadata(from: dialect.metadata(of: reference, generation: nil), reference, caller)
+        try await retrying(caller) { () async throws(StorageError) in try await self.metadataOnce(of: reference, caller)
+        }
     }
 
     public func settle() async { await background.allDone() }
 
-    private func metadata(
-        from request: RemoteRequest, _ reference: Reference, _ caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        try await retrying(caller) { () async throws(StorageError) in
-            try await self.metadataOnce(from: request, reference, caller)
-        }
-    }
-
-    func metadataOnce(
-        from request: RemoteRequest, _ reference: Reference, _ caller: Caller
-    ) async throws(StorageError) -> ObjectMetadata {
-        let response = try await success(of: request, reference, caller)
+    func metadataOnce(of reference: Reference, _ caller: Caller) async throws(StorageError) -> ObjectMetadata {
+        let response = try await success(of: dialect.metadata(of: reference, generation: nil), reference, caller)
         guard let metadata = dialect.metadata(in: response, of: reference) else {
             throw .garbled("no metadata", response, reference)
         }
@@ -135,11 +115,7 @@ public final class RemoteBackend: Backend {
             }
         }
     }
-}
 
-// MARK: - One request
-
-extension RemoteBackend {
     /// The server's response, whatever its status. Replaces a refused token once, and repeats the request.
     ///
     /// - Parameter onLost: called when a request has no response.
@@ -206,8 +182,7 @@ extension RemoteBackend {
         guard let source = caller.tokens,
             let index = tokens.firstIndex(where: { ($0.kind == .appCheckToken) == isAboutApp }),
             let fresh = try await source.token(
-                tokens[index].kind, insteadOf: tokens[index], for: caller, by: time.clock),
-            fresh != tokens[index]
+                tokens[index].kind, insteadOf: tokens[index], for: caller, by: time.clock), fresh != tokens[index]
         else { return nil }
         var tokens = tokens
         tokens[index] = fresh

@@ -8,12 +8,11 @@ import Synchronization
 /// One download from a remote engine: bytes of one generation, verified against its metadata.
 ///
 /// An aborted step answers at once. The next step waits until all work of the aborted one is over.
-final class RemoteDownload: DownloadSession {
-    private typealias Step = AbortableStep<DownloadAnswer>
-    typealias Report = @Sendable (Progress) -> Void
-
+final class RemoteDownload: TransferSession {
+    typealias Strategy = DownloadStrategy
+    private typealias PendingAnswer = AbortableStep<DownloadAnswer>
     private struct Fetch {
-        var step: Step
+        var step: PendingAnswer
         var reports: DownloadProgressReporter
         var task: Task<Void, Never>
     }
@@ -25,20 +24,21 @@ final class RemoteDownload: DownloadSession {
     private let latest = Mutex<Fetch?>(nil)
 
     init(_ download: Download, _ backend: RemoteBackend) {
-        self.download = download
-        self.backend = backend
+        (self.download, self.backend) = (download, backend)
         let partial = PartialDownload(download, in: backend.allowed.writing)
         checkpoint = partial.checkpoint
         queue = SerialQueue(on: backend.downloading, partial)
     }
 
-    func fetch(_ report: @escaping Report) async -> DownloadAnswer {
+    func perform(
+        _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
-            let step = Step(waiter, aborted: .aborted)
+            let step = PendingAnswer(waiter, aborted: .aborted)
             let reports = DownloadProgressReporter(backend.time.clock, report)
             latest.withLock { latest in
                 let before = latest?.task
-                let task = Task { @Loop in
+                let task = Loop.task { [self] in
                     await before?.value
                     await run(step, reports)
                 }
@@ -69,15 +69,14 @@ final class RemoteDownload: DownloadSession {
 }
 
 @Loop extension RemoteDownload {
-    private func run(_ step: Step, _ reports: DownloadProgressReporter) async {
+    private func run(_ step: PendingAnswer, _ reports: DownloadProgressReporter) async {
         guard !step.isAborted else { return }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
                 try await LastStatus.attached { () async throws(StorageError) in
                     try await backend.settled(download.reference, download.caller) {
-                        object async throws(StorageError) in
-                        try await self.fetch(object, step, reports)
+                        object async throws(StorageError) in try await self.fetch(object, step, reports)
                     }
                 })
         } catch {
@@ -89,7 +88,7 @@ final class RemoteDownload: DownloadSession {
     }
 
     private func fetch(
-        _ object: ObjectMetadata, _ step: Step, _ reports: DownloadProgressReporter
+        _ object: ObjectMetadata, _ step: PendingAnswer, _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         let offset = try await queue.run { partial throws(StorageError) in
             try partial.open(for: object.generation) { !step.isAborted }
@@ -111,7 +110,7 @@ final class RemoteDownload: DownloadSession {
     }
 
     private func fetch(
-        _ object: ObjectMetadata, from offset: Int64, _ step: Step, _ reports: DownloadProgressReporter
+        _ object: ObjectMetadata, from offset: Int64, _ step: PendingAnswer, _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let buffer = DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
             guard !step.isAborted else { return }
@@ -131,13 +130,12 @@ final class RemoteDownload: DownloadSession {
     }
 
     private func finish(
-        _ object: ObjectMetadata, _ step: Step
+        _ object: ObjectMetadata, _ step: PendingAnswer
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         do throws(StorageError) {
             _ = try await queue.run { partial throws(StorageError) in
                 guard !step.isAborted else { return false }
-                return try partial.finish(
-                    size: object.size, crc32c: object.crc32c, md5: object.md5, if: step.mayCommit)
+                return try partial.finish(size: object.size, crc32c: object.crc32c, md5: object.md5, if: step.mayCommit)
             }
             return .done(object)
         } catch {

@@ -21,8 +21,7 @@ import Storage
     }
 
     /// What is there; nil where the caller may not look, and the server compares.
-    @discardableResult
-    private func checkPreconditions() async throws(StorageError) -> ObjectVersion? {
+    @discardableResult private func checkPreconditions() async throws(StorageError) -> ObjectVersion? {
         let version: ObjectVersion
         switch try await look() {
         case .nothing: version = .none
@@ -67,7 +66,7 @@ import Storage
 
     /// Whether it is just what this upload would make.
     private func isOwn(_ object: ObjectMetadata) async throws(StorageError) -> Bool {
-        guard upload.metadata.isKept(in: object.settable) else { return false }
+        guard upload.metadata.isContained(in: object.settable) else { return false }
         return try await flaw(in: object) == nil
     }
 
@@ -94,14 +93,10 @@ import Storage
         switch try await look(generation: named.generation) {
         case .hidden: return isRefused ? nil : try await verified(response)
         case .object(let found, _) where found.generation == named.generation: return try await verified(found)
-        case .object(let other, _):
-            return !isRefused && backend.dialect.isNewer(other, than: named) ? named : nil
+        case .object(let other, _): return !isRefused && backend.dialect.isNewer(other, than: named) ? named : nil
         case .nothing:
-            guard !isRefused, case .object(let now, _) = try await look(),
-                backend.dialect.isNewer(now, than: named)
-            else {
-                return nil
-            }
+            guard !isRefused, case .object(let now, _) = try await look(), backend.dialect.isNewer(now, than: named)
+            else { return nil }
             return named
         }
     }
@@ -117,14 +112,6 @@ import Storage
         guard isRepetition else { return try await backend.preconditionFailed(upload.reference, for: upload.caller) }
         refusal.retryable = true
         return refusal
-    }
-}
-
-extension SettableMetadata {
-    /// Whether an object with the other metadata may have been made with these: servers add some of their own.
-    fileprivate func isKept(in other: SettableMetadata) -> Bool {
-        custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
-            && content.allSatisfy { other.content[$0.key]?.hasSameBytes(as: $0.value) == true }
     }
 }
 

@@ -24,7 +24,8 @@ private struct UploadBookmark: Codable {
 /// A stopped step ends at once, unless it may have completed the upload: then it asks the server, so that an existing
 /// object is not reported as cancelled. A pause waits briefly for a request that is nearly sent, and for a session that
 /// is being created.
-final class RemoteUpload: UploadSession {
+final class RemoteUpload: TransferSession {
+    typealias Strategy = UploadStrategy
     typealias Answer = UploadMachine.Answer
 
     let upload: Upload
@@ -47,11 +48,9 @@ final class RemoteUpload: UploadSession {
     @Loop var isRepetition = false
 
     init(_ upload: Upload, _ backend: RemoteBackend) {
-        self.upload = upload
-        self.backend = backend
+        (self.upload, self.backend) = (upload, backend)
         binding = upload.preconditions
-        source = UploadReader(
-            upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
+        source = UploadReader(upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
         guard upload.isRestored else { return }
         // The earlier process may have sent everything.
         mayBeStored = true
@@ -73,9 +72,11 @@ final class RemoteUpload: UploadSession {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> Answer {
+    func perform(
+        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> Answer {
         sending.withLock { $0 = nil }
-        let task = Task.immediate { @Loop in
+        let task = await Loop.immediateTask { [self] in
             self.replacesNewer = replacesNewer
             return await answer(to: step)
         }
@@ -153,7 +154,7 @@ final class RemoteUpload: UploadSession {
     private func outcome(
         asking question: @escaping @Loop @Sendable () async throws(StorageError) -> Answer
     ) async -> Answer {
-        let task = Task { @Loop in
+        let task = Loop.task {
             do throws(StorageError) { return try await question() } catch { return Answer.aborted }
         }
         let limit = Task { [clock = backend.time.clock] in
@@ -165,11 +166,7 @@ final class RemoteUpload: UploadSession {
         if case .completed = answer { return answer }
         return .aborted
     }
-}
 
-// MARK: - In one request
-
-@Loop extension RemoteUpload {
     /// Before a retry, checks whether the previous request stored the object.
     private func sendWhole() async throws(StorageError) -> Answer {
         if mayBeStored {
@@ -181,16 +178,13 @@ final class RemoteUpload: UploadSession {
         let bytes = try await source.whole()
         let checksum = Checksum(of: bytes)
         try check(checksum.md5)
-        let request = backend.dialect.sendWhole(
-            upload, bytes, checksum, boundary: SecureRandom().uuid(), if: binding)
+        let request = backend.dialect.sendWhole(upload, bytes, checksum, boundary: SecureRandom().uuid(), if: binding)
         mayBeStored = true
         do throws(StorageError) {
             let response = try await backend.ask(
                 request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count))
             mayBeStored = response.isSuccess || response.status >= 500 || response.status == 412
-            guard response.isSuccess else {
-                throw try await refusal(response, of: request, isRepetition: isRepetition)
-            }
+            guard response.isSuccess else { throw try await refusal(response, of: request, isRepetition: isRepetition) }
             return .completed(try await verified(response))
         } catch {
             guard Task.isCancelled, mayBeStored, isThrough else { throw error }
@@ -199,11 +193,7 @@ final class RemoteUpload: UploadSession {
             }
         }
     }
-}
 
-// MARK: - Chunk by chunk
-
-@Loop extension RemoteUpload {
     private func open() async throws(StorageError) -> Answer {
         if let answer = try await answerIfSuperseded() { return answer }
         if upload.expectedMD5 != nil { try check(await source.md5()) }
@@ -220,11 +210,8 @@ final class RemoteUpload: UploadSession {
     private func session(openedBy request: RemoteRequest) async throws(StorageError) -> RemoteSession {
         let response = try await ask(request)
         guard response.isSuccess else { throw try await refusal(response, of: request) }
-        guard let session = backend.dialect.session(in: response),
-            backend.endpoint.allows(backend.url(of: session))
-        else {
-            throw .garbled("no upload session", response, upload.reference)
-        }
+        guard let session = backend.dialect.session(in: response), backend.endpoint.allows(backend.url(of: session))
+        else { throw .garbled("no upload session", response, upload.reference) }
         return session
     }
 
@@ -267,9 +254,7 @@ final class RemoteUpload: UploadSession {
             return try await send(range, isRepeated: false)
         } catch {
             guard Task.isCancelled, range.upperBound == upload.source.size, isThrough else { throw error }
-            return await outcome { () async throws(StorageError) in
-                try await self.query()
-            }
+            return await outcome { () async throws(StorageError) in try await self.query() }
         }
     }
 
@@ -284,9 +269,7 @@ final class RemoteUpload: UploadSession {
         let tokens = try await backend.tokens(for: request, of: upload.caller)
         let response = try await backend.send(
             request, tokens, upload.caller, upload.reference, onSent: counter(of: request.body.count))
-        if let status = status(in: response, after: range, session) {
-            return try await answer(status, response)
-        }
+        if let status = status(in: response, after: range, session) { return try await answer(status, response) }
         let refusal = try await self.refusal(response, of: request)
         switch response.status {
         case _ where refusal.code == .nonMatchingChecksum: throw refusal

@@ -3,8 +3,7 @@ import Storage
 
 /// The request that opens an upload's session. It is seen through even where the step that made it is told to stop: the
 /// next one gets the session that it has opened, and if nobody wants it any more it is cancelled at the server.
-@Loop
-final class SessionCreation {
+@Loop final class SessionCreation {
     typealias Opened = Result<RemoteSession, StorageError>
 
     private var isUnderWay = false
@@ -42,13 +41,8 @@ final class SessionCreation {
     private func begin(_ upload: Upload, _ backend: RemoteBackend, _ open: @escaping Open) {
         isUnderWay = true
         backend.background.run { [self] in
-            let result: Opened
-            do throws(StorageError) {
-                result = .success(try await open())
-            } catch {
-                result = .failure(error)
-            }
-            (opened, isUnderWay) = (result, false)
+            do throws(StorageError) { opened = .success(try await open()) } catch { opened = .failure(error) }
+            isUnderWay = false
             if isDiscarded { discard(upload, at: backend) }
             finished.wakeAll()
         }

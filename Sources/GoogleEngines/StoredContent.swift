@@ -5,7 +5,6 @@ import Storage
 struct StoredContent: Equatable, Sendable {
     let reference: Reference
     let generation: Int64
-    /// In bytes.
     let size: Int64
     /// Either of the two may be unknown.
     let crc32c: UInt32?
@@ -48,7 +47,6 @@ struct StoredContent: Equatable, Sendable {
 /// What a response header says about the stored object. Nil is unknown.
 struct MediaDescription: Equatable, Sendable {
     var generation: Int64?
-    /// In bytes.
     var size: Int64?
     var encoding = ContentEncoding(nil)
     var crc32c: UInt32?

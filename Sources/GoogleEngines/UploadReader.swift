@@ -30,9 +30,7 @@ final class UploadReader: Sendable {
 
     /// `threads` may block.
     init(_ source: UploadSource, in allowed: AllowedDirectories?, on threads: WorkerThreads) {
-        self.source = source
-        self.allowed = allowed
-        self.threads = threads
+        (self.source, self.allowed, self.threads) = (source, allowed, threads)
     }
 
     /// Restores the CRC32C of the first `end` bytes from an earlier process.
@@ -51,10 +49,7 @@ final class UploadReader: Sendable {
         case .data(let bytes): return bytes
         case .file(let path, let identity):
             return try await onThread { [allowed] () throws(StorageError) in
-                let file = try SourceFile(path, identity, in: allowed)
-                let bytes = try file.readWhole()
-                try file.checkUnchanged()
-                return bytes
+                try SourceFile(path, identity, in: allowed).readWhole()
             }
         }
     }
@@ -62,8 +57,7 @@ final class UploadReader: Sendable {
     /// A stream of the range. Checks that the file is unchanged before it returns the last bytes.
     func body(_ range: Range<Int64>) async throws(StorageError) -> HTTPBody {
         switch source {
-        case .data(let bytes):
-            return range.isEmpty ? .none : .source(PartOfData(bytes: bytes, range: range))
+        case .data(let bytes): return range.isEmpty ? .none : .source(PartOfData(bytes: bytes, range: range))
         case .file(let path, let identity):
             let file = try await onThread { [allowed] () throws(StorageError) in
                 try SourceFile(path, identity, in: allowed)
@@ -78,7 +72,6 @@ final class UploadReader: Sendable {
         return passed.withLock { $0.checksum.crc32c }
     }
 
-    /// Reads everything.
     func md5() async throws(StorageError) -> [UInt8] {
         try await onThread { [source, allowed] () throws(StorageError) in
             var checksum = Checksum()
@@ -117,7 +110,6 @@ final class UploadReader: Sendable {
     }
 }
 
-/// A range of bytes in memory.
 private struct PartOfData: HTTPBodySource {
     let bytes: [UInt8]
     let range: Range<Int64>

@@ -66,18 +66,11 @@ extension RemoteBackend {
 
     /// Deletes what this upload stored; false where it may still exist. Where the service cannot delete one generation
     /// alone, the current generation is checked first.
-    @Loop @discardableResult
-    func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
+    @Loop @discardableResult func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
         if !dialect.bindsWrites {
-            let task = Task { @Loop in
-                do {
-                    return try await metadata(
-                        of: stored.reference, for: upload.caller.with(retryTime: .seconds(4))
-                    )
-                    .generation
-                } catch {
-                    return stored.generation
-                }
+            let caller = upload.caller.with(retryTime: .seconds(4))
+            let task = Loop.task { [self] in
+                (try? await metadata(of: stored.reference, for: caller).generation) ?? stored.generation
             }
             guard await task.value == stored.generation else { return true }
         }
@@ -87,7 +80,7 @@ extension RemoteBackend {
     /// Makes up to three attempts, even when the calling task is cancelled.
     @Loop private func sendDetached(_ request: RemoteRequest, _ upload: Upload) async -> Bool {
         let caller = upload.caller.with(retryTime: .seconds(4))
-        let tries = Task { @Loop in
+        let tries = Loop.task { [self] in
             for attempt in 0..<3 {
                 do {
                     if attempt > 0 { try await time.clock.sleep(for: .milliseconds(500)) }

@@ -1,6 +1,5 @@
 import HTTPText
 
-/// The body of a request.
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
@@ -39,7 +38,6 @@ public enum HTTPBodyRead: Sendable, Equatable {
     case failed(String)
 }
 
-/// Takes a response body while it arrives.
 public protocol HTTPBodySink: Sendable {
     /// Whether the sink takes the body; otherwise it is held in memory. Called on the transfer thread.
     func accepts(status: Int, headers: HTTPHeaders) -> Bool
@@ -54,9 +52,7 @@ extension HTTPBodySink {
 }
 
 public enum HTTPBodyWrite: Sendable, Equatable {
-    /// All of them.
     case taken
-    /// None of them.
     case later
     /// Ends the transfer with `bodyFailed`.
     case failed(String)
@@ -70,7 +66,6 @@ public struct HTTPWaker: Sendable {
     public func callAsFunction() { thread.order(.wake(ticket)) }
 }
 
-/// Bytes in memory, read in place.
 struct BytesInMemory: HTTPBodySource {
     let bytes: [UInt8]
 

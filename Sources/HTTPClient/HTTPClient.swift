@@ -35,3 +35,29 @@ public final class HTTPClient: Sendable {
         return try outcome.get()
     }
 }
+
+/// Proxies and certificates from the environment variables that curl uses.
+public struct HTTPEnvironment: Sendable, Equatable {
+    /// From `http_proxy`, `all_proxy` or `ALL_PROXY`. `HTTP_PROXY` is ignored, since CGI servers set it from a header.
+    public var proxy = ""
+    /// From `https_proxy`, `HTTPS_PROXY`, or `all_proxy`, `ALL_PROXY`.
+    public var secureProxy = ""
+    /// From `no_proxy`, `NO_PROXY`: hosts without a proxy.
+    public var direct = ""
+    /// A file of certificates to trust instead of the system's, from `SSL_CERT_FILE`, `CURL_CA_BUNDLE`.
+    public var certificateFile: String?
+    /// A directory of certificates to trust, from `SSL_CERT_DIR`.
+    public var certificateDirectory: String?
+
+    public init(_ variable: (String) -> String?) {
+        func first(_ names: String...) -> String? { names.lazy.compactMap(variable).first { !$0.isEmpty } }
+        let all = first("all_proxy", "ALL_PROXY") ?? ""
+        proxy = first("http_proxy") ?? all
+        secureProxy = first("https_proxy", "HTTPS_PROXY") ?? all
+        direct = first("no_proxy", "NO_PROXY") ?? ""
+        certificateFile = first("SSL_CERT_FILE", "CURL_CA_BUNDLE")
+        certificateDirectory = first("SSL_CERT_DIR")
+    }
+
+    public static var ofProcess: Self { Self(CurrentProcess.environment) }
+}

@@ -40,9 +40,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     public var mayHaveReachedServer: Bool
 
     public init(_ kind: Kind, host: String, mayHaveReachedServer: Bool = false) {
-        self.kind = kind
-        self.host = host
-        self.mayHaveReachedServer = mayHaveReachedServer
+        (self.kind, self.host, self.mayHaveReachedServer) = (kind, host, mayHaveReachedServer)
     }
 
     /// Whether a retry can succeed.

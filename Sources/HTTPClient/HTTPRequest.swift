@@ -21,16 +21,11 @@ public struct HTTPRequest: Sendable {
         _ method: String, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none,
         sink: (any HTTPBodySink)? = nil, limits: HTTPLimits = HTTPLimits()
     ) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.sink = sink
+        (self.method, self.url, self.headers, self.body, self.sink) = (method, url, headers, body, sink)
         self.limits = limits
     }
 }
 
-/// Time and size limits of a request.
 public struct HTTPLimits: Sendable, Equatable {
     /// For name resolution, connection and TLS, without the wait for a free connection.
     public var connect: Duration = .seconds(15)
@@ -75,5 +70,21 @@ extension HTTPRequest {
         let lowered = url.prefix(8).lowercased()
         guard lowered.hasPrefix("http://") || lowered.hasPrefix("https://") else { return false }
         return url.utf8.allSatisfy { (0x21...0x7E).contains($0) } && !host.isEmpty
+    }
+}
+
+/// A server's response, whatever its status.
+public struct HTTPResponse: Sendable, Equatable {
+    public var status: Int
+    public var headers: HTTPHeaders
+    /// Empty if the sink took it.
+    public var body: [UInt8]
+    /// The sent bytes of the request's body when the response was complete.
+    public var bytesSent: Int64
+    /// Secrets that its texts may contain, to be hidden in messages.
+    public var secrets: [String] = []
+
+    public init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], bytesSent: Int64 = 0) {
+        (self.status, self.headers, self.body, self.bytesSent) = (status, headers, body, bytesSent)
     }
 }

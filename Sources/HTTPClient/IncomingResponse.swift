@@ -22,7 +22,7 @@ struct IncomingResponse {
         if text.starts(with: "HTTP/".utf8) {
             beginHead(text)
         } else if !isHeadComplete {
-            text.isEmpty ? endHead() : takeField(text)
+            if text.isEmpty { isHeadComplete = status >= 200 } else { takeField(text) }
         }
         return true
     }
@@ -31,27 +31,14 @@ struct IncomingResponse {
     private mutating func beginHead(_ line: Slice<UnsafeRawBufferPointer>) {
         let number = line.drop { $0 != 0x20 }.dropFirst().prefix { $0 != 0x20 }
         status = Int(String(decoding: number, as: UTF8.self)) ?? 0
-        headers = HTTPHeaders()
-        isHeadComplete = false
-        body = []
-        isForSink = nil
+        (headers, isHeadComplete, body, isForSink) = (HTTPHeaders(), false, [], nil)
     }
-
-    private mutating func endHead() { isHeadComplete = status >= 200 }
 
     private mutating func takeField(_ line: Slice<UnsafeRawBufferPointer>) {
-        if line.first == 0x20 || line.first == 0x09 { return headers.extendLast(line.trimmed) }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        headers.add(line[..<colon].trimmed, line[line.index(after: colon)...].trimmed)
-    }
-}
-
-extension Slice<UnsafeRawBufferPointer> {
-    /// Its text without white space around it.
-    fileprivate var trimmed: String {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        let start = drop(while: isSpace)
-        let end = start.lastIndex { !isSpace($0) }
-        return String(decoding: end.map { start[...$0] } ?? start[start.endIndex...], as: UTF8.self)
+        let text = String(decoding: line, as: UTF8.self)
+        if line.first == 0x20 || line.first == 0x09 { return headers.extendLast(String(trimmed(text[...]))) }
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let value = text[text.utf8.index(after: colon)...]
+        headers.add(String(trimmed(text[..<colon])), String(trimmed(value)))
     }
 }

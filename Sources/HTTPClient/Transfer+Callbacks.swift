@@ -1,7 +1,7 @@
 import CCurl
 
 extension ccurl_callbacks {
-    /// Called by libcurl on the transfer thread, while the transfer runs.
+    /// Called by libcurl on the transfer thread, while the transfer runs. Sound: `TransferLoop` retains it until then.
     init(for transfer: Transfer) {
         self.init(
             context: Unmanaged.passUnretained(transfer).toOpaque(),

@@ -1,12 +1,5 @@
 import CCurl
-
-#if canImport(Glibc)
-    import Platform
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 extension Transfer {
     /// The outcome of a transfer that libcurl ended with this code.
@@ -14,9 +7,7 @@ extension Transfer {
         if let failure { return failed(failure) }
         guard easy != nil, code == 0 else { return failed(kind(of: ccurl_code(UInt32(bitPattern: code)))) }
         return .success(
-            HTTPResponse(
-                status: answer.status, headers: answer.headers, body: answer.body,
-                bytesSent: sent))
+            HTTPResponse(status: answer.status, headers: answer.headers, body: answer.body, bytesSent: sent))
     }
 
     private func kind(of code: ccurl_code) -> HTTPError.Kind {
@@ -45,7 +36,6 @@ extension Transfer {
 
     private var hasSentHead: Bool { easy.map { ccurl_get_long($0, CCURL_REQUEST_SIZE) > 0 } ?? false }
 
-    /// The text of a failed system call.
     private var systemReason: String? {
         guard let easy else { return nil }
         let number = ccurl_get_long(easy, CCURL_OS_ERRNO)
@@ -68,9 +58,7 @@ extension Transfer {
     }
 
     /// libcurl's error text. Not used where it could contain a URL.
-    private var ownText: String? {
-        errorBuffer.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-    }
+    private var ownText: String? { errorBuffer.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func standardText(_ code: ccurl_code) -> String {
         String(cString: ccurl_easy_strerror(Int32(bitPattern: code.rawValue)))

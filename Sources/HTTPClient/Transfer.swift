@@ -33,8 +33,7 @@ final class Transfer {
     private var lastMove: Int64 = 0
 
     init(_ ticket: TransferTicket, in loop: TransferLoop) {
-        self.ticket = ticket
-        self.loop = loop
+        (self.ticket, self.loop) = (ticket, loop)
         let request = ticket.request
         bodyCount = request.body.count
         if case .source(let source) = request.body { self.source = source }
@@ -102,9 +101,7 @@ extension Transfer {
         return (lastMove + limits.stall.nanoseconds, .stalled)
     }
 
-    func lookAgain() {
-        if let (time, _) = nextLimit { loop.look(at: time) }
-    }
+    func lookAgain() { if let (time, _) = nextLimit { loop.look(at: time) } }
 
     func moved() {
         lastMove = monotonicNow()

@@ -29,9 +29,7 @@ final class TransferThread: Sendable {
     private let inbox = Mutex(Inbox())
 
     init(connectionsPerHost: Int, environment: HTTPEnvironment, startThread: @escaping ThreadStarter) {
-        self.connectionsPerHost = connectionsPerHost
-        self.startThread = startThread
-        self.environment = environment
+        (self.connectionsPerHost, self.startThread, self.environment) = (connectionsPerHost, startThread, environment)
     }
 
     func order(_ order: Order) {
@@ -82,4 +80,27 @@ final class TransferThread: Sendable {
     }
 
     private func takeOrders() -> [Order] { inbox.withLock { exchange(&$0.orders, with: []) } }
+}
+
+/// A request outside of the transfer thread: its waiting task, and whether it is cancelled.
+final class TransferTicket: Sendable {
+    typealias Outcome = Result<HTTPResponse, HTTPError>
+
+    let request: HTTPRequest
+    let began = monotonicNow()
+    let isCancelled = Atomic(false)
+    private let waiter = Mutex<CheckedContinuation<Outcome, Never>?>(nil)
+
+    init(_ request: HTTPRequest) { self.request = request }
+
+    func expect(_ waiter: CheckedContinuation<Outcome, Never>) { self.waiter.withLock { $0 = waiter } }
+
+    /// Resumes the waiting task. Later outcomes are ignored.
+    func finish(_ outcome: Outcome) { waiter.withLock { exchange(&$0, with: nil) }?.resume(returning: outcome) }
+
+    /// Fails a request before it reaches libcurl.
+    func refuse(_ kind: HTTPError.Kind) {
+        if case .source(let source) = request.body { source.transferEnded() }
+        finish(.failure(HTTPError(kind, host: request.host)))
+    }
 }

@@ -1,8 +1,7 @@
 import Platform
 
-/// Who has waited too long. However many wait, setting, moving and lifting a deadline take the same few steps, and the
-/// clock wakes nobody before the earliest of them: each kind has a line of its own, in which everybody
-/// joins at the end, so that the first one is always the first to be due.
+/// Ends waits that take too long. Setting and clearing a deadline take constant time: all deadlines of a kind have the
+/// same length, so each kind has a queue in which the first deadline is the earliest. One task sleeps until that one.
 @Loop
 final class Deadlines {
     enum Kind: Int, CaseIterable { case head, idle, stall, linger }
@@ -10,7 +9,7 @@ final class Deadlines {
     private let lengths: [Duration]
     private let now: () -> Duration
     private let sleepUntil: (Duration) async throws -> Void
-    private var lines = Kind.allCases.map { _ in DeadlineQueue() }
+    private var queues = Kind.allCases.map { _ in DeadlineQueue() }
     private var sleeper: Task<Void, Never>?
     private var wakesAt: Duration?
     private var isOpen = true
@@ -28,14 +27,14 @@ final class Deadlines {
         guard isOpen else { return }
         let due = now() + lengths[kind.rawValue]
         deadline.due = due
-        lines[kind.rawValue].append(deadline)
+        queues[kind.rawValue].append(deadline)
         if wakesAt.map({ due < $0 }) ?? true { wake(at: due) }
     }
 
-    func clear(_ deadline: Deadline) { deadline.line?.remove(deadline) }
+    func clear(_ deadline: Deadline) { deadline.queue?.remove(deadline) }
 
-    /// The one of this kind that was set first.
-    func first(_ kind: Kind) -> Deadline? { lines[kind.rawValue].first }
+    /// The earliest deadline of this kind.
+    func first(_ kind: Kind) -> Deadline? { queues[kind.rawValue].first }
 
     func close() {
         isOpen = false
@@ -54,22 +53,22 @@ final class Deadlines {
 
     private func look() {
         let time = now()
-        for line in lines {
-            while let first = line.first, first.due <= time {
-                line.remove(first)
+        for queue in queues {
+            while let first = queue.first, first.due <= time {
+                queue.remove(first)
                 first.expire()
             }
         }
         wakesAt = nil
-        if let next = lines.compactMap({ $0.first?.due }).min() { wake(at: next) }
+        if let next = queues.compactMap({ $0.first?.due }).min() { wake(at: next) }
     }
 }
 
-/// One who may wait in one of the lines.
+/// A deadline, in the queue of its kind while it is set.
 @Loop
 final class Deadline {
     fileprivate(set) var due = Duration.zero
-    fileprivate var line: DeadlineQueue?
+    fileprivate var queue: DeadlineQueue?
     fileprivate var next: Deadline?
     fileprivate unowned var previous: Deadline?
     let expire: () -> Void
@@ -83,7 +82,7 @@ private final class DeadlineQueue {
     private var last: Deadline?
 
     func append(_ deadline: Deadline) {
-        deadline.line = self
+        deadline.queue = self
         deadline.previous = last
         if let last { last.next = deadline } else { first = deadline }
         last = deadline
@@ -92,6 +91,6 @@ private final class DeadlineQueue {
     func remove(_ deadline: Deadline) {
         if let previous = deadline.previous { previous.next = deadline.next } else { first = deadline.next }
         if let next = deadline.next { next.previous = deadline.previous } else { last = deadline.previous }
-        (deadline.line, deadline.next, deadline.previous) = (nil, nil, nil)
+        (deadline.queue, deadline.next, deadline.previous) = (nil, nil, nil)
     }
 }

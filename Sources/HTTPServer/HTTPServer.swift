@@ -12,6 +12,7 @@ public final class HTTPServer {
     public struct ListenError: Error { public var message: String }
 
     let limits: HTTPServerLimits
+    private let time: TimeSource
     let handler: Handler
     let hosts: AcceptedHosts
     let deadlines: Deadlines
@@ -27,27 +28,27 @@ public final class HTTPServer {
     /// Answers only requests whose Host is one of `hosts` or the address itself. SIGPIPE has to be ignored.
     public convenience init(
         address: String, limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(),
-        clock: any Clock<Duration> = ContinuousClock(), handler: @escaping Handler
+        time: TimeSource, handler: @escaping Handler
     ) throws(ListenError) {
         guard let parsed = SocketAddress(address) else {
             throw ListenError(
                 message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
         }
-        do throws(ListeningSocket.Unusable) {
-            self.init(try ListeningSocket(parsed), limits, hosts, clock, handler)
+        do throws(SystemError) {
+            self.init(try ListeningSocket(parsed), limits, hosts, time, handler)
         } catch {
             throw ListenError(message: "\(address) cannot be listened on: \(error.reason).")
         }
     }
 
     private init(
-        _ socket: ListeningSocket, _ limits: HTTPServerLimits, _ hosts: AcceptedHosts, _ clock: any Clock<Duration>,
+        _ socket: ListeningSocket, _ limits: HTTPServerLimits, _ hosts: AcceptedHosts, _ time: TimeSource,
         _ handler: @escaping Handler
     ) {
-        (self.socket, self.limits, self.handler) = (socket, limits, handler)
+        (self.socket, self.limits, self.time, self.handler) = (socket, limits, time, handler)
         self.hosts = hosts.adding(socket.address.host)
-        deadlines = Deadlines(limits, clock: clock)
-        acceptor = Acceptor(socket.descriptor, clock: clock)
+        deadlines = Deadlines(limits, clock: time.clock)
+        acceptor = Acceptor(socket.descriptor, clock: time.clock)
         acceptor.start { [weak self] in
             self?.hasRoom() ?? false
         } _: { [weak self] in
@@ -73,7 +74,7 @@ public final class HTTPServer {
 
     /// The value of the Date header, formatted once a second.
     var dateNow: String {
-        let now = HTTPDate.now
+        let now = time.httpDate
         if now != date.second { date = (now, now.description) }
         return date.text
     }
@@ -98,7 +99,28 @@ public final class HTTPServer {
     }
 
     /// An idle connection can be closed for a waiting one.
-    func becameIdle() {
-        if isFull, isOpen { acceptor.resume() }
-    }
+    func becameIdle() { if isFull, isOpen { acceptor.resume() } }
+}
+
+/// Limits for each client.
+public struct HTTPServerLimits: Sendable {
+    /// One line of a request's head, without its line end, in bytes.
+    public var lineBytes = 8 << 10
+    /// All of a request's head, in bytes.
+    public var headBytes = 32 << 10
+    public var headers = 64
+    /// A connection closes after this many requests.
+    public var requestsPerConnection = 100_000
+    /// Beyond this number the longest idle connection is closed; if none is idle, the new one waits.
+    public var connections = 4096
+    /// From a head's first byte to its last.
+    public var headTime = Duration.seconds(10)
+    /// Between two requests, and before the first.
+    public var idleTime = Duration.seconds(60)
+    /// For a client that reads no byte of its answer.
+    public var stallTime = Duration.seconds(30)
+    /// For a client to read the last answer and to close.
+    public var lingerTime = Duration.seconds(5)
+
+    public init() {}
 }

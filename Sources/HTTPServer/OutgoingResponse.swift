@@ -1,6 +1,5 @@
 import Platform
 
-/// A response that is being sent.
 struct OutgoingResponse: Sendable {
     enum Outcome: Sendable {
         case done

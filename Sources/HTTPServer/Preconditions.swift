@@ -21,14 +21,7 @@ extension ConditionalOutcome {
 
     /// If-Match, or else If-Unmodified-Since. A malformed list matches nothing.
     private static func mayGoOn(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
-        let lines = headers.all("If-Match")
-        if !lines.isEmpty {
-            switch EntityTagList(parsing: lines) {
-            case .any: return true
-            case .tags(let tags): return tags.contains { resource.etag?.matchesStrongly($0) ?? false }
-            case nil: return false
-            }
-        }
+        if let matches = matches("If-Match", headers, { resource.etag?.matchesStrongly($0) }) { return matches }
         guard let limit = date("If-Unmodified-Since", headers), let modified = resource.lastModified else {
             return true
         }
@@ -37,16 +30,22 @@ extension ConditionalOutcome {
 
     /// If-None-Match, or else If-Modified-Since.
     private static func isKnown(_ headers: HTTPHeaders, _ resource: ServedResource) -> Bool {
-        let lines = headers.all("If-None-Match")
-        if !lines.isEmpty {
-            switch EntityTagList(parsing: lines) {
-            case .any: return true
-            case .tags(let tags): return tags.contains { resource.etag?.matchesWeakly($0) ?? false }
-            case nil: return false
-            }
-        }
+        if let matches = matches("If-None-Match", headers, { resource.etag?.matchesWeakly($0) }) { return matches }
         guard let since = date("If-Modified-Since", headers), let modified = resource.lastModified else { return false }
         return modified <= since
+    }
+
+    /// Nil without the field.
+    private static func matches(
+        _ name: String, _ headers: HTTPHeaders, _ matches: (EntityTag) -> Bool?
+    ) -> Bool? {
+        let lines = headers.all(name)
+        if lines.isEmpty { return nil }
+        return switch EntityTagList(parsing: lines) {
+        case .any: true
+        case .tags(let tags): tags.contains { matches($0) ?? false }
+        case nil: false
+        }
     }
 
     /// If-Range. A date identifies the bytes only if more than its second has passed.
@@ -61,5 +60,66 @@ extension ConditionalOutcome {
     /// Returns nil for a malformed date, as if the field were missing.
     private static func date(_ name: String, _ headers: HTTPHeaders) -> HTTPDate? {
         headers.only(name).flatMap { HTTPDate($0) }
+    }
+}
+
+/// An entity tag. Tags that match strongly name the same bytes.
+public struct EntityTag: Sendable, Equatable, CustomStringConvertible {
+    public let opaque: String
+    public let isWeak: Bool
+
+    /// `opaque` has no quotation marks. Returns nil for a character that a tag cannot have.
+    public init?(_ opaque: String, isWeak: Bool = false) {
+        guard opaque.utf8.allSatisfy(Self.isTagCharacter) else { return nil }
+        (self.opaque, self.isWeak) = (opaque, isWeak)
+    }
+
+    public var description: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
+
+    init?(parsing text: String) {
+        guard let tags = EntityTagList(parsing: [text]), case .tags(let all) = tags, all.count == 1 else { return nil }
+        self = all[0]
+    }
+
+    func matchesStrongly(_ other: EntityTag) -> Bool { self == other && !isWeak }
+
+    func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
+
+    static func isTagCharacter(_ byte: UInt8) -> Bool { byte == 0x21 || 0x23...0x7E ~= byte || byte >= 0x80 }
+}
+
+enum EntityTagList: Equatable {
+    case any
+    case tags([EntityTag])
+
+    /// Parses all lines of the field; nil where one is malformed.
+    init?(parsing lines: [String]) {
+        if lines.count == 1, trimmed(lines[0][...]) == "*" {
+            self = .any
+            return
+        }
+        var tags: [EntityTag] = []
+        for line in lines {
+            var rest = line.utf8[...]
+            while let tag = Self.next(&rest) { tags.append(tag) }
+            guard rest.isEmpty else { return nil }
+        }
+        self = .tags(tags)
+    }
+
+    /// Parses the next tag and its comma. Returns nil at the end, and with a rest where it is malformed.
+    private static func next(_ rest: inout Substring.UTF8View) -> EntityTag? {
+        let all = rest.drop { $0 == 0x2C || $0 == 0x20 || $0 == 0x09 }
+        let isWeak = all.starts(with: "W/".utf8)
+        let quoted = all.dropFirst(isWeak ? 2 : 0)
+        let opaque = quoted.dropFirst().prefix(while: EntityTag.isTagCharacter)
+        let behind = quoted.dropFirst(1 + opaque.count)
+        let after = behind.dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
+        guard quoted.first == 0x22, behind.first == 0x22, after.isEmpty || after.first == 0x2C else {
+            rest = all
+            return nil
+        }
+        rest = after
+        return EntityTag(String(Substring(opaque)), isWeak: isWeak)
     }
 }

@@ -32,9 +32,7 @@ struct RequestParser {
     /// Whether a request is incomplete, as far as `next` has parsed.
     var isWithinHead: Bool { !buffer.isEmpty || head != nil }
 
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        if refusal == nil { buffer.append(contentsOf: bytes) }
-    }
+    mutating func append(_ bytes: UnsafeRawBufferPointer) { if refusal == nil { buffer.append(contentsOf: bytes) } }
 
     /// Returns the next event. Call until it returns `incomplete`.
     mutating func next() -> Event {

@@ -16,7 +16,6 @@ extension ServedConnection {
         return await send(OutgoingResponse(head: head, hasBody ? response.body : .none))
     }
 
-    /// Sends an error and closes the connection.
     func refuse(_ status: Int) async {
         let response = HTTPServerResponse(status, headers: status == 405 ? ["Allow": "GET, HEAD"] : [:])
         let head = ResponseHead.bytes(response, .close, date: server.dateNow)

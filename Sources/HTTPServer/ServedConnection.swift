@@ -27,14 +27,13 @@ final class ServedConnection {
 
     func start(_ ended: @escaping @Loop (ServedConnection) -> Void) {
         readiness = SocketReadiness(socket) { [weak self] in self?.breakOff() }
-        task = Task {
+        task = Loop.task { [self] in
             await serve()
             breakOff()
             ended(self)
         }
     }
 
-    /// Aborts the connection.
     func breakOff() {
         lift()
         readiness?.close()
@@ -89,7 +88,6 @@ final class ServedConnection {
 }
 
 extension ServedConnection {
-    /// Starts a timeout.
     func allow(_ kind: Deadlines.Kind) {
         deadlineKind = kind
         untaken = socket.queued

@@ -24,7 +24,7 @@ public struct ServedResource: Sendable {
 /// Answers a GET or a HEAD as RFC 9110 specifies: preconditions first, then the range. Only a GET opens the resource.
 @Loop
 public func respond(
-    to request: HTTPServerRequest, with resource: ServedResource, at now: HTTPDate = .now
+    to request: HTTPServerRequest, with resource: ServedResource, at now: HTTPDate
 ) async -> HTTPServerResponse {
     let outcome = ConditionalOutcome(request, resource, at: now)
     var response = HTTPServerResponse(outcome.status, headers: outcome.headers(resource))

@@ -25,7 +25,6 @@ final class SocketReadiness {
         return await withCheckedContinuation { waiter = $0 }
     }
 
-    /// Resumes the waiting task.
     func giveUp() { wake(false) }
 
     func close() {

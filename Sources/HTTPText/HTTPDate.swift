@@ -6,8 +6,6 @@ public struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible 
 
     public init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
 
-    public static var now: HTTPDate { HTTPDate(secondsSince1970: WallClock.microseconds / 1_000_000) }
-
     public static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.secondsSince1970 < other.secondsSince1970 }
 
     static let dayNames = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
@@ -36,4 +34,73 @@ public struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
 }
 
+extension TimeSource {
+    package var httpDate: HTTPDate { HTTPDate(secondsSince1970: microseconds() / 1_000_000) }
+}
+
 private func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+extension HTTPDate {
+    /// The three formats of RFC 9110, in the notation of strptime.
+    private static let formats = ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"]
+
+    /// Parses the three formats of RFC 9110.
+    ///
+    /// A two-digit year is at most 50 years after `now`: without one, it is a year from 1977 to 2076.
+    public init?(_ text: some StringProtocol, now: HTTPDate = HTTPDate(secondsSince1970: 1_767_225_600)) {
+        let text = Substring(text).utf8
+        guard let date = Self.formats.lazy.compactMap({ Self.parse(text, $0, now) }).first else { return nil }
+        self = date
+    }
+
+    private static func parse(_ text: Substring.UTF8View, _ format: String, _ now: HTTPDate) -> HTTPDate? {
+        var (rest, format) = (text, format.utf8.makeIterator())
+        var fields: [UInt8: Int64] = [:]
+        while let byte = format.next() {
+            guard byte == UInt8(ascii: "%"), let field = format.next() else {
+                guard rest.popFirst() == byte else { return nil }
+                continue
+            }
+            guard let value = take(field, of: &rest, now) else { return nil }
+            fields[field] = value
+        }
+        func value(_ names: String) -> Int64 { names.utf8.lazy.compactMap { fields[$0] }.first ?? 0 }
+        guard rest.isEmpty else { return nil }
+        return HTTPDate(
+            year: value("Yy"), month: value("b"), day: value("de"), hour: value("H"), minute: value("M"),
+            second: value("S"))
+    }
+
+    /// Takes one field; nil where it is malformed.
+    private static func take(_ field: UInt8, of rest: inout Substring.UTF8View, _ now: HTTPDate) -> Int64? {
+        switch field {
+        case UInt8(ascii: "a"): return take(dayNames.map { $0.prefix(3) }, of: &rest)
+        case UInt8(ascii: "A"): return take(dayNames.map { $0[...] }, of: &rest)
+        case UInt8(ascii: "b"): return take(monthNames.map { $0[...] }, of: &rest).map { $0 + 1 }
+        case UInt8(ascii: "Y"): return number(4, of: &rest)
+        case UInt8(ascii: "e") where rest.first == UInt8(ascii: " "):
+            rest.removeFirst()
+            return number(1, of: &rest)
+        case UInt8(ascii: "y"):
+            let thisYear = CalendarDay(daysSince1970: now.secondsSince1970 / 86_400).year
+            let year = number(2, of: &rest).map { thisYear - thisYear % 100 + $0 }
+            return year.map { $0 > thisYear + 50 ? $0 - 100 : $0 }
+        default: return number(2, of: &rest)
+        }
+    }
+
+    /// The index of the name that comes next.
+    private static func take(_ names: [Substring], of rest: inout Substring.UTF8View) -> Int64? {
+        guard let index = names.firstIndex(where: { rest.starts(with: $0.utf8) }) else { return nil }
+        rest.removeFirst(names[index].utf8.count)
+        return Int64(index)
+    }
+
+    /// A number of exactly so many digits.
+    private static func number(_ count: Int, of rest: inout Substring.UTF8View) -> Int64? {
+        let digits = rest.prefix(count)
+        guard digits.count == count, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        rest.removeFirst(count)
+        return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+}

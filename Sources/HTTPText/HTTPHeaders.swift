@@ -11,9 +11,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
 
     public init(_ fields: [Field] = []) { self.fields = fields }
 
-    public init(dictionaryLiteral elements: (String, String)...) {
-        fields = elements.map { Field($0, $1) }
-    }
+    public init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { Field($0, $1) } }
 
     /// The last value of the name. Setting replaces all fields of the name.
     public subscript(name: String) -> String? {
@@ -30,9 +28,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
         return values.count == 1 ? values[0] : nil
     }
 
-    public func all(_ name: String) -> [String] {
-        fields.lazy.filter { isSameName($0.name, name) }.map(\.value)
-    }
+    public func all(_ name: String) -> [String] { fields.lazy.filter { isSameName($0.name, name) }.map(\.value) }
 
     /// The elements of a list field over all its lines, without empty ones.
     package func list(_ name: String) -> [Substring] {

@@ -4,7 +4,6 @@ struct AdmissionControl: Equatable {
     private let maxActive: Int
     private let maxBytes: Int
     private let maxWaiting: Int
-    /// Requests that are not answered.
     private var inFlight = 0
     /// Requests in flight that wait neither for a task nor for an answer of the peer.
     private var active = 0
@@ -53,14 +52,11 @@ struct AdmissionControl: Equatable {
 /// A request that has not been answered, or a notification that is still being handled.
 struct PendingRequest {
     var id: RequestID?
-    /// The length of its message.
     let bytes: Int
     /// The request does nothing more but wait for a task.
     var isWaiting = false
     var hasWaitingPlace = false
-    /// The number of waits for an answer of the peer.
     var peerWaits = 0
-    /// The bytes that are reserved for its answer.
     var reservedAnswerBytes = 0
     var task: Task<Void, Never>?
 

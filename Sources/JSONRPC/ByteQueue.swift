@@ -13,11 +13,8 @@ struct ByteQueue: Sendable {
     var first: UInt8? { head < storage.count ? storage[head] : nil }
 
     /// The byte at `offset` from the first one; nil past the last one.
-    subscript(offset: Int) -> UInt8? {
-        offset < count ? storage[head + offset] : nil
-    }
+    subscript(offset: Int) -> UInt8? { offset < count ? storage[head + offset] : nil }
 
-    /// The allocated memory in bytes.
     var capacity: Int { storage.capacity }
 
     /// The queue is expected to hold at most `limit` bytes; it allocates no more than that plus `bytes`.

@@ -139,7 +139,9 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     }
 
     public var requests: RequestCounts {
-        RequestCounts(active: pending.count - admission.waiting, waiting: admission.waiting)
+        RequestCounts(
+            active: pending.count - admission.waiting, waiting: admission.waiting,
+            busy: pending.values.count { !$0.isWaiting })
     }
 
     public func end() {

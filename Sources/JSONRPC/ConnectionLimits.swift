@@ -1,12 +1,10 @@
 import Platform
 
-/// The limits of one connection.
 public struct ConnectionLimits: Equatable, Sendable {
     /// In bytes. A longer message is skipped and answered with an error.
     public var messageBytes = 64 << 20
     /// The depth of nested arrays and objects.
     public var nesting = 512
-    /// The messages of one batch.
     public var batchMessages = 4096
     /// The JSON values of one message or one whole batch. The default keeps the values of the longest message below a
     /// quarter of its bytes, and gives each message of a full batch 64 of them.

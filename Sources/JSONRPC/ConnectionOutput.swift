@@ -224,7 +224,6 @@ final class Batch {
 
     init(count: Int) { (remaining, unbegun) = (count, count) }
 
-    /// The bytes of the replies so far.
     var size: Int { bytes.count }
 
     /// Nil when no message wants an answer.

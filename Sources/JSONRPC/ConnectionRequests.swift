@@ -55,7 +55,7 @@ extension Connection {
         inputMemory.use(admission.bytes)
         pending[number] = request
         let controls = RequestControls(connection: self, number: number, batch: batch)
-        let task = Task.immediate {
+        let task = Loop.immediateTask { [self] in
             do {
                 let (result, afterwards) = try await run(controls)
                 finish(number, .success(result), afterwards, in: batch)

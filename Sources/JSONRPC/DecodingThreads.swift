@@ -1,4 +1,3 @@
-import CSystem
 import Platform
 
 /// Threads that decode large messages one after the other, so that only one of them costs memory at a time.
@@ -18,7 +17,7 @@ public final class DecodingThreads: Sendable {
         let isLarge = bytes >= Self.manyBytes
         (isLarge ? many : some).submit {
             let next = decode()
-            if isLarge { csystem_give_back_memory() }
+            if isLarge { CurrentProcess.releaseFreeMemory() }
             Task { @Loop in next() }
         }
     }

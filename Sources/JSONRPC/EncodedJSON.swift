@@ -49,14 +49,11 @@ public struct JSONTextWriter {
 
     fileprivate init() {}
 
-    /// Adds the text around and between values.
     public mutating func add(verbatim text: StaticString) { bytes.append { $0.append(text) } }
 
     public mutating func add(verbatim text: [UInt8]) { bytes.append(text) }
 
-    public mutating func add(_ value: JSON) {
-        bytes.append { value.write(to: &$0) }
-    }
+    public mutating func add(_ value: JSON) { bytes.append { value.write(to: &$0) } }
 
     /// Adds an array with the value that `add` writes for each element.
     public mutating func add<Element>(_ elements: [Element], _ add: (inout JSONTextWriter, Element) -> Void) {
@@ -69,7 +66,6 @@ public struct JSONTextWriter {
     }
 }
 
-/// The result of a response.
 enum ResultPayload: Sendable {
     case value(JSON)
     case encoded(EncodedJSON)

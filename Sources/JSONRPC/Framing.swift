@@ -32,11 +32,8 @@ public struct Framing: Sendable {
     private var isFinished = false
 
     /// `maxMessageBytes` does not count headers and line ends.
-    public init(maxMessageBytes: Int) {
-        self.maxMessageBytes = maxMessageBytes
-    }
+    public init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
 
-    /// The allocated memory in bytes.
     var capacity: Int { queue.capacity }
 
     /// Appends received bytes. Take all messages before appending more, or memory grows.
@@ -57,14 +54,10 @@ public struct Framing: Sendable {
     }
 
     /// The possible length of the message that is being received.
-    private var expectedBytes: Int {
-        if case .body(let length) = state { length } else { maxMessageBytes }
-    }
+    private var expectedBytes: Int { if case .body(let length) = state { length } else { maxMessageBytes } }
 
     /// Ends the input: an unterminated last line is a message, an incomplete body is not.
-    public mutating func finish() {
-        isFinished = true
-    }
+    public mutating func finish() { isFinished = true }
 
     /// Returns what `read` makes of the next message; nil until more bytes arrive.
     public mutating func next<T>(_ read: (UnsafeRawBufferPointer) -> T) -> Frame<T>? {
@@ -100,7 +93,6 @@ public struct Framing: Sendable {
         }
     }
 
-    /// Skips the incomplete message.
     mutating func skipUnfinished() {
         switch state {
         case .line: state = .discardingLine
@@ -145,7 +137,6 @@ public struct Framing: Sendable {
 // MARK: Which style
 
 extension Framing {
-    /// The longest name of a header.
     private static let maxNameBytes = 256
     private static let maxBlankBytes = 4096
 
@@ -202,13 +193,9 @@ extension Framing {
     }
 
     /// Says whether a line of `length` bytes is too long, not counting a CR at its end.
-    private func isTooLong(_ length: Int) -> Bool {
-        length - (endsWithReturn(length) ? 1 : 0) > maxMessageBytes
-    }
+    private func isTooLong(_ length: Int) -> Bool { length - (endsWithReturn(length) ? 1 : 0) > maxMessageBytes }
 
-    private func endsWithReturn(_ length: Int) -> Bool {
-        length > 0 && queue[length - 1] == 0x0D
-    }
+    private func endsWithReturn(_ length: Int) -> Bool { length > 0 && queue[length - 1] == 0x0D }
 
     private mutating func discardLine() -> Step {
         guard let length = queue.distanceToLineFeed() else {

@@ -6,7 +6,6 @@ struct HeaderBlock: Sendable {
 
     /// The bytes of the lines so far, with their ends.
     private(set) var bytes = 0
-    /// The value of Content-Length.
     private(set) var length: Int?
 
     /// Reads one line without its LF. Returns the reason when it makes the block unreadable.

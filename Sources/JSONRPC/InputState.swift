@@ -9,9 +9,7 @@ enum InputState {
     /// The messages of a batch begin one by one.
     case batch(BatchInput)
 
-    var isDecoding: Bool {
-        if case .decoding = self { true } else { false }
-    }
+    var isDecoding: Bool { if case .decoding = self { true } else { false } }
 
     var batch: Batch? {
         switch self {
@@ -32,9 +30,7 @@ final class BatchInput {
     var rest: BatchDecoder?
 
     init(_ batch: Batch, ready: [BatchDecoder.Item] = [], rest: BatchDecoder?) {
-        self.batch = batch
-        self.ready = ready
-        self.rest = rest
+        (self.batch, self.ready, self.rest) = (batch, ready, rest)
     }
 
     /// Returns the next message that needs no thread.

@@ -25,15 +25,10 @@ public final class MemoryQuota {
         let resume: @Loop () -> Void
     }
 
-    public init(
-        limit: Int, timeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock()
-    ) {
-        self.limit = limit
-        self.timeout = timeout
-        self.clock = clock
+    public init(limit: Int, timeout: Duration = .seconds(30), clock: any Clock<Duration>) {
+        (self.limit, self.timeout, self.clock) = (limit, timeout, clock)
     }
 
-    /// Says whether the limit is used up.
     fileprivate var isFull: Bool { used >= limit }
 
     /// Returns when memory has become free. Throws `CancellationError` when the waiting task is cancelled before.
@@ -132,7 +127,6 @@ final class QuotaShare {
     /// Says whether a holder of so many bytes may not get more.
     func isFull(with bytes: Int) -> Bool { bytes >= Self.least && quota.isFull }
 
-    /// Sets the used bytes.
     func use(_ bytes: Int) {
         guard bytes != used else { return }
         let change = bytes - used

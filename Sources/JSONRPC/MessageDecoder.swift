@@ -14,10 +14,7 @@ struct MessageDecoder: Sendable {
     private let limits: ConnectionLimits
     private let prepare: Prepare
 
-    init(_ limits: ConnectionLimits, _ prepare: @escaping Prepare) {
-        self.limits = limits
-        self.prepare = prepare
-    }
+    init(_ limits: ConnectionLimits, _ prepare: @escaping Prepare) { (self.limits, self.prepare) = (limits, prepare) }
 
     /// Decodes a short text on the loop.
     func decode(short bytes: UnsafeRawBufferPointer) -> DecodedInput {
@@ -64,20 +61,13 @@ struct MessageDecoder: Sendable {
 
     private func decode(_ message: ParsedMessage) -> DecodedMessage {
         switch message {
-        case .notification("$/cancelRequest", var params):
+        case .call(nil, "$/cancelRequest", var params):
             return .cancellation(of: params.takeOrNull("id").flatMap(RequestID.init))
-        case .request(let id, let method, let params): return call(id, method, params)
-        case .notification(let method, let params): return call(nil, method, params)
+        case .call(let id, let method, let params):
+            let call = Result { () throws(RPCError) in try prepare(method, params) }
+            return .call(id, method: method, call)
         case .invalid(let id, let error): return .invalid(id, error)
         case .ignored: return .ignored
-        }
-    }
-
-    private func call(_ id: RequestID?, _ method: String, _ params: Params) -> DecodedMessage {
-        do throws(RPCError) {
-            return .call(id, method: method, .success(try prepare(method, params)))
-        } catch {
-            return .call(id, method: method, .failure(error))
         }
     }
 }
@@ -117,7 +107,6 @@ struct BatchDecoder: Sendable {
     }
 
     private var messages: Messages
-    /// The length of the whole batch.
     let bytes: Int
     private let decoder: MessageDecoder
 
@@ -132,7 +121,6 @@ struct BatchDecoder: Sendable {
     /// Says whether the next message may be decoded on the loop.
     var isShort: Bool { bytes <= MessageDecoder.inlineBytes }
 
-    /// The number of messages left.
     var count: Int {
         switch messages {
         case .parsed(let messages): messages.count

@@ -58,15 +58,13 @@ final class OutgoingRequests {
 
     /// Nil for a message that has a method, or an id that no outgoing request can have.
     nonisolated static func answer(in message: Envelope) -> (number: Int, Answer)? {
-        guard !message.hasMethod, let number = message.id?.number?.int64.flatMap({ Int(exactly: $0) }) else {
+        guard message.method == nil, let number = message.id?.number?.int64.flatMap({ Int(exactly: $0) }) else {
             return nil
         }
         return (number, outcome(in: message))
     }
 
-    private func settle(_ number: Int, _ answer: Answer) {
-        waiting.removeValue(forKey: number)?.resume(with: answer)
-    }
+    private func settle(_ number: Int, _ answer: Answer) { waiting.removeValue(forKey: number)?.resume(with: answer) }
 
     /// Fails all requests, in their order, with `PeerRequestError.disconnected`.
     func failAll() {

@@ -5,10 +5,7 @@ public struct Params: Sendable {
     private var members: [JSON.Member]
     private let path: String
 
-    init(_ members: [JSON.Member], path: String = "") {
-        self.members = members
-        self.path = path
-    }
+    init(_ members: [JSON.Member], path: String = "") { (self.members, self.path) = (members, path) }
 
     /// Takes a param. A null counts as missing, because clients write both.
     public mutating func take(_ name: String) -> JSON? {
@@ -48,16 +45,13 @@ extension Params {
     /// The longest string that is not data.
     private static let maxStringBytes = 1 << 20
 
-    public mutating func string(_ name: String) throws(RPCError) -> String {
-        try shortString(name, in: require(name))
-    }
+    public mutating func string(_ name: String) throws(RPCError) -> String { try shortString(name, in: require(name)) }
 
     public mutating func optionalString(_ name: String) throws(RPCError) -> String? {
         guard let value = take(name) else { return nil }
         return try shortString(name, in: value)
     }
 
-    /// A string of any length.
     public mutating func optionalData(_ name: String) throws(RPCError) -> String? {
         guard let value = take(name) else { return nil }
         return try string(name, in: value)
@@ -70,9 +64,7 @@ extension Params {
     }
 
     /// A whole number, such as `1`, `1.0` and `1e3`.
-    public mutating func integer(_ name: String) throws(RPCError) -> Int64 {
-        try integer(name, in: require(name))
-    }
+    public mutating func integer(_ name: String) throws(RPCError) -> Int64 { try integer(name, in: require(name)) }
 
     public mutating func optionalInteger(_ name: String) throws(RPCError) -> Int64? {
         guard let value = take(name) else { return nil }

@@ -2,8 +2,8 @@ import JSONText
 
 /// One parsed message from the peer. Every JSON value is one of these.
 enum ParsedMessage {
-    case request(RequestID, method: String, Params)
-    case notification(method: String, Params)
+    /// Without an id it is a notification.
+    case call(RequestID?, method: String, Params)
     /// A response, or a notification that cannot be understood.
     case ignored
     /// The id is null when it cannot be read.
@@ -20,7 +20,7 @@ enum ParsedMessage {
             self = .invalid(.null, .invalidRequest("An id must be a string, an integer or null."))
             return
         }
-        if !message.hasMethod, message.hasOutcome {
+        if message.method == nil, message.hasOutcome {
             self = .ignored
             return
         }
@@ -35,9 +35,8 @@ enum ParsedMessage {
 
     private static func call(id: RequestID?, _ message: Envelope) throws(RPCError) -> ParsedMessage {
         guard message.hasVersion else { throw .invalidRequest("\"jsonrpc\" must be \"2.0\".") }
-        guard let method = message.method else { throw .invalidRequest("\"method\" must be a string.") }
-        let params = try params(message.params)
-        return id.map { .request($0, method: method, params) } ?? .notification(method: method, params)
+        guard let method = message.method?.string else { throw .invalidRequest("\"method\" must be a string.") }
+        return .call(id, method: method, try params(message.params))
     }
 
     /// Clients write "no params" in four ways.
@@ -57,40 +56,31 @@ enum ParsedMessage {
 
 /// The members of a message that JSON-RPC defines, found in one pass. The last of several counts.
 struct Envelope {
-    private let members: [JSON.Member]
-    private var versionPlace: Int?
-    private var idPlace: Int?
-    private var methodPlace: Int?
-    private var paramsPlace: Int?
-    private var resultPlace: Int?
-    private var errorPlace: Int?
+    private var version: JSON?
+    private(set) var id: JSON?
+    private(set) var method: JSON?
+    private(set) var params: JSON?
+    private(set) var result: JSON?
+    private(set) var error: JSON?
 
     /// Nil when the message is no object.
     init?(_ message: JSON) {
         guard case .object(let members) = message else { return nil }
-        self.members = members
-        for place in members.indices {
-            switch members[place].key {
-            case "jsonrpc": versionPlace = place
-            case "id": idPlace = place
-            case "method": methodPlace = place
-            case "params": paramsPlace = place
-            case "result": resultPlace = place
-            case "error": errorPlace = place
+        for member in members {
+            switch member.key {
+            case "jsonrpc": version = member.value
+            case "id": id = member.value
+            case "method": method = member.value
+            case "params": params = member.value
+            case "result": result = member.value
+            case "error": error = member.value
             default: break
             }
         }
     }
 
-    var hasVersion: Bool { versionPlace.map { members[$0].value.string == "2.0" } ?? false }
-    var hasMethod: Bool { methodPlace != nil }
-    var hasOutcome: Bool { resultPlace != nil || errorPlace != nil }
-
-    var id: JSON? { idPlace.map { members[$0].value } }
-    var method: String? { methodPlace.flatMap { members[$0].value.string } }
-    var params: JSON? { paramsPlace.map { members[$0].value } }
-    var result: JSON? { resultPlace.map { members[$0].value } }
-    var error: JSON? { errorPlace.map { members[$0].value } }
+    var hasVersion: Bool { version?.string == "2.0" }
+    var hasOutcome: Bool { result != nil || error != nil }
 }
 
 /// The id of a peer's request, as the bytes of the reply: `1` and `"1"` are two ids, and no digit is lost.

@@ -25,11 +25,17 @@ public struct RequestCounts: Equatable, Sendable {
     /// Requests that only wait for the end of tasks.
     public var waiting = 0
 
-    public init(active: Int = 0, waiting: Int = 0) { (self.active, self.waiting) = (active, waiting) }
+    /// Requests that do not only wait for the end of tasks at this moment.
+    public var busy = 0
+
+    public init(active: Int = 0, waiting: Int = 0, busy: Int = 0) {
+        (self.active, self.waiting, self.busy) = (active, waiting, busy)
+    }
 
     public static func += (sum: inout RequestCounts, more: RequestCounts) {
         sum.active += more.active
         sum.waiting += more.waiting
+        sum.busy += more.busy
     }
 }
 
@@ -41,7 +47,6 @@ public enum DeliveryPolicy: Sendable {
     case latest(key: String)
 }
 
-/// The sender of a message.
 public enum MessageSender: String, Sendable { case client, service }
 
 /// Gets each message of a connection without its framing, when it is received or put into the outbox. It must not

@@ -15,9 +15,7 @@ public struct RPCError: Error, Equatable, Sendable {
     public var data: JSON?
 
     public init(code: Int, message: String, data: JSON? = nil) {
-        self.code = code
-        self.message = message
-        self.data = data
+        (self.code, self.message, self.data) = (code, message, data)
     }
 
     static let invalidParamsCode = -32602

@@ -65,8 +65,7 @@ public final class Request<Context: MethodContext> {
     private let controls: RequestControls?
 
     nonisolated init(context: Context, _ controls: RequestControls? = nil) {
-        self.context = context
-        self.controls = controls
+        (self.context, self.controls) = (context, controls)
     }
 
     /// Returns when the peer has read most of the output; a method with a large answer calls it first. `bytes` are

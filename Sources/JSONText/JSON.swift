@@ -7,15 +7,11 @@ public enum JSON: Sendable {
     case array([JSON])
     case object([Member])
 
-    /// One name and value of an object.
     public struct Member: Sendable {
         public var key: String
         public var value: JSON
 
-        public init(key: String, value: JSON) {
-            self.key = key
-            self.value = value
-        }
+        public init(key: String, value: JSON) { (self.key, self.value) = (key, value) }
     }
 }
 
@@ -34,12 +30,16 @@ extension JSON: Equatable {
     }
 }
 
-extension JSON.Member: Equatable {
-    public static func == (a: JSON.Member, b: JSON.Member) -> Bool {
-        a.isNamed(b.key) && a.value == b.value
+extension [JSON.Member] {
+    /// The members that have a value.
+    public init(present members: KeyValuePairs<String, JSON?>) {
+        self = members.compactMap { key, value in value.map { JSON.Member(key: key, value: $0) } }
     }
+}
 
-    /// Compares names by their bytes.
+extension JSON.Member: Equatable {
+    public static func == (a: JSON.Member, b: JSON.Member) -> Bool { a.isNamed(b.key) && a.value == b.value }
+
     public func isNamed(_ name: String) -> Bool { key.hasSameUTF8(as: name) }
 }
 
@@ -49,14 +49,10 @@ extension String {
 }
 
 extension JSON {
-    @inlinable public init(_ value: Int64) {
-        self = .number(JSONNumber(value))
-    }
+    @inlinable public init(_ value: Int64) { self = .number(JSONNumber(value)) }
 
     /// The shortest literal that reads back as `value`; null where `value` is not finite, for JSON has no such numbers.
-    @inlinable public init(_ value: Double) {
-        self = JSONNumber(value).map(JSON.number) ?? .null
-    }
+    @inlinable public init(_ value: Double) { self = JSONNumber(value).map(JSON.number) ?? .null }
 
     /// The value of member `key`; nil where this is no object or has no such member. The last of several counts.
     public subscript(key: String) -> JSON? {
@@ -64,59 +60,35 @@ extension JSON {
         return members.last { $0.isNamed(key) }?.value
     }
 
-    @inlinable public var isNull: Bool {
-        if case .null = self { true } else { false }
-    }
+    @inlinable public var isNull: Bool { if case .null = self { true } else { false } }
 
-    @inlinable public var bool: Bool? {
-        if case .bool(let value) = self { value } else { nil }
-    }
+    @inlinable public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    @inlinable public var number: JSONNumber? {
-        if case .number(let value) = self { value } else { nil }
-    }
+    @inlinable public var number: JSONNumber? { if case .number(let value) = self { value } else { nil } }
 
-    @inlinable public var string: String? {
-        if case .string(let value) = self { value } else { nil }
-    }
+    @inlinable public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    @inlinable public var array: [JSON]? {
-        if case .array(let elements) = self { elements } else { nil }
-    }
+    @inlinable public var array: [JSON]? { if case .array(let elements) = self { elements } else { nil } }
 
-    @inlinable public var object: [Member]? {
-        if case .object(let members) = self { members } else { nil }
-    }
+    @inlinable public var object: [Member]? { if case .object(let members) = self { members } else { nil } }
 }
 
 extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByStringLiteral {
-    @inlinable public init(nilLiteral: ()) {
-        self = .null
-    }
+    @inlinable public init(nilLiteral: ()) { self = .null }
 
-    @inlinable public init(booleanLiteral value: Bool) {
-        self = .bool(value)
-    }
+    @inlinable public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    @inlinable public init(stringLiteral value: String) {
-        self = .string(value)
-    }
+    @inlinable public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension JSON: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-    @inlinable public init(integerLiteral value: Int64) {
-        self.init(value)
-    }
+    @inlinable public init(integerLiteral value: Int64) { self.init(value) }
 
-    @inlinable public init(floatLiteral value: Double) {
-        self.init(value)
-    }
+    @inlinable public init(floatLiteral value: Double) { self.init(value) }
 }
 
 extension JSON: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    @inlinable public init(arrayLiteral elements: JSON...) {
-        self = .array(elements)
-    }
+    @inlinable public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
     @inlinable public init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(elements.map { Member(key: $0.0, value: $0.1) })

@@ -3,7 +3,6 @@ public struct JSONElements: Sendable {
     private let text: ArraySlice<UInt8>
     private let maxDepth: Int
     private var position: Int
-    /// The number of elements left.
     public private(set) var count: Int
 
     /// Checks `text` without building values. Nil if it is no array.

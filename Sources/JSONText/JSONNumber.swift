@@ -6,13 +6,9 @@ public struct JSONNumber: Sendable, Hashable {
     public let literal: String
 
     /// `literal` must follow the grammar of RFC 8259.
-    package init(literal: String) {
-        self.literal = literal
-    }
+    package init(literal: String) { self.literal = literal }
 
-    public init(_ value: Int64) {
-        literal = String(value)
-    }
+    public init(_ value: Int64) { literal = String(value) }
 
     /// The shortest literal that reads back as `value`; nil where `value` is not finite.
     public init?(_ value: Double) {
@@ -33,9 +29,7 @@ public struct JSONNumber: Sendable, Hashable {
     public var isWhole: Bool { Int64(literal) != nil || DecimalDigits(literal).isWhole }
 
     /// The nearest double; nil where that is infinite.
-    public var double: Double? {
-        Double(literal).flatMap { $0.isFinite ? $0 : nil }
-    }
+    public var double: Double? { Double(literal).flatMap { $0.isFinite ? $0 : nil } }
 }
 
 /// A number as ±`digits` × 10 ^ `exponent`, where the digits neither begin nor end with a zero, unless it is 0.

@@ -49,9 +49,7 @@ struct JSONParser<Output: JSONOutput> {
     private(set) var values = 0
 
     init(_ scanner: JSONScanner, maxDepth: Int, maxValues: Int) {
-        self.scanner = scanner
-        self.maxDepth = maxDepth
-        self.maxValues = maxValues
+        (self.scanner, self.maxDepth, self.maxValues) = (scanner, maxDepth, maxValues)
     }
 
     mutating func document() throws(JSONSyntaxError) -> Output {

@@ -5,19 +5,14 @@ struct JSONScanner {
     let bytes: UnsafeRawBufferPointer
     private(set) var position: Int
 
-    init(bytes: UnsafeRawBufferPointer, position: Int = 0) {
-        self.bytes = bytes
-        self.position = position
-    }
+    init(bytes: UnsafeRawBufferPointer, position: Int = 0) { (self.bytes, self.position) = (bytes, position) }
 
     var isAtEnd: Bool { position >= bytes.count }
 
     /// The byte here, or NUL at the end.
     var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
-    mutating func advance() {
-        position += 1
-    }
+    mutating func advance() { position += 1 }
 
     @inline(__always)
     mutating func skip(_ byte: UInt8) -> Bool {

@@ -12,12 +12,8 @@ public struct JSONSyntaxError: Error, Equatable, CustomStringConvertible {
     public let limit: Limit?
 
     public init(offset: Int, reason: String, limit: Limit? = nil) {
-        self.offset = offset
-        self.reason = reason
-        self.limit = limit
+        (self.offset, self.reason, self.limit) = (offset, reason, limit)
     }
 
-    public var description: String {
-        "\(reason) at byte \(offset)"
-    }
+    public var description: String { "\(reason) at byte \(offset)" }
 }

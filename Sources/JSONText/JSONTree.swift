@@ -17,9 +17,7 @@ extension JSON: JSONOutput {
         private var elements: [JSON] = []
         private var members: [JSON.Member] = []
 
-        init() {
-            isObject = false
-        }
+        init() { isObject = false }
 
         /// Reserves room for four members, which most objects have, but not in large texts, where that is much memory.
         init(key: String, isInSmallText: Bool) {

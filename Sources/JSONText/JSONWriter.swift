@@ -1,15 +1,12 @@
 extension JSON {
     /// Appends this value to `buffer` as compact JSON in UTF-8, on one line.
-    public func write(to buffer: inout [UInt8]) {
-        JSONWriter.write(to: &buffer) { $0.value(self) }
-    }
+    public func write(to buffer: inout [UInt8]) { JSONWriter.write(to: &buffer) { $0.value(self) } }
 
     /// Appends `string` to `buffer` as a JSON string: quoted, escaped where it must be, everything else as UTF-8.
     public static func write(_ string: String, to buffer: inout [UInt8]) {
         JSONWriter.write(to: &buffer) { $0.string(string) }
     }
 
-    /// This value as compact JSON, on one line.
     public var text: String {
         var buffer: [UInt8] = []
         write(to: &buffer)
@@ -23,9 +20,7 @@ private struct JSONWriter {
     private let page: UnsafeMutableBufferPointer<UInt8>
     private var filled = 0
 
-    private init(page: UnsafeMutableBufferPointer<UInt8>) {
-        self.page = page
-    }
+    private init(page: UnsafeMutableBufferPointer<UInt8>) { self.page = page }
 
     static func write(to buffer: inout [UInt8], _ body: (inout JSONWriter) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 512) { page in
@@ -57,9 +52,7 @@ private struct JSONWriter {
         }
     }
 
-    private mutating func append(_ text: String) {
-        for byte in text.utf8 { append(byte) }
-    }
+    private mutating func append(_ text: String) { for byte in text.utf8 { append(byte) } }
 }
 
 // MARK: Values

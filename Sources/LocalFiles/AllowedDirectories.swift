@@ -51,10 +51,9 @@ package struct AllowedDirectories: Sendable {
             if case .inside(let error) = error { throw reason(error) }
         }
         let file = file ?? path
-        var error = StorageError(
-            .unauthorized, "File \(file) may not be \(participle): it is in no directory that \(flag) names.")
-        error.file = file
-        throw error
+        throw StorageError(
+            .unauthorized, "File \(file) may not be \(participle): it is in no directory that \(flag) names."
+        ).with(\.file, file)
     }
 
     private func follow(_ path: String) throws(ConfinedPathResolver.Failure) -> OpenFile {
@@ -63,5 +62,26 @@ package struct AllowedDirectories: Sendable {
         let begun = aliases.filter { names.starts(with: $0.alias) }.max { $0.alias.count < $1.alias.count }
         return try ConfinedPathResolver.find(
             names.dropFirst(begun?.alias.count ?? 0), from: begun?.location ?? [], in: locations)
+    }
+}
+
+/// The directories in which clients may read and write files. Without any, the user's own permissions decide.
+public struct FileAccessPolicy: Sendable {
+    package let reading: AllowedDirectories?
+    package let writing: AllowedDirectories?
+
+    public static let everywhere = FileAccessPolicy(reading: nil, writing: nil)
+
+    /// An allowed directory that cannot be used, with a sentence that names it.
+    public struct InvalidDirectory: Error { public var message: String }
+
+    /// Resolves the directories. An empty list allows all directories.
+    public init(reading: [String], writing: [String]) throws(InvalidDirectory) {
+        self.reading = reading.isEmpty ? nil : try AllowedDirectories(reading, "read", "--allow-read")
+        self.writing = writing.isEmpty ? nil : try AllowedDirectories(writing, "written", "--allow-write")
+    }
+
+    private init(reading: AllowedDirectories?, writing: AllowedDirectories?) {
+        (self.reading, self.writing) = (reading, writing)
     }
 }

@@ -8,7 +8,6 @@ struct ConfinedPathResolver {
     enum Failure: Error {
         /// The path leaves the allowed directories.
         case outside
-        /// An error inside of the allowed directories.
         case inside(SystemError)
     }
 
@@ -22,7 +21,6 @@ struct ConfinedPathResolver {
         case inside([OpenFile], root: Names)
     }
 
-    /// The same limit as the kernel's.
     private static let mostLinks = 40
 
     private let allowed: [Names]

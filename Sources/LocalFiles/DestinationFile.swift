@@ -8,10 +8,7 @@ struct DestinationFile {
     private let allowed: AllowedDirectories?
     private var directory: OpenFile?
 
-    init(path: String, in allowed: AllowedDirectories?) {
-        self.path = path
-        self.allowed = allowed
-    }
+    init(path: String, in allowed: AllowedDirectories?) { (self.path, self.allowed) = (path, allowed) }
 
     /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` where it is not
     /// allowed, and `unknown` with path and reason where it is not a directory.
@@ -29,19 +26,21 @@ struct DestinationFile {
 
     mutating func close() { directory = nil }
 
-    /// Throws `unknown` with path and reason unless the path is a regular file or free.
-    func check() throws(StorageError) {
+    /// Returns whether there is a file. Throws `unknown` with path and reason unless the path is a regular file or free.
+    @discardableResult
+    func check() throws(StorageError) -> Bool {
         // With allowed directories links are not followed, as their targets may be outside.
         let status: FileStatus
         do throws(SystemError) {
             status = try opened().status(of: name, followingLinks: allowed == nil)
         } catch {
             guard error == .notFound else { throw unwritable(error) }
-            return
+            return false
         }
         guard [.regular, .link].contains(status.kind) else {
             throw .file(path, "is not a regular file but \(SourceFile.name(of: status.kind))")
         }
+        return true
     }
 
     /// A hidden name in the same directory. It contains the unguessable task id, and a number that tells attempts
@@ -56,6 +55,20 @@ struct DestinationFile {
     func openTemporary(_ temporary: String, _ flags: OpenFile.Flags) throws(SystemError) -> OpenFile {
         try OpenFile(temporary, flags.union(.noLink), in: opened())
     }
+
+    /// Returns nil where the file system has no files without names.
+    func openUnnamed() -> OpenFile? { try? OpenFile(unnamedIn: opened()) }
+
+    /// Makes a file without a name the destination; returns false where there is one.
+    func link(_ file: OpenFile) throws(StorageError) -> Bool {
+        try writing { () throws(SystemError) in
+            try file.setPermissions(permissions)
+            return try link(file, as: name)
+        }
+    }
+
+    /// Returns false where the name is taken.
+    func link(_ file: OpenFile, as name: String) throws(SystemError) -> Bool { try opened().link(file, as: name) }
 
     /// Renames the file to the destination. It gets the permissions of the file it replaces, or those of the umask.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {

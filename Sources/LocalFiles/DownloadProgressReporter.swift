@@ -26,9 +26,7 @@ package final class DownloadProgressReporter: Sendable {
     /// - Parameter step: so many bytes are told at once.
     package init(_ clock: any Clock<Duration>, step: Int64 = 1 << 20, _ report: @escaping @Sendable (Progress) -> Void)
     {
-        self.report = report
-        self.clock = clock
-        self.step = step
+        (self.report, self.clock, self.step) = (report, clock, step)
         state = Mutex(State(elapsed: clock.stopwatch()))
     }
 

@@ -32,11 +32,11 @@ package final class LatestCheckpoint: Sendable {
 package final class PartialDownload {
     private static let rereadSize = 1 << 20
 
-    /// The number of bytes received.
     package private(set) var offset: Int64 = 0
     private var target: DestinationFile
     private var generation: Int64?
     private let task: String
+    private let record: (@Sendable () async throws(StorageError) -> Void)?
     private var temporary: Temporary?
     /// The checkpoint of an earlier process, until it is verified.
     private var restored: DownloadCheckpoint?
@@ -53,7 +53,7 @@ package final class PartialDownload {
 
     package init(_ download: Download, in allowed: AllowedDirectories?) {
         target = DestinationFile(path: download.file, in: allowed)
-        task = download.task
+        (task, record) = (download.task, download.record)
         guard download.isRestored else { return }
         restored = download.bookmark.flatMap { try? DownloadCheckpoint(text: $0.text) }
         if let number = restored?.number, !(0..<1 << 20).contains(number) { restored = nil }
@@ -67,16 +67,21 @@ package final class PartialDownload {
 
     /// Continues where it was parked, or starts over where it has no bytes of this generation. Returns early once
     /// `mayGoOn` is false. Throws the errors of `DestinationFile`.
-    package func open(for generation: Int64, while mayGoOn: () -> Bool) throws(StorageError) {
+    ///
+    /// - Parameter isShort: the file has no name before it is complete, so that it needs no record. Its bytes do not
+    ///   survive a pause.
+    package func open(
+        for generation: Int64, isShort: Bool = false, while mayGoOn: () -> Bool
+    ) throws(StorageError) {
         if generation != self.generation { discard() }
         self.generation = generation
         guard file == nil else { return }
         try target.open()
         try target.check()
+        if isShort, temporary == nil, let unnamed = target.openUnnamed() { return begin(unnamed) }
         if try !reopen(while: mayGoOn) { try create() }
     }
 
-    /// Appends all of the bytes.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
         let file = try opened()
         try target.writing { () throws(SystemError) in try file.write(bytes, at: offset) }
@@ -99,7 +104,7 @@ package final class PartialDownload {
         }
         try target.writing { () throws(SystemError) in
             // Another program may have appended to it while it was parked.
-            try file.truncate(to: size)
+            if temporary != nil { try file.truncate(to: size) }
             try file.sync()
         }
         do throws(StorageError) {
@@ -109,10 +114,15 @@ package final class PartialDownload {
             discard()
             throw error
         }
-        try target.check()
-        guard let temporary, mayCommit() else { return false }
-        try target.take(temporary.name, file)
-        self.temporary = nil
+        if try target.check() { try giveName(to: file) }
+        guard mayCommit() else { return false }
+        var isLinked = false
+        if temporary == nil { isLinked = try target.link(file) }
+        if !isLinked {
+            try giveName(to: file)
+            if let temporary { try target.take(temporary.name, file) }
+        }
+        temporary = nil
         defer { discard() }
         try target.syncDirectory()
         return true
@@ -124,7 +134,6 @@ package final class PartialDownload {
         target.close()
     }
 
-    /// Deletes the partial file.
     package func discard() {
         if let temporary { target.remove(temporary.name) }
         park()
@@ -162,34 +171,43 @@ package final class PartialDownload {
     }
 
     private static func damaged(_ path: String, _ size: Int64, _ how: String) -> StorageError {
-        var error = StorageError(
+        StorageError(
             .nonMatchingChecksum,
-            "File \(path) was not written: the \(size) bytes did not arrive as they were sent: \(how).")
-        error.file = path
-        return error
+            "File \(path) was not written: the \(size) bytes did not arrive as they were sent: \(how)."
+        ).with(\.file, path)
     }
-}
 
-// MARK: - Opening
-
-extension PartialDownload {
     private func create() throws(StorageError) {
-        let (number, opened) = try newFile(after: temporary.map(\.number))
-        let status = try target.writing { () throws(SystemError) in try opened.status() }
-        temporary = Temporary(
-            name: target.temporaryName(for: task, number: number), number: number, inode: status.inode)
+        begin(try named { name throws(SystemError) in try target.openTemporary(name, [.readingAndWriting, .new]) })
+    }
+
+    private func begin(_ new: OpenFile) {
         restored = nil
         checksum = Checksum()
-        (file, offset, writeback) = (opened, 0, Writeback())
+        (file, offset, writeback) = (new, 0, Writeback())
     }
 
-    /// Another program may have replaced an earlier one.
-    private func newFile(after last: Int?) throws(StorageError) -> (number: Int, OpenFile) {
-        let first = last.map { $0 + 1 } ?? 0
+    /// Gives a file without a name one, so that it can replace another file.
+    private func giveName(to file: OpenFile) throws(StorageError) {
+        guard temporary == nil else { return }
+        _ = try named { name throws(SystemError) in
+            guard try target.link(file, as: name) else { throw .exists }
+            return file
+        }
+    }
+
+    /// Another program may have replaced an earlier file.
+    private func named(_ make: (String) throws(SystemError) -> OpenFile) throws(StorageError) -> OpenFile {
+        if let record {
+            try Loop.wait { () async throws(StorageError) in try await record() }
+        }
+        let first = temporary.map { $0.number + 1 } ?? 0
         for number in first..<first + 16 {
             do throws(SystemError) {
                 let name = target.temporaryName(for: task, number: number)
-                return (number, try target.openTemporary(name, [.readingAndWriting, .new]))
+                let file = try make(name)
+                temporary = Temporary(name: name, number: number, inode: try file.status().inode)
+                return file
             } catch  where error == .exists {
                 continue
             } catch {

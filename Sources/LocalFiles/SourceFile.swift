@@ -1,4 +1,5 @@
 import Checksums
+import FoundationEssentials
 import Platform
 import Storage
 
@@ -12,9 +13,7 @@ package struct SourceFile {
     /// Throws `unauthorized` where the file is outside of the allowed directories, and `unknown` with path and reason
     /// where it cannot be read or has changed.
     package init(_ path: String, _ identity: FileIdentity, in allowed: AllowedDirectories?) throws(StorageError) {
-        self.path = path
-        self.identity = identity
-        self.allowed = allowed
+        (self.path, self.identity, self.allowed) = (path, identity, allowed)
         file = try Self.open(path, in: allowed)
         file.expectReading()
         try checkUnchanged()
@@ -33,22 +32,18 @@ package struct SourceFile {
 
     /// Fills the buffer. A file that ends early has changed.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
-        let count: Int
-        do throws(SystemError) {
-            count = try file.read(into: buffer, at: offset)
-        } catch {
-            throw .file(path, "cannot be read: \(error.reason)")
-        }
+        let count = try Self.trying(path, "read") { () throws(SystemError) in try file.read(into: buffer, at: offset) }
         guard count == buffer.count else { throw changed("it became shorter") }
     }
 
-    /// Reads a small file into memory.
+    /// Reads a small file, and checks that it has not changed meanwhile.
     package func readWhole() throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(identity.size))
         let outcome = bytes.withUnsafeMutableBytes { buffer in
             Result { () throws(StorageError) in try read(into: buffer, at: 0) }
         }
         try outcome.get()
+        try checkUnchanged()
         return bytes
     }
 
@@ -75,21 +70,16 @@ package struct SourceFile {
     /// Files such as those of /proc have more bytes than their size says.
     private func checkEnd() throws(StorageError) {
         var next: UInt8 = 0
-        let count: Int
-        do throws(SystemError) {
-            count = try withUnsafeMutableBytes(of: &next) { byte throws(SystemError) in
+        let count = try Self.trying(path, "read") { () throws(SystemError) in
+            try withUnsafeMutableBytes(of: &next) { byte throws(SystemError) in
                 try file.read(into: byte, at: identity.size)
             }
-        } catch {
-            throw .file(path, "cannot be read: \(error.reason)")
         }
         guard count == 0 else { throw changed("there is more in it than the \(identity.size) bytes of its size") }
     }
 
     private func compare(_ now: FileIdentity) throws(StorageError) {
-        guard now.inode == identity.inode else {
-            throw changed("another file took its place")
-        }
+        guard now.inode == identity.inode else { throw changed("another file took its place") }
         guard now.size == identity.size else {
             throw changed("its size went from \(identity.size) to \(now.size) bytes")
         }
@@ -123,15 +113,8 @@ package struct SourceFile {
     }
 
     private static func status(of file: OpenFile, _ path: String) throws(StorageError) -> FileStatus {
-        let status: FileStatus
-        do throws(SystemError) {
-            status = try file.status()
-        } catch {
-            throw .file(path, "cannot be inspected: \(error.reason)")
-        }
-        guard status.kind == .regular else {
-            throw .file(path, "is not a regular file but \(name(of: status.kind))")
-        }
+        let status = try trying(path, "inspected") { () throws(SystemError) in try file.status() }
+        guard status.kind == .regular else { throw .file(path, "is not a regular file but \(name(of: status.kind))") }
         return status
     }
 
@@ -142,14 +125,18 @@ package struct SourceFile {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(block), alignment: 1)
         defer { buffer.deallocate() }
         for offset in size > block ? [0, size - block] : [0] {
-            do throws(SystemError) {
-                let count = try file.read(into: buffer, at: offset)
-                checksum.updateCRC(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            } catch {
-                throw .file(path, "cannot be read: \(error.reason)")
-            }
+            let count = try trying(path, "read") { () throws(SystemError) in try file.read(into: buffer, at: offset) }
+            checksum.updateCRC(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
         return checksum.crc32c
+    }
+
+    private static func trying<Value>(
+        _ path: String, _ participle: String, _ body: () throws(SystemError) -> Value
+    ) throws(StorageError) -> Value {
+        do throws(SystemError) { return try body() } catch {
+            throw .file(path, "cannot be \(participle): \(error.reason)")
+        }
     }
 
     /// The kind of a file that is not a regular one, for messages.
@@ -171,5 +158,15 @@ extension FileIdentity {
             modifiedNanoseconds: status.modified.nanoseconds, inode: status.inode, ends: 0)
         (changedSeconds, changedNanoseconds) = (status.changed.seconds, status.changed.nanoseconds)
         self.generation = generation
+    }
+}
+
+extension Upload {
+    /// Throws `nonMatchingChecksum` unless the MD5 is the expected one.
+    package func checkMD5(_ md5: [UInt8]) throws(StorageError) {
+        guard let expectedMD5, Data(base64Encoded: expectedMD5) != Data(md5) else { return }
+        throw StorageError(
+            .nonMatchingChecksum,
+            "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expectedMD5).")
     }
 }

@@ -2,7 +2,21 @@ import JSONRPC
 import Storage
 
 /// All methods, in the order of `protocol/openrpc.json`.
-public let allMethods = MethodTable<ConnectionContext>([
+public let allMethods = MethodTable(methods)
+
+/// The methods of `serve --harness`, in the order of `protocol/harness.json`.
+public let allMethodsAndHarness = MethodTable(methods + harnessMethods)
+
+let harnessMethods: [any RPCMethod<ConnectionContext>.Type] = [
+    Arm.self,
+    Disarm.self,
+    ReleaseHold.self,
+    MoveClock.self,
+    Settled.self,
+    ReadJournal.self,
+]
+
+private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     Initialize.self,
     Shutdown.self,
     Exit.self,
@@ -48,10 +62,7 @@ public let allMethods = MethodTable<ConnectionContext>([
     Observe<DownloadStrategy>.self,
     RemoveObserver<DownloadStrategy>.self,
     RemoveAllObservers<DownloadStrategy>.self,
-])
+]
 
 /// The notifications of the service.
-let allNotifications = [TaskEvent.name(for: .upload), TaskEvent.name(for: .download)]
-
-/// The requests of the service to its clients.
-let allRequests = [ConnectionTokens.refreshToken]
+let allNotifications = [TaskKind.upload.event, TaskKind.download.event]

@@ -37,9 +37,7 @@ public final class ConnectionTokens: TokenSource {
 
     /// `fallback` gives the kinds of tokens that the client of `peer` has not set.
     init(of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
-        self.peer = peer
-        self.fallback = fallback
-        self.now = now
+        (self.peer, self.fallback, self.now) = (peer, fallback, now)
     }
 
     /// Sets or removes the client's token, and ends a pending refresh.
@@ -49,7 +47,6 @@ public final class ConnectionTokens: TokenSource {
         end(refreshes[kind], of: kind)
     }
 
-    /// The time in so many seconds.
     func moment(in seconds: Double) -> Timestamp { now().advanced(bySeconds: seconds) }
 
     public func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
@@ -163,6 +160,7 @@ extension Request<ConnectionContext> {
     /// For work before the reply. Work that outlives the request uses the tokens of the connection.
     var tokens: any TokenSource { RequestTokens(request: self) }
     var client: TransferClient { TransferClient(tokens: tokens, settings: context.settings) }
+    var transfers: Transfers { context.transfers }
 }
 
 extension Timestamp {

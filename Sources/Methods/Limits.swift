@@ -3,11 +3,9 @@ import JSONText
 import Storage
 import Transfers
 
-/// The limits of the service.
 public struct Limits: Equatable, Sendable {
     public var connection = ConnectionLimits()
     public var transfers = TransferLimits()
-    /// Open connections.
     public var connections = 1024
     /// In bytes, for all connections: once for messages that are received, and once for those of pending requests.
     public var totalMessageBytes = 128 << 20

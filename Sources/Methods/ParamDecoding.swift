@@ -44,7 +44,6 @@ extension Params {
         return path
     }
 
-    /// The system's limit.
     private static let maxPathBytes = 4095
 
     mutating func preconditions() throws(RPCError) -> Preconditions {

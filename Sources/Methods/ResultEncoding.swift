@@ -1,7 +1,7 @@
-import Platform
-import JSONText
 import FoundationEssentials
 import JSONRPC
+import JSONText
+import Platform
 import Storage
 import Transfers
 
@@ -9,43 +9,29 @@ import Transfers
 
 extension Reference {
     var json: JSON {
-        var members = members
         let warnings = warnings
-        if !warnings.isEmpty { members.append(.init(key: "warnings", value: .array(warnings.map(JSON.string)))) }
-        return .object(members)
-    }
-
-    fileprivate var members: [JSON.Member] {
-        placeMembers + [.init(key: "url", value: .string(withoutExactName.url))]
+        let texts: JSON? = warnings.isEmpty ? nil : .array(warnings.map(JSON.string))
+        return .object(placeMembers + .init(present: ["url": .string(withoutExactName.url), "warnings": texts]))
     }
 
     /// The members that a reference and the metadata of its object share.
     fileprivate var placeMembers: [JSON.Member] {
-        var members: [JSON.Member] = [
-            .init(key: "bucket", value: .string(bucket)), .init(key: "fullPath", value: .string(fullPath)),
-            .init(key: "name", value: .string(name)),
-        ]
-        if isExact { members.append(.init(key: "object", value: .string(object))) }
-        return members
+        .init(present: [
+            "bucket": .string(bucket), "fullPath": .string(fullPath), "name": .string(name),
+            "object": isExact ? .string(object) : nil,
+        ])
     }
 }
 
 extension ObjectMetadata {
     var json: JSON {
-        var members = reference.placeMembers
-        members += [
-            .init(key: "generation", value: .string(String(generation))),
-            .init(key: "metageneration", value: .string(String(metageneration))),
-            .init(key: "size", value: JSON(size)),
-            .init(key: "timeCreated", value: .string(timeCreated.rfc3339)),
-            .init(key: "updated", value: .string(updated.rfc3339)),
-        ]
-        if let md5 { members.append(.init(key: "md5Hash", value: .string(Data(md5).base64EncodedString()))) }
-        if let crc32c {
-            let bytes = withUnsafeBytes(of: crc32c.bigEndian) { Data($0) }
-            members.append(.init(key: "crc32c", value: .string(bytes.base64EncodedString())))
-        }
-        return .object(members + settable.members)
+        let computed = [JSON.Member](present: [
+            "generation": .string(String(generation)), "metageneration": .string(String(metageneration)),
+            "size": JSON(size), "timeCreated": .string(timeCreated.rfc3339), "updated": .string(updated.rfc3339),
+            "md5Hash": md5.map { .string(Data($0).base64EncodedString()) },
+            "crc32c": crc32c.map { .string(withUnsafeBytes(of: $0.bigEndian) { Data($0) }.base64EncodedString()) },
+        ])
+        return .object(reference.placeMembers + computed + settable.members)
     }
 }
 
@@ -55,10 +41,7 @@ extension SettableMetadata {
         var members = ContentProperty.allCases.compactMap { property in
             content[property].map { JSON.Member(key: property.rawValue, value: .string($0)) }
         }
-        if !custom.isEmpty {
-            let entries = custom.map { JSON.Member(key: $0.key, value: .string($0.value)) }
-            members.append(.init(key: "customMetadata", value: .object(entries)))
-        }
+        if !custom.isEmpty { members.append(.init(key: "customMetadata", value: JSON(members: custom))) }
         return members
     }
 }
@@ -114,27 +97,20 @@ extension JSONTextWriter {
 
 extension TaskSnapshot {
     var json: JSON {
-        var members: [JSON.Member] = [
-            .init(key: "task", value: .string(task)),
-            .init(key: "status", value: .string(status.rawValue)),
-            .init(key: "state", value: .string(state.rawValue)),
-            .init(key: "progress", value: progress.json),
-            .init(key: "reference", value: reference.json),
-        ]
-        if let metadata { members.append(.init(key: "metadata", value: json(metadata))) }
-        if let error { members.append(.init(key: "error", value: error.rpcError.json)) }
-        if let retry { members.append(.init(key: "retry", value: retry.json)) }
-        if let endpoint { members.append(.init(key: "endpoint", value: .string(endpoint))) }
-        return .object(members)
+        .object(
+            .init(present: [
+                "task": .string(task), "status": .string(status.rawValue), "state": .string(state.rawValue),
+                "progress": progress.json, "reference": reference.json, "metadata": metadata.map(json),
+                "error": error?.rpcError.json, "retry": retry?.json, "endpoint": endpoint.map(JSON.string),
+            ]))
     }
 
     private func json(_ metadata: Metadata) -> JSON {
         switch metadata {
         case .stored(let metadata): return metadata.json
         case .uploading(let settable, let md5Hash):
-            var members = reference.placeMembers
-            if let md5Hash { members.append(.init(key: "md5Hash", value: .string(md5Hash))) }
-            return .object(members + settable.members)
+            let hash = [JSON.Member](present: ["md5Hash": md5Hash.map(JSON.string)])
+            return .object(reference.placeMembers + hash + settable.members)
         }
     }
 }
@@ -159,39 +135,55 @@ extension Retry {
 
 extension Settings {
     var json: JSON {
-        var members: [JSON.Member] = [
-            .init(key: "maxUploadRetryTime", value: .seconds(maxUploadRetryTime)),
-            .init(key: "maxDownloadRetryTime", value: .seconds(maxDownloadRetryTime)),
-            .init(key: "maxOperationRetryTime", value: .seconds(maxOperationRetryTime)),
-        ]
-        if let uploadChunkSizeBytes {
-            members.append(.init(key: "uploadChunkSizeBytes", value: JSON(uploadChunkSizeBytes)))
-        }
-        if let userProject { members.append(.init(key: "userProject", value: .string(userProject))) }
-        return .object(members)
+        .object(
+            .init(present: [
+                "maxUploadRetryTime": .seconds(maxUploadRetryTime),
+                "maxDownloadRetryTime": .seconds(maxDownloadRetryTime),
+                "maxOperationRetryTime": .seconds(maxOperationRetryTime),
+                "uploadChunkSizeBytes": uploadChunkSizeBytes.map { JSON($0) },
+                "userProject": userProject.map(JSON.string),
+            ]))
     }
 }
 
 extension JSON {
     /// Seconds, without a fraction if they are whole.
-    fileprivate static func seconds(_ value: Double) -> JSON {
-        Int64(exactly: value).map { JSON($0) } ?? JSON(value)
-    }
+    fileprivate static func seconds(_ value: Double) -> JSON { Int64(exactly: value).map { JSON($0) } ?? JSON(value) }
 }
 
-/// The params of `uploadTask/event` and `downloadTask/event`.
-struct TaskEvent: JSONConvertible {
-    static func name(for kind: TaskKind) -> String { "\(kind)Task/event" }
-
-    let handle: String
-    let snapshot: TaskSnapshot
-
-    var json: JSON { ["handle": .string(handle), "snapshot": snapshot.json] }
+extension TaskKind {
+    /// The notification about an event of a task.
+    var event: String { "\(self)Task/event" }
 }
 
 extension TaskSnapshot {
     /// Only progress may be skipped for a slow reader.
-    func deliveryPolicy(for handle: String) -> DeliveryPolicy {
-        status == .progress ? .latest(key: handle) : .always
+    func deliveryPolicy(for handle: String) -> DeliveryPolicy { status == .progress ? .latest(key: handle) : .always }
+}
+
+extension StorageError: RPCErrorConvertible {
+    public var rpcError: RPCError { RPCError(code: code.rawValue, message: message, data: data) }
+
+    private var data: JSON {
+        .object(
+            .init(present: [
+                "name": .string("\(code)"), "bucket": bucket.map(JSON.string), "object": object.map(JSON.string),
+                "file": file.map(JSON.string), "param": param.map(JSON.string),
+                "generation": version.map { .string(String($0.generation)) },
+                "metageneration": version.map { .string(String($0.metageneration)) },
+                "httpStatus": httpStatus.map { JSON(Int64($0)) },
+                "serverResponse": serverResponse.map(JSON.string), "retryable": .bool(retryable),
+                "attempts": attempts.isEmpty ? nil : .array(attempts.map(\.json)),
+            ]))
+    }
+}
+
+extension StorageError.Attempt {
+    fileprivate var json: JSON {
+        .object(
+            .init(present: [
+                "time": .string(time.rfc3339), "httpStatus": httpStatus.map { JSON(Int64($0)) },
+                "cause": .string(cause), "completedUnitCount": JSON(completedUnitCount),
+            ]))
     }
 }

@@ -1,5 +1,7 @@
+import Harness
 import Platform
 import JSONRPC
+import JSONText
 import Storage
 import Transfers
 
@@ -13,40 +15,46 @@ public final class ServiceContext {
         public var limits: Limits
         public var processID: Int32
 
-        /// The longest answer in bytes.
         var longestAnswer: Int { min(limits.connection.messageBytes, limits.connection.unreadBytes / 2) }
 
         /// The most bytes that fit an answer as base64.
         var maxDataBytes: Int64 { Int64(max(0, longestAnswer / 4 * 3 - 1024)) }
 
         public init(defaultBucket: String, limits: Limits, processID: Int32) {
-            self.defaultBucket = defaultBucket
-            self.limits = limits
-            self.processID = processID
+            (self.defaultBucket, self.limits, self.processID) = (defaultBucket, limits, processID)
         }
     }
 
     public let configuration: Configuration
     public let transfers: Transfers
     let tokens: (any TokenSource)?
-    let now: @Sendable () -> Timestamp
-    let started = ContinuousClock.now
+    let time: TimeSource
+    /// Nil without `--harness`.
+    let harness: Harness?
+    let uptime: @Sendable () -> Duration
     private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     private let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
     /// `tokens` serve connections whose clients have set none. `end` ends the process with a status, and a cause for
-    /// the log. `now` is the time of day, for the expiry of tokens.
+    /// the log.
     public init(
-        _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil,
-        now: @escaping @Sendable () -> Timestamp = { .now },
+        _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil, time: TimeSource,
+        harness: Harness? = nil,
         end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
     ) {
-        self.configuration = configuration
-        self.transfers = transfers
-        self.tokens = tokens
-        self.now = now
+        (self.configuration, self.transfers, self.tokens, self.time) = (configuration, transfers, tokens, time)
+        uptime = time.clock.stopwatch()
+        self.harness = harness
         self.end = end
+        harness?.restIsQuiet = { [weak self] steps, operations in
+            guard let self else { return true }
+            let busy = connections.values.reduce(0) { $0 + $1.requests.busy }
+            return transfers.areIdle(waiting: steps) && busy == operations
+        }
     }
+
+    public var methods: MethodTable<ConnectionContext> { harness == nil ? allMethods : allMethodsAndHarness }
+    var notifications: [String] { harness == nil ? allNotifications : allNotifications + [Harness.Event.name] }
 
     var engine: String { transfers.backend.kind.rawValue }
     var tokenKind: Token.Kind { transfers.backend.tokenKind }
@@ -80,15 +88,12 @@ public final class ConnectionContext: MethodContext {
     private weak var peer: (any Peer)?
 
     public init(_ service: ServiceContext, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own) {
-        self.service = service
-        self.peer = peer
-        self.number = number
-        self.ownership = ownership
+        (self.service, self.peer, self.number, self.ownership) = (service, peer, number, ownership)
         settings = service.transfers.settings
-        tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.now)
+        tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.time.now)
         observers = ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, snapshot in
             peer?.notify(
-                TaskEvent.name(for: snapshot.kind), TaskEvent(handle: handle, snapshot: snapshot).json,
+                snapshot.kind.event, ["handle": .string(handle), "snapshot": snapshot.json],
                 snapshot.deliveryPolicy(for: handle))
         }
         service.add(self)
@@ -104,7 +109,8 @@ public final class ConnectionContext: MethodContext {
         service.remove(self)
     }
 
-    /// Carries out `exit`.
+    func notify(_ method: String, _ params: JSON) { peer?.notify(method, params, .always) }
+
     func exit() {
         switch ownership {
         case .own: service.exit(isShutDown ? 0 : 1, "exit on stdio")

@@ -16,7 +16,7 @@ public final class Acceptor {
     private var isFull = false
     private var isPausing = false
 
-    public convenience init(_ listener: Descriptor, clock: any Clock<Duration> = ContinuousClock()) {
+    public convenience init(_ listener: Descriptor, clock: any Clock<Duration>) {
         self.init(listener, clock: clock, accept: csystem_accept)
     }
 

@@ -1,19 +1,61 @@
+import CSystem
 import Glibc
 
-/// What the system says of this process.
+/// What this process is, and what it asks of the system.
 package enum CurrentProcess {
     package static var id: Int32 { getpid() }
     package static var user: UInt32 { geteuid() }
-
-    /// In bytes; nil where files may have any size.
-    package static var fileSizeLimit: UInt64? {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return nil }
-        return UInt64(limit.rlim_cur)
-    }
 
     /// An environment variable. Nil if it is not set or empty.
     package static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
+
+    /// The path of the working directory, without links.
+    package static var workingDirectory: String? {
+        guard let path = getcwd(nil, 0) else { return nil }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    /// The size that no file may exceed, in bytes (`ulimit -f`).
+    package static var fileSizeLimit: UInt64? { UInt64(exactly: csystem_limit(CSYSTEM_FILE_SIZE, false)) }
+
+    /// Raises the limit of open files, which is low for the sake of programs that use select(2). Returns how many more
+    /// descriptors the process may open.
+    package static func raiseDescriptorLimit() -> Int {
+        max(0, csystem_limit(CSYSTEM_OPEN_FILES, true) - openDescriptors)
+    }
+
+    /// Lets only the user read and write new files. Returns the permissions that new files lacked before.
+    package static func makeNewFilesPrivate() -> UInt32 { umask(0o077) }
+
+    /// Lets a write to a closed pipe, or beyond the limit of a file's size, fail instead of ending the process. Lets the
+    /// process wait for its children, even if its parent ignores those.
+    package static func setSignals() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        signal(SIGCHLD, SIG_DFL)
+    }
+
+    /// Lets children end without a call of `ChildProcess.exit`.
+    package static func ignoreChildren() { signal(SIGCHLD, SIG_IGN) }
+
+    /// Blocks the signals that ask the process to end, in the calling thread and those that it starts. Returns a
+    /// descriptor that becomes readable with such a signal. A SIGHUP that is ignored stays ignored.
+    package static func blockTerminationSignals() -> Descriptor? {
+        let raw = csystem_termination_signals()
+        return raw < 0 ? nil : Descriptor(owning: raw)
+    }
+
+    /// Lets all threads share two heaps.
+    package static func shareHeaps() { csystem_share_heaps() }
+
+    /// Returns free memory to the system.
+    package static func releaseFreeMemory() { csystem_give_back_memory() }
+
+    package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+
+    /// Ends the process even if other threads hang.
+    package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
 }

@@ -6,12 +6,12 @@ public final class Descriptor: Sendable {
     public let raw: Int32
     package let kind: Kind
 
-    /// How to read and write without ever blocking the loop.
+    /// The way to read and write without blocking the loop.
     package enum Kind: Sendable {
-        /// The descriptor says by itself when it has no bytes or no room.
+        /// Reading and writing never block.
         case nonBlocking
         case socket
-        /// A terminal or a pipe that is shared with others: only after the poller has said so, and few bytes at a time.
+        /// A terminal or a pipe of other processes: read and written only when it is ready, and few bytes at a time.
         case blocking
     }
 
@@ -21,18 +21,6 @@ public final class Descriptor: Sendable {
     }
 
     deinit { close(raw) }
-
-    /// A descriptor of our own for one that was inherited. Its flags are shared with whoever else has it, so
-    /// a pipe is opened anew to be made non-blocking; where that cannot be, it is used with care.
-    public static func takingOver(_ inherited: Int32, _ access: Int32) -> Descriptor? {
-        let copy = fcntl(inherited, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { return nil }
-        guard Kind(of: copy) == .blocking else { return Descriptor(owning: copy) }
-        let reopened = open("/proc/self/fd/\(inherited)", access | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        guard reopened >= 0 else { return Descriptor(owning: copy) }
-        close(copy)
-        return Descriptor(owning: reopened)
-    }
 
     package enum Outcome: Equatable { case bytes(Int), notNow, end, broken(Int32) }
 
@@ -49,20 +37,22 @@ public final class Descriptor: Sendable {
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-        while true {
-            let count =
-                kind == .socket
-                ? send(raw, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
-                : Glibc.write(raw, bytes.baseAddress, kind == .blocking ? min(bytes.count, Int(PIPE_BUF)) : bytes.count)
-            if count >= 0 { return .bytes(count) }
-            if let outcome = Outcome(errno) { return outcome }
+        Self.outcome {
+            switch kind {
+            case .socket: csystem_send(raw, bytes.baseAddress, bytes.count, false)
+            case .nonBlocking: Glibc.write(raw, bytes.baseAddress, bytes.count)
+            case .blocking: Glibc.write(raw, bytes.baseAddress, min(bytes.count, Self.atomicWriteSize))
+            }
         }
     }
 
-    /// Room for at least `PIPE_BUF` bytes, asked without waiting.
-    package var hasRoom: Bool {
+    /// The number of bytes that a pipe with room takes at once.
+    package static let atomicWriteSize = Int(PIPE_BUF)
+
+    /// Tells whether `atomicWriteSize` bytes can be written without blocking; waits for that at most for a time.
+    package func hasRoom(milliseconds: Int32 = 0) -> Bool {
         var request = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
-        return poll(&request, 1, 0) > 0
+        return poll(&request, 1, milliseconds) > 0
     }
 }
 
@@ -81,7 +71,7 @@ extension Descriptor.Kind {
 }
 
 extension Descriptor.Outcome {
-    /// Nil where the call was only interrupted.
+    /// Nil if a signal has interrupted the call.
     init?(_ error: Int32) {
         switch error {
         case EINTR: return nil

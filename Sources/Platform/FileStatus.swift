@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the file system says of a file.
+/// The status of a file, as the file system reports it.
 package struct FileStatus: Sendable {
     package enum Kind: Sendable { case regular, directory, link, pipe, socket, device, other }
 
@@ -13,18 +13,18 @@ package struct FileStatus: Sendable {
 
     package let kind: Kind
     package let inode: UInt64
-    /// Inodes are those of a device.
+    /// The device whose inode this is.
     package let device: UInt64
     package let owner: UInt32
     package let permissions: UInt32
-    /// How many names it has.
+    /// The number of its names.
     package let links: Int
     /// In bytes.
     package let size: Int64
-    /// In bytes, of the blocks that it has.
+    /// The size of its allocated blocks, in bytes.
     package let allocated: Int64
     package let modified: Time
-    /// When its bytes, name or permissions last changed.
+    /// The time of the last change of its bytes, names or permissions.
     package let changed: Time
 
     init(_ status: stat) {
@@ -33,13 +33,12 @@ package struct FileStatus: Sendable {
         (owner, permissions) = (status.st_uid, status.st_mode & 0o7777)
         links = Int(status.st_nlink)
         (size, allocated) = (Int64(status.st_size), Int64(status.st_blocks) * 512)
-        (modified, changed) = (Time(status.st_mtim), Time(status.st_ctim))
+        (modified, changed) = (Time(status.modificationTime), Time(status.changeTime))
     }
 
-    /// Of what a path leads to.
-    package init(ofPath path: String) throws(SystemError) {
+    package init(ofPath path: String, followingLinks: Bool = true) throws(SystemError) {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw .last }
+        guard (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { throw .last }
         self.init(status)
     }
 }

@@ -1,3 +1,6 @@
+import Dispatch
+import Synchronization
+
 /// The event loop: the one thread that runs connections, tasks and observers.
 ///
 /// A job must not block; blocking work runs on other threads. Each iteration runs the enqueued jobs, then handles ready
@@ -24,8 +27,37 @@ public actor Loop {
 
     /// Starts a task with that executor.
     @discardableResult
-    public nonisolated static func task(_ work: @escaping @Loop () async -> Void) -> Task<Void, Never> {
+    public nonisolated static func task<Success: Sendable>(
+        _ work: @escaping @Loop () async -> Success
+    ) -> Task<Success, Never> {
         Task(executorPreference: executor, operation: work)
+    }
+
+    /// The same, but the task runs now, up to its first wait. `Task.immediate` would enqueue a task that prefers an
+    /// executor.
+    @Loop @discardableResult
+    public static func immediateTask<Success: Sendable>(
+        _ work: @escaping @Loop () async -> Success
+    ) -> Task<Success, Never> {
+        shared.executor.runImmediately { task(work) }
+    }
+
+    /// Runs `work` on the loop and blocks this thread until it ends. Only for threads that may block.
+    public nonisolated static func wait<Success: Sendable, Failure>(
+        for work: @escaping @Sendable @Loop () async throws(Failure) -> Success
+    ) throws(Failure) -> Success {
+        let outcome = Mutex<Result<Success, Failure>?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        task {
+            let result: Result<Success, Failure>
+            do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
+            isDone.signal()
+        }
+        while true {
+            isDone.wait()
+            if let result = outcome.withLock({ $0 }) { return try result.get() }
+        }
     }
 
     /// The number of this iteration: jobs, then the work for its end, then descriptors.
@@ -35,6 +67,18 @@ public actor Loop {
     /// together.
     @Loop public static func atEndOfIteration(_ work: @escaping @Loop () -> Void) {
         Poller.shared.endOfIteration.append(work)
+    }
+
+    /// Returns once a condition holds at the end of an iteration that leaves no jobs: then nothing on the loop is about to
+    /// change it.
+    @Loop public static func whenIdle(_ condition: @escaping @Loop () -> Bool) async {
+        await withCheckedContinuation { waiter in
+            Poller.shared.conditions.append {
+                guard condition() else { return false }
+                waiter.resume()
+                return true
+            }
+        }
     }
 
     /// Returns in the next iteration, after other jobs and ready descriptors.

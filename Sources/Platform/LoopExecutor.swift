@@ -1,5 +1,4 @@
 import CSystem
-import Glibc
 import Synchronization
 
 /// Reports that work waits because the system starts no thread.
@@ -28,13 +27,16 @@ final class LoopExecutor: SerialExecutor {
         /// Resumes the poller behind the jobs of an iteration.
         var poller: UnsafeContinuation<Void, Never>?
         var nextRetry = ContinuousClock.now
+        /// The next job is not queued but kept in `kept`, for `runImmediately`.
+        var keepsNextJob = false
+        var kept: Job?
     }
 
     /// The pause between two attempts to start a thread.
     private static let retryInterval: Duration = .milliseconds(100)
 
     let poller = csystem_poller()
-    private let wakeUp = csystem_eventfd()
+    private let wakeUp = csystem_event()
     private let inbox = Mutex(Inbox())
     private let iteration = ThreadConfined(Iteration())
     let tasks = LoopTaskExecutor()
@@ -52,7 +54,7 @@ final class LoopExecutor: SerialExecutor {
     func retry(after error: ThreadUnavailable, _ attempt: @escaping @Sendable () -> Bool) {
         ThreadShortage.report.withLock { $0 }?("\(error); work waits until one can be")
         inbox.withLock { $0.retries.append(attempt) }
-        ring()
+        csystem_event_set(wakeUp)
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -60,13 +62,25 @@ final class LoopExecutor: SerialExecutor {
     }
 
     fileprivate func enqueue(_ job: Job) {
-        if iteration.isOwned { return iteration.withState { $0.queue.append(job) } }
+        if iteration.isOwned {
+            return iteration.withState { state in
+                if exchange(&state.keepsNextJob, with: false) { state.kept = job } else { state.queue.append(job) }
+            }
+        }
         let wake = inbox.withLock { inbox in
             inbox.jobs.append(job)
             defer { inbox.asleep = false }
             return inbox.asleep
         }
-        if wake { ring() }
+        if wake { csystem_event_set(wakeUp) }
+    }
+
+    /// Runs the first job of the task that `start` starts, within the current job.
+    func runImmediately<Success>(_ start: () -> Task<Success, Never>) -> Task<Success, Never> {
+        iteration.withState { $0.keepsNextJob = true }
+        let task = start()
+        if let job = iteration.withState({ exchange(&$0.kept, with: nil) }) { run(job.job, prefersLoop: true) }
+        return task
     }
 
     func checkIsolated() { precondition(iteration.isOwned, "not on the loop") }
@@ -76,7 +90,10 @@ final class LoopExecutor: SerialExecutor {
         await withUnsafeContinuation { waiter in iteration.withState { $0.poller = waiter } }
     }
 
-    /// Returns the ready descriptors; waits for them only if there is no job.
+    /// Jobs wait for the next iteration.
+    var hasJobs: Bool { iteration.withState { !$0.queue.isEmpty } || inbox.withLock { !$0.jobs.isEmpty } }
+
+    /// Stores the ready descriptors and returns their number; waits for them only if there is no job.
     func poll(into ready: inout [csystem_ready]) -> Int {
         let hasJobs = iteration.withState { !$0.queue.isEmpty }
         let timeout: Int32 = inbox.withLock { inbox in
@@ -88,15 +105,7 @@ final class LoopExecutor: SerialExecutor {
         return max(0, Int(count))
     }
 
-    func silence() {
-        var count: UInt64 = 0
-        _ = read(wakeUp, &count, 8)
-    }
-
-    private func ring() {
-        var one: UInt64 = 1
-        _ = write(wakeUp, &one, 8)
-    }
+    func clearWakeUp() { csystem_event_clear(wakeUp) }
 
     /// Runs the jobs that are enqueued now, then handles descriptors. Jobs that these enqueue run in the next
     /// iteration.
@@ -104,16 +113,17 @@ final class LoopExecutor: SerialExecutor {
         collect()
         iteration.withState { exchange(&$0.poller, with: nil) }?.resume()
         var jobs = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
-        for next in jobs {
-            if next.prefersLoop {
-                next.job.runSynchronously(
-                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
-            } else {
-                next.job.runSynchronously(on: asUnownedSerialExecutor())
-            }
-        }
+        for next in jobs { run(next.job, prefersLoop: next.prefersLoop) }
         jobs.removeAll(keepingCapacity: jobs.capacity < 4096)
         iteration.withState { $0.spare = jobs }
+    }
+
+    private func run(_ job: UnownedJob, prefersLoop: Bool) {
+        if prefersLoop {
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
+        } else {
+            job.runSynchronously(on: asUnownedSerialExecutor())
+        }
     }
 
     private func collect() {

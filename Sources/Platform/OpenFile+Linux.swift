@@ -1,49 +1,59 @@
 import CSystem
 import Glibc
 
-// What of files only Linux has: places without access, links in /proc, and hints for the disk.
+// Functions of files that only Linux has: paths without access, links in /proc, and hints for the disk.
 extension OpenFile {
-    /// A place in the file system, for whoever wants to look at it before it is read or written.
+    /// Opens a path for inspection only, before the file is read or written.
     package convenience init(
         placeAt path: String, isDirectory: Bool = false, noMagicLinks: Bool
     ) throws(SystemError) {
         try self.init(owning: csystem_open_path(path, isDirectory ? O_DIRECTORY : 0, noMagicLinks))
     }
 
-    /// A place in a directory: a link itself, not what it leads to.
+    /// Opens a name in a directory for inspection only; does not follow a link.
     package convenience init(placeOf name: [UInt8], in directory: OpenFile) throws(SystemError) {
         try self.init(owning: csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0]))
     }
 
-    /// Leads to this file, wherever that is by now, as long as it is open.
-    package var pathInProc: String { "/proc/self/fd/\(raw)" }
+    /// A path that opens this file while it is open, even if it is renamed.
+    package var pathInProc: String { path(ofDescriptor: raw) }
 
-    /// Where it is, for people, and for those who need a path without links; nil where it cannot be said.
+    /// The current path, without links. Nil if the system does not know it.
     package var location: String? { locationBytes.map { String(decoding: $0, as: UTF8.self) } }
 
     package var locationBytes: [UInt8]? { linkDestination(pathInProc, in: AT_FDCWD) }
 
-    /// What this link leads to; nil where it is none.
+    /// The destination of this link. Nil if the file is no link.
     package var linkTarget: [UInt8]? { linkDestination("", in: raw) }
 
-    /// Nil where the file system does not tell files of one inode apart.
+    /// Creates a file without a name, to read and write, on the disk of the directory.
+    package convenience init(unnamedIn directory: OpenFile) throws(SystemError) {
+        try self.init(owning: csystem_open_unnamed(directory.raw))
+    }
+
+    /// Gives a file without a name one in this directory. Returns false where the name is taken.
+    package func link(_ file: OpenFile, as name: String) throws(SystemError) -> Bool {
+        if linkat(AT_FDCWD, file.pathInProc, raw, name, AT_SYMLINK_FOLLOW) == 0 { return true }
+        guard errno == EEXIST else { throw .last }
+        return false
+    }
+
+    /// Nil if the file system has no generations of inodes.
     package var inodeGeneration: UInt32? {
         var generation: UInt32 = 0
         return csystem_inode_generation(raw, &generation) ? generation : nil
     }
 
-    /// Says that all bytes from there on will be read in order: the disk reads further ahead then.
-    package func expectReading(from offset: Int64 = 0) {
-        posix_fadvise(raw, off_t(offset), 0, POSIX_FADV_SEQUENTIAL)
-    }
+    /// Tells the system that the bytes from the offset on will be read in order.
+    package func expectReading(from offset: Int64 = 0) { csystem_expect_reading(raw, offset) }
 
-    /// Starts writing back a range, so that a later sync has little left to do.
+    /// Starts to write a range to the disk, so that a later sync is short.
     package func startWriteback(_ offset: Int64, _ length: Int64) { csystem_start_writeback(raw, offset, length) }
 
-    /// Waits until a range is written back, and lets its pages go: the next ones need not be found elsewhere.
+    /// Waits until a range is on the disk, and removes it from the page cache.
     package func dropWritten(_ offset: Int64, _ length: Int64) { csystem_drop_written(raw, offset, length) }
 
-    /// Gives a file the blocks for so many bytes; its size stays.
+    /// Allocates blocks for a number of bytes without a change of the file's size.
     package func allocate(_ bytes: Int64) throws(SystemError) {
         while csystem_allocate(raw, bytes) != 0 {
             if errno != EINTR { throw .last }

@@ -1,10 +1,11 @@
+import CSystem
 import Glibc
 
-/// An open file, closed with its last owner. Every call may block, so none belongs on the loop or the cooperative pool.
+/// An open file, closed with its last owner. Every call may block, so none belongs on the loop.
 package final class OpenFile: Sendable {
     package let raw: Int32
 
-    /// How a file is opened: for reading, unless another way is named.
+    /// The way to open a file; without a flag, for reading.
     package struct Flags: OptionSet, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -12,16 +13,17 @@ package final class OpenFile: Sendable {
         package static let writing = Flags(rawValue: O_WRONLY)
         package static let readingAndWriting = Flags(rawValue: O_RDWR)
         package static let create = Flags(rawValue: O_CREAT)
-        /// Fails where there is one already.
+        /// Fails if the file exists.
         package static let new = Flags(rawValue: O_CREAT | O_EXCL)
         package static let directory = Flags(rawValue: O_DIRECTORY)
         package static let noLink = Flags(rawValue: O_NOFOLLOW)
-        /// Not even a pipe without a writer holds this up.
+        /// Opens a pipe even if it has no writer.
         package static let noWaiting = Flags(rawValue: O_NONBLOCK | O_NOCTTY)
         package static let append = Flags(rawValue: O_APPEND)
+        package static let truncate = Flags(rawValue: O_TRUNC)
     }
 
-    /// A file that is made may be read and written by its owner alone.
+    /// Only its owner may read and write a new file.
     package init(_ path: String, _ flags: Flags, in directory: OpenFile? = nil) throws(SystemError) {
         let (start, flags) = (directory?.raw ?? AT_FDCWD, flags.rawValue | O_CLOEXEC)
         var opened = openat(start, path, flags, 0o600)
@@ -57,15 +59,7 @@ package final class OpenFile: Sendable {
         return filled
     }
 
-    /// Reads what comes next from a file or a pipe; no bytes at the end, or where it cannot be read.
-    package static func read(_ raw: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        while true {
-            let count = Glibc.read(raw, buffer.baseAddress, buffer.count)
-            if count >= 0 || errno != EINTR { return max(0, count) }
-        }
-    }
-
-    /// Writes behind what is there, in a file that was opened for that; returns how many bytes the disk took.
+    /// Appends to a file that was opened for that; returns the number of bytes that were written.
     package func append(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         while true {
             let count = bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress, $0.count) }
@@ -74,7 +68,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// The bytes from the start; so many at most.
+    /// Reads from the start, at most `count` bytes.
     package func readAll(atMost count: Int) throws(SystemError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) in
@@ -84,7 +78,7 @@ package final class OpenFile: Sendable {
         return bytes
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var written = 0
         while written < bytes.count {
@@ -103,7 +97,7 @@ package final class OpenFile: Sendable {
     }
 
     /// Returns when its bytes are on the disk.
-    package func sync() throws(SystemError) { try check(fdatasync(raw)) }
+    package func sync() throws(SystemError) { try check(csystem_sync(raw)) }
 
     package func truncate(to size: Int64) throws(SystemError) { try check(ftruncate(raw, off_t(size))) }
 
@@ -115,27 +109,28 @@ package final class OpenFile: Sendable {
         return FileStatus(status)
     }
 
-    /// False where another process holds it. The lock goes with the last owner, and with the process.
+    /// Returns false if another process holds the lock. The lock ends with the last owner, and with the process.
     package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 }
+
+    func unlock() { flock(raw, LOCK_UN) }
 }
 
 // MARK: - Directories
 
 extension OpenFile {
-    /// What has this name in a directory.
+    /// The status of a file in this directory.
     package func status(of name: String, followingLinks: Bool = false) throws(SystemError) -> FileStatus {
         var status = stat()
         try check(fstatat(raw, name, &status, followingLinks ? 0 : AT_SYMLINK_NOFOLLOW))
         return FileStatus(status)
     }
 
-    /// False where there is something of that name already. A directory is its owner's alone.
+    /// Creates a directory that only its owner may use. Returns false if the name exists.
     package func makeDirectory(_ name: String) throws(SystemError) -> Bool { try made(mkdirat(raw, name, 0o700)) }
 
-    /// Like the above.
     package static func makeDirectory(_ path: String) throws(SystemError) -> Bool { try made(mkdir(path, 0o700)) }
 
-    /// False where there is no such file.
+    /// Returns false if there is no such file.
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Bool {
         if unlinkat(raw, name, 0) == 0 { return true }
@@ -143,37 +138,46 @@ extension OpenFile {
         return false
     }
 
-    /// False where it could not be removed.
+    /// Returns false if the file was not removed.
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 
-    /// Replaces what has the other name.
+    package static func removeDirectory(_ path: String) { rmdir(path) }
+
+    /// Creates a directory with a new name that only its owner may use; returns its path.
+    package static func makeTemporaryDirectory(_ prefix: String) throws(SystemError) -> String {
+        var path = Array("\(prefix)XXXXXX".utf8CString)
+        guard mkdtemp(&path) != nil else { throw .last }
+        return String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Replaces the file with the other name.
     package func rename(_ name: String, to other: String) throws(SystemError) {
         try check(renameat(raw, name, raw, other))
     }
 
-    /// Takes a file from elsewhere in the file system.
+    /// Moves a file into this directory.
     package func take(_ path: String, as name: String) throws(SystemError) {
         try check(renameat(AT_FDCWD, path, raw, name))
     }
 
-    /// Returns when the names in it are on the disk.
+    /// Writes the names in this directory to the disk.
     package func syncNames() throws(SystemError) { try check(fsync(raw)) }
 
-    /// The same, or where nobody could do more about it: it may be written but not read, or cannot be synced at all.
+    /// The same; ignores directories that cannot be read or synced.
     package static func syncDirectory(_ path: String, in start: OpenFile? = nil) throws(SystemError) {
         do throws(SystemError) {
             try OpenFile(path, .directory, in: start).syncNames()
         } catch  where error.code == EACCES || error.code == EINVAL {}
     }
 
-    /// Of a name, in bytes; nil where that cannot be said.
+    /// The largest size of a name in bytes. Nil if it is unknown.
     package var longestName: Int? {
         let longest = fpathconf(raw, Int32(_PC_NAME_MAX))
         return longest > 0 ? longest : nil
     }
 
-    /// Hands over the names in a directory in this one, one by one, until `body` returns false. None where there is no
-    /// directory, and no hidden ones.
+    /// Passes the names in a child directory to `body` until it returns false, except hidden names. Passes none if there is
+    /// no such directory.
     package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {
         let opened = openat(raw, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else { return }

@@ -7,6 +7,8 @@ final class Poller {
     static let shared = Poller()
 
     var endOfIteration: [@Loop () -> Void] = []
+    /// Each is called at the end of iterations until it returns true.
+    var conditions: [@Loop () -> Bool] = []
     /// The number of iterations that are over.
     private(set) var count = 0
     private var watchers: [UInt64: DescriptorWatcher] = [:]
@@ -31,9 +33,17 @@ final class Poller {
 
     private func runIteration() {
         runScheduledWork()
+        checkConditions()
         let count = Loop.shared.executor.poll(into: &ready)
         for event in ready.prefix(count) { notify(event) }
         self.count += 1
+    }
+
+    private func checkConditions() {
+        guard !conditions.isEmpty, !Loop.shared.executor.hasJobs else { return }
+        let waiting = conditions
+        conditions = []
+        conditions = waiting.filter { !$0() } + conditions
     }
 
     private func runScheduledWork() {
@@ -45,7 +55,7 @@ final class Poller {
     }
 
     private func notify(_ event: csystem_ready) {
-        if event.tag == 0 { return Loop.shared.executor.silence() }
+        if event.tag == 0 { return Loop.shared.executor.clearWakeUp() }
         watchers[event.tag]?.handler(Readiness(rawValue: event.readiness))
     }
 }

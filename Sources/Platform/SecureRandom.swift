@@ -21,14 +21,7 @@ public struct SecureRandom: RandomNumberGenerator, Sendable {
     }
 
     /// A random UUID (version 4) in lower case: 122 random bits.
-    public func uuid() -> String {
-        let high = next() & ~0xF000 | 0x4000
-        let low = next() & ~(0b11 << 62) | 0b10 << 62
-        let digits = (hexadecimal(high) + hexadecimal(low)).utf8
-        let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-        return groups.map { String(decoding: digits.dropFirst($0.lowerBound).prefix($0.count), as: UTF8.self) }
-            .joined(separator: "-")
-    }
+    public func uuid() -> String { RandomSource.uuid(next(), next()) }
 
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) {
         var filled = 0
@@ -40,10 +33,5 @@ public struct SecureRandom: RandomNumberGenerator, Sendable {
             }
             filled += count
         }
-    }
-
-    private func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 }

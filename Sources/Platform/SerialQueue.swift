@@ -12,7 +12,7 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
 
     private let threads: WorkerThreads
     private let inbox = Mutex(Inbox())
-    /// Sound: only `runAll` touches it, which `isRunning` lets run once at a time, and `inbox` orders one run after the
+    /// Sound: only `run` touches it, which `isRunning` lets run once at a time, and `inbox` orders one run after the
     /// other.
     private nonisolated(unsafe) var state: State
 
@@ -22,12 +22,19 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
     }
 
     public func submit(_ work: @escaping Work) {
-        let mustStart = inbox.withLock { inbox in
-            inbox.waiting.append(work)
-            defer { inbox.isRunning = true }
-            return !inbox.isRunning
+        if enqueue(work) { threads.submit { [self] in runAll() } }
+    }
+
+    /// The same, for a caller on a thread that may block. Where the queue is idle the work runs on this thread, which
+    /// saves waking another one.
+    public func submitHere(_ work: @escaping Work) {
+        guard enqueue(work), let batch = takeBatch() else { return }
+        run(batch)
+        guard let rest = takeBatch() else { return }
+        threads.submit { [self] in
+            run(rest)
+            runAll()
         }
-        if mustStart { threads.submit { [self] in runAll() } }
     }
 
     /// What `work` returns, behind all work that was submitted before.
@@ -40,10 +47,21 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         return try result.get()
     }
 
-    private func runAll() {
-        while var batch = takeBatch() {
-            while let work = batch.popLast() { work(&state) }
+    /// Returns whether the caller has to start the queue.
+    private func enqueue(_ work: @escaping Work) -> Bool {
+        inbox.withLock { inbox in
+            inbox.waiting.append(work)
+            defer { inbox.isRunning = true }
+            return !inbox.isRunning
         }
+    }
+
+    private func runAll() {
+        while let batch = takeBatch() { run(batch) }
+    }
+
+    private func run(_ batch: consuming [Work]) {
+        while let work = batch.popLast() { work(&state) }
     }
 
     /// All that waits, the last first. Nil where there is nothing.

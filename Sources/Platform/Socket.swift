@@ -1,50 +1,49 @@
 import CSystem
 import Glibc
 
-/// Calls on the sockets of connections over TCP that never wait for the peer.
+/// Calls on TCP sockets that never wait for the peer.
 package enum Socket {
-    /// Sends what there is room for. With `more` the system may wait for what follows.
+    /// Sends as many bytes as fit. With `more` the system may delay a segment that is not full.
     package static func send(_ bytes: UnsafeRawBufferPointer, to socket: Int32, more: Bool) -> Descriptor.Outcome {
-        let flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0)
-        return Descriptor.outcome { Glibc.send(socket, bytes.baseAddress, bytes.count, Int32(flags)) }
+        Descriptor.outcome { csystem_send(socket, bytes.baseAddress, bytes.count, more) }
     }
 
-    /// Sends a piece of a file, which may have to be waited for.
+    /// Sends a range of a file; may wait for the disk.
     package static func send(
         file: Int32, from offset: Int64, _ count: Int, to socket: Int32
     ) -> Descriptor.Outcome {
-        Descriptor.outcome {
-            var offset = off_t(offset)
-            return sendfile(socket, file, &offset, count)
-        }
+        Descriptor.outcome { csystem_send_file(socket, file, offset, count) }
     }
 
-    /// Reads what is in memory; fewer bytes where a disk would have to be waited for.
+    /// Reads the bytes of a file that are cached, without waiting for the disk.
     package static func readCached(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         max(0, csystem_read_cached(file, buffer.baseAddress, buffer.count, offset))
     }
 }
 
 extension Descriptor {
-    /// Small messages leave at once.
-    package func sendAtOnce() { setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY) }
-
-    /// The peer reads the end behind what was sent.
-    package func endWriting() { shutdown(raw, Int32(SHUT_WR)) }
-
-    /// Bytes that were sent and that the peer has not acknowledged.
-    package var queued: Int32 {
-        var count: Int32 = 0
-        return ioctl(raw, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+    convenience init(socketOf family: Int32, blocks: Bool) throws(SystemError) {
+        let raw = csystem_socket(family, blocks)
+        guard raw >= 0 else { throw .last }
+        self.init(owning: raw)
     }
 
-    /// Nobody will ever take them: the close that follows is a reset.
+    /// Sends small segments without delay.
+    package func sendAtOnce() { setOption(raw, Int32(IPPROTO_TCP), TCP_NODELAY) }
+
+    /// Closes the sending direction.
+    package func endWriting() { shutdown(raw, Int32(SHUT_WR)) }
+
+    /// The number of sent bytes that the peer has not acknowledged.
+    package var queued: Int32 { csystem_unacknowledged(raw) }
+
+    /// Discards unsent bytes: the close that follows is a reset.
     package func forgetUnsent() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Calls until it is not interrupted.
+    /// Repeats a call that a signal interrupts.
     static func outcome(_ call: () -> Int) -> Outcome {
         while true {
             let count = call()

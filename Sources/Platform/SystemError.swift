@@ -1,7 +1,7 @@
 import Glibc
 
-/// A system call that failed.
-package struct SystemError: Error, Equatable {
+/// The error of a system call.
+package struct SystemError: Error, Equatable, CustomStringConvertible {
     package var code: Int32
 
     package init(code: Int32) { self.code = code }
@@ -9,14 +9,15 @@ package struct SystemError: Error, Equatable {
     package static var last: SystemError { SystemError(code: errno) }
 
     package var reason: String { String(cString: strerror(code)) }
+    package var description: String { reason }
 
-    /// No room on the disk, in the user's quota, or within the limit of a file's size.
+    /// The disk, the user's quota or the limit of a file's size is exhausted.
     package var isFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
     package static let notFound = SystemError(code: ENOENT)
     package static let exists = SystemError(code: EEXIST)
     package static let notDirectory = SystemError(code: ENOTDIR)
-    /// A link where none may be.
+    /// A link, where none is allowed.
     package static let link = SystemError(code: ELOOP)
     package static let noSpace = SystemError(code: ENOSPC)
     package static let tooLarge = SystemError(code: EFBIG)

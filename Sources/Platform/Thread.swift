@@ -1,7 +1,7 @@
 import CSystem
 import Glibc
 
-/// The system would not start a thread: the user or the system has too many, or memory is short.
+/// The system starts no thread: the user or the system has too many, or memory is short.
 public struct ThreadUnavailable: Error, Equatable, CustomStringConvertible {
     public let code: Int32
 
@@ -10,7 +10,7 @@ public struct ThreadUnavailable: Error, Equatable, CustomStringConvertible {
     public var description: String { "no thread can be started: \(String(cString: strerror(code)))" }
 }
 
-/// Starts threads as `startThread` does; tests have one that fails.
+/// Starts threads as `startThread` does. Tests use one that fails.
 package typealias ThreadStarter =
     @Sendable (_ name: StaticString, _ stackSize: Int, _ body: @escaping @Sendable () -> Void)
     throws(ThreadUnavailable) -> Void
@@ -19,47 +19,39 @@ package let systemThreads: ThreadStarter = { name, stackSize, body throws(Thread
     try startThread(name, stackSize: stackSize, body)
 }
 
-/// Starts a thread that runs `body` and ends. The stack is small: what runs here does IO, not recursion.
+/// Starts a thread that runs `body` and ends. Its stack is small, since it does IO without recursion.
 public func startThread(
     _ name: StaticString, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void
 ) throws(ThreadUnavailable) {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setstacksize(&attributes, stackSize)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
-    var thread = pthread_t()
-    let failure = pthread_create(
-        &thread, &attributes,
-        { raw in
-            guard let raw else { return nil }
-            let start = Unmanaged<ThreadStart>.fromOpaque(raw).takeRetainedValue()
-            start.name.withUTF8Buffer { name in
-                _ = name.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { csystem_thread_name($0) } }
-            }
-            start.body()
-            return nil
-        }, start.toOpaque())
+    let start = UnsafeMutablePointer<ThreadStart>.allocate(capacity: 1)
+    start.initialize(to: ThreadStart(name: name, body: body))
+    let failure = csystem_start_thread(stackSize, { runThread($0) }, start)
     guard failure != 0 else { return }
-    start.release()
+    start.deinitialize(count: 1)
+    start.deallocate()
     throw ThreadUnavailable(code: failure)
 }
 
-private final class ThreadStart {
+private struct ThreadStart {
     let name: StaticString
     let body: @Sendable () -> Void
-
-    init(name: StaticString, body: @escaping @Sendable () -> Void) {
-        self.name = name
-        self.body = body
-    }
 }
 
-/// Does nothing for so long, on a thread that may block.
+private func runThread(_ raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let pointer = raw?.assumingMemoryBound(to: ThreadStart.self) else { return nil }
+    let start = pointer.move()
+    pointer.deallocate()
+    start.name.withUTF8Buffer { name in
+        _ = name.withMemoryRebound(to: CChar.self) { $0.baseAddress.map { csystem_thread_name($0) } }
+    }
+    start.body()
+    return nil
+}
+
+/// Suspends a thread that may block.
 package func blockThread(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
-/// No write of the calling thread raises SIGPIPE.
+/// Blocks SIGPIPE in the calling thread.
 package func blockBrokenPipes() {
     var signals = sigset_t()
     sigemptyset(&signals)

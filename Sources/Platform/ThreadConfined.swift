@@ -1,20 +1,20 @@
-import Glibc
+import CSystem
 import Synchronization
 
-/// Owns a state that one thread alone may touch: the thread that called `bind`. Any other is stopped.
+/// Owns state that only one thread may access: the thread that has called `bind`. An access by another one traps.
 final class ThreadConfined<State: ~Copyable>: Sendable {
-    private let owner = Atomic(pthread_t())
-    /// Sound: `withState` alone touches it, on one thread.
+    private let owner = Atomic<UInt64>(0)
+    /// Sound: only `withState` accesses it, on one thread.
     private nonisolated(unsafe) var state: State
 
     init(_ state: consuming sending State) { self.state = state }
 
     /// Makes the calling thread the owner, for good.
     func bind() {
-        precondition(owner.exchange(pthread_self(), ordering: .relaxed) == pthread_t(), "it has an owner")
+        precondition(owner.exchange(csystem_thread(), ordering: .relaxed) == 0, "it has an owner")
     }
 
-    var isOwned: Bool { pthread_equal(owner.load(ordering: .relaxed), pthread_self()) != 0 }
+    var isOwned: Bool { owner.load(ordering: .relaxed) == csystem_thread() }
 
     func withState<Result>(_ body: (inout State) -> sending Result) -> sending Result {
         precondition(isOwned, "not on the thread that owns the state")

@@ -6,6 +6,9 @@
 static const unsigned char contract[] = {
 #embed "../../protocol/openrpc.json"
 };
+static const unsigned char harness[] = {
+#embed "../../protocol/harness.json"
+};
 static const unsigned char media_types[] = {
 #embed "media-types.txt"
 };
@@ -20,6 +23,7 @@ static const unsigned char page_script[] = {
 };
 
 RESOURCE(contract)
+RESOURCE(harness)
 RESOURCE(media_types)
 RESOURCE(page)
 RESOURCE(page_style)

@@ -59,14 +59,24 @@ package final class RootDatabase: Sendable {
     package func read<Answer: Sendable>(
         _ query: @escaping @Sendable (Database) throws -> Answer
     ) async throws(StorageError) -> Answer {
-        try await reader.run { [self] reader throws(StorageError) in
+        try await withCheckedContinuation { waiter in read(query) { waiter.resume(returning: $0) } }.get()
+    }
+
+    /// The same; calls `finish` on the thread that reads.
+    package func read<Answer>(
+        _ query: @escaping @Sendable (Database) throws -> Answer,
+        then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
+    ) {
+        reader.submit { [self] reader in
+            let answer: Result<Answer, StorageError>
             do {
                 try root.check()
                 let database = try opened(&reader)
-                return try database.snapshot { try query(database) }
+                answer = .success(try database.snapshot { try query(database) })
             } catch {
-                throw .database(error)
+                answer = .failure(.database(error))
             }
+            finish(answer)
         }
     }
 
@@ -94,16 +104,20 @@ package final class RootDatabase: Sendable {
         return try answer.get()
     }
 
-    /// Calls `finish` on the writer's thread when the change is durable.
+    /// Calls `finish` on the thread that writes when the change is durable. A caller that may block writes `here`, on its
+    /// own thread, where no other write is in progress.
     package func write<Answer: Sendable>(
-        isUrgent: Bool = true, mayUseReserve: Bool = false, _ change: @escaping @Sendable (Database) throws -> Answer,
+        isUrgent: Bool = true, mayUseReserve: Bool = false, here: Bool = false,
+        _ change: @escaping @Sendable (Database) throws -> Answer,
         then finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) {
         let isFirst = pending.withLock { pending in
             pending.append(Self.pendingWrite(isUrgent, mayUseReserve, change, finish))
             return pending.count == 1
         }
-        if isFirst { writer.submit { [self] writer in commit(&writer) } }
+        guard isFirst else { return }
+        let commit: @Sendable (inout Writer) -> Void = { writer in self.commit(&writer) }
+        if here { writer.submitHere(commit) } else { writer.submit(commit) }
     }
 
     private static func pendingWrite<Answer>(

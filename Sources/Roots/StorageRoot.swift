@@ -61,9 +61,7 @@ public final class StorageRoot: Sendable {
     ///
     /// The check runs with the write lock held. Another process that takes the root starts with a transaction of its
     /// own, which waits for this one, so it sees everything that this process commits.
-    package func transaction(
-        in database: Database, mayUseReserve: Bool = false, _ body: () throws -> Void
-    ) throws {
+    package func transaction(in database: Database, mayUseReserve: Bool = false, _ body: () throws -> Void) throws {
         try database.transaction(mayUseReserve: mayUseReserve) {
             try body()
             try check()
@@ -104,11 +102,7 @@ public final class StorageRoot: Sendable {
 
     /// Syncs the directory, so that the names in it are durable.
     package func sync() throws(SystemError) { try directory.syncNames() }
-}
 
-// MARK: - Making it
-
-extension StorageRoot {
     private static let database = "storage.sqlite3"
     private static let names =
         ["lock", "objects", "service.log", "spool", "tombstones"]
@@ -148,14 +142,15 @@ extension StorageRoot {
     }
 
     private static func take(_ lock: OpenFile, _ path: String, _ lockTimeout: Int) throws(OpenError) {
-        let deadline = ContinuousClock.now + .seconds(lockTimeout)
+        var attempts = lockTimeout * 100
         while !lock.lock() {
-            guard ContinuousClock.now < deadline else {
+            guard attempts > 0 else {
                 throw OpenError(
                     message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time. "
                         + "To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.",
                     isInUse: true)
             }
+            attempts -= 1
             blockThread(milliseconds: 10)
         }
         // Only for messages: the lock itself decides, and no crash leaves it behind. Truncated after writing, because a
@@ -199,4 +194,15 @@ extension StorageRoot {
 
 extension StorageRoot.OpenError {
     package init(_ path: String, _ why: String) { message = "The root \(path) cannot be used: \(why)." }
+}
+
+/// Turns errors of writing to a file of the root into errors of the upload.
+package func storing<Result>(_ path: String, _ body: () throws(SystemError) -> Result) throws(StorageError) -> Result {
+    do throws(SystemError) {
+        return try body()
+    } catch  where error.isFull {
+        throw StorageError(.quotaExceeded, "There is no room left to store the upload: \(path): \(error.reason).")
+    } catch {
+        throw StorageError(.unknown, "The upload cannot be stored: \(path): \(error.reason).")
+    }
 }

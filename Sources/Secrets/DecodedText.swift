@@ -1,10 +1,8 @@
 /// A decoding of a text, in which each byte knows its origin in the text.
 struct DecodedText {
-    /// The encodings of texts.
     enum Encoding: CaseIterable {
         case url, json, html
 
-        /// The byte that begins all escapes.
         var mark: UInt8 {
             switch self {
             case .url: UInt8(ascii: "%")

@@ -1,5 +1,4 @@
 extension String {
-    /// The replacement of a secret.
     public static let hidden = "(…)"
 
     /// Hides these secrets and long pieces of them, and all values that are secrets by name or place: params of URLs,

@@ -62,9 +62,7 @@ extension SecretFinder {
         }
     }
 
-    private func skipBlanks(from start: Int) -> Int {
-        bytes[start...].firstIndex { !Self.isBlank($0) } ?? bytes.count
-    }
+    private func skipBlanks(from start: Int) -> Int { bytes[start...].firstIndex { !Self.isBlank($0) } ?? bytes.count }
 
     /// A quoted or bracketed text; an escaped delimiter does not end it.
     private func text(from start: Int, to delimiter: UInt8) -> Range<Int> {

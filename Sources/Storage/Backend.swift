@@ -1,16 +1,15 @@
 /// The engines, by the names that flags and clients use.
 public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
 
-/// An engine that stores objects.
+/// An engine that stores objects. Sizes, offsets and limits are in bytes, here and in all rooms above.
 public protocol Backend: Sendable {
     var kind: EngineKind { get }
     /// The kind of a token that a client sets without naming one.
     var tokenKind: Token.Kind { get }
-    /// How many uploads may run at the same time.
     var uploadsAtOnce: Int { get }
-    /// The same for uploads of one request, which `uploadsAtOnce` does not count.
+    /// Uploads of one request, which `uploadsAtOnce` does not count.
     var smallUploadsAtOnce: Int { get }
-    /// How many downloads to files may run at the same time.
+    /// Downloads to files.
     var downloadsAtOnce: Int { get }
     /// Objects up to this size, in bytes, are uploaded in one request.
     var oneRequestLimit: Int64 { get }
@@ -35,15 +34,13 @@ public protocol Backend: Sendable {
     /// All bytes, verified. Throws `downloadSizeExceeded` with both sizes, before it fetches bytes if it can.
     ///
     /// - Parameter known: the object's metadata, where the caller has just fetched it.
-    func data(
-        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
-    ) async throws(StorageError) -> [UInt8]
+    func data(of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller)
+        async throws(StorageError) -> [UInt8]
     func beginDownload(_ download: Download) -> any DownloadSession
     /// A URL from which anybody may fetch the object, valid for `seconds` if that is not nil. Throws
     /// `invalidArgument` if the engine's URLs do not expire.
-    func downloadURL(
-        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
-    ) async throws(StorageError) -> String
+    func downloadURL(of reference: Reference, expiresIn seconds: Int64?, for caller: Caller) async throws(StorageError)
+        -> String
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
@@ -60,26 +57,35 @@ extension Backend {
     public var taskStore: (any TaskRecordStore)? { nil }
 }
 
-/// One upload at its engine. At most one step is in flight.
-public protocol UploadSession: Sendable {
-    /// Never throws: the answer is an event of the task machine.
+/// One upload or download at its engine. At most one step is in flight.
+public protocol TransferSession<Strategy>: Sendable {
+    associatedtype Strategy: TransferStrategy
+
+    /// Never throws: the answer is an event of the task machine. A download continues after the last byte on the disk if
+    /// the object is unchanged, else from the first.
     ///
-    /// - Parameter replacesNewer: false where only an earlier process was asked for the upload: an object that was
-    ///   stored since the task began then stays, and the answer is `superseded`.
-    func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer
+    /// - Parameters:
+    ///   - replacesNewer: false where only an earlier process was asked for an upload: an object that was stored since
+    ///     the task began then stays, and the answer is `superseded`.
+    ///   - report: takes the progress of a download, on any thread.
+    func perform(_ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void) async
+        -> Strategy.Answer
     /// The step in flight answers `aborted` at once, unless its effect can no longer be stopped.
     func abort()
     /// The same for a pause: a step that is about to end may do so, if that saves work.
     func stopSoon()
-    /// Removes the bytes stored so far.
+    /// Removes what has been transferred so far.
     func discard()
     /// The state of the session for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
 }
 
-extension UploadSession {
+extension TransferSession {
     public func stopSoon() { abort() }
 }
+
+public typealias UploadSession = TransferSession<UploadStrategy>
+public typealias DownloadSession = TransferSession<DownloadStrategy>
 
 /// A request to upload bytes or a file.
 public struct Upload: Sendable {
@@ -90,6 +96,8 @@ public struct Upload: Sendable {
     public var expectedMD5: String?
     public var preconditions: Preconditions
     public var caller: Caller
+    /// The id of its task.
+    public var task: String?
     /// The record of its task, if it has one. An engine with its own task store writes the task's success in the
     /// transaction that stores the object.
     public var record: TaskRecord?
@@ -104,12 +112,8 @@ public struct Upload: Sendable {
         reference: Reference, source: UploadSource, metadata: SettableMetadata, expectedMD5: String? = nil,
         if preconditions: Preconditions = Preconditions(), caller: Caller = Caller(retryTime: .seconds(600))
     ) {
-        self.reference = reference
-        self.source = source
-        self.metadata = metadata
-        self.expectedMD5 = expectedMD5
-        self.preconditions = preconditions
-        self.caller = caller
+        (self.reference, self.source, self.metadata, self.expectedMD5) = (reference, source, metadata, expectedMD5)
+        (self.preconditions, self.caller) = (preconditions, caller)
     }
 }
 
@@ -117,7 +121,6 @@ public enum UploadSource: Sendable {
     case data([UInt8])
     case file(path: String, FileIdentity)
 
-    /// In bytes.
     public var size: Int64 {
         switch self {
         case .data(let bytes): Int64(bytes.count)
@@ -126,9 +129,7 @@ public enum UploadSource: Sendable {
     }
 }
 
-/// The properties of a file that must not change during its upload.
 public struct FileIdentity: Codable, Equatable, Sendable {
-    /// In bytes.
     public var size: Int64
     /// When its bytes last changed, as the file system tells it: seconds since 1970 and nanoseconds.
     public var modifiedSeconds: Int64
@@ -144,11 +145,8 @@ public struct FileIdentity: Codable, Equatable, Sendable {
     public var ends: UInt32
 
     public init(size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64, inode: UInt64, ends: UInt32) {
-        self.size = size
-        self.modifiedSeconds = modifiedSeconds
-        self.modifiedNanoseconds = modifiedNanoseconds
-        self.inode = inode
-        self.ends = ends
+        (self.size, self.modifiedSeconds, self.modifiedNanoseconds) = (size, modifiedSeconds, modifiedNanoseconds)
+        (self.inode, self.ends) = (inode, ends)
     }
 }
 
@@ -160,10 +158,7 @@ public struct ChunkSizes: Equatable, Sendable {
     /// Every chunk but the last is a multiple of this, as the services demand.
     public static let granularity: Int64 = 256 << 10
 
-    public init(first: Int64 = granularity, largest: Int64) {
-        self.first = first
-        self.largest = largest
-    }
+    public init(first: Int64 = granularity, largest: Int64) { (self.first, self.largest) = (first, largest) }
 
     /// Rounded up to the granularity.
     public static func fixed(_ size: Int64) -> ChunkSizes {

@@ -2,7 +2,6 @@ import Resources
 
 /// The content type of an upload that names none.
 public enum ContentType {
-    /// The type of unknown bytes.
     public static let fallback = "application/octet-stream"
 
     /// The type for the extension of the last path segment, in any case; nil for an unknown extension.

@@ -8,14 +8,9 @@ public struct ListQuery: Equatable, Sendable {
     public var isExact: Bool
 
     public init(_ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false) {
-        self.reference = reference
-        self.maxResults = maxResults
-        self.pageToken = pageToken
-        self.isExact = isExact
+        (self.reference, self.maxResults, self.pageToken, self.isExact) = (reference, maxResults, pageToken, isExact)
     }
-}
 
-extension ListQuery {
     /// The reference to an object of that name; nil where the listing leaves it out.
     public func item(_ name: String) -> Reference? {
         guard name.utf8.starts(with: reference.prefix.utf8) else { return nil }
@@ -45,8 +40,7 @@ public struct Listing: Equatable, Sendable {
     /// Throws `invalidArgument` for a number of results that no page may have.
     public static func checked(maxResults: Int64) throws(StorageError) -> Int {
         guard (1...Int64(mostResults)).contains(maxResults) else {
-            throw .invalidArgument(
-                "maxResults", "maxResults must be between 1 and \(mostResults), not \(maxResults).")
+            throw .invalidArgument("maxResults", "maxResults must be between 1 and \(mostResults), not \(maxResults).")
         }
         return Int(maxResults)
     }
@@ -57,8 +51,6 @@ public struct Listing: Equatable, Sendable {
     public var pageToken: String?
 
     public init(prefixes: [Reference] = [], items: [Reference] = [], pageToken: String? = nil) {
-        self.prefixes = prefixes
-        self.items = items
-        self.pageToken = pageToken
+        (self.prefixes, self.items, self.pageToken) = (prefixes, items, pageToken)
     }
 }

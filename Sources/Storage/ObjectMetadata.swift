@@ -56,8 +56,12 @@ extension SettableMetadata: Equatable {
 
     /// Whether stored metadata fulfils this: servers add content properties of their own.
     public func isHeld(by other: SettableMetadata) -> Bool {
-        custom.count == other.custom.count
-            && custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
+        custom.count == other.custom.count && isContained(in: other)
+    }
+
+    /// Whether an object with the other metadata may have been made with these: servers add some of their own.
+    package func isContained(in other: SettableMetadata) -> Bool {
+        custom.allSatisfy { other.custom[$0.key]?.hasSameBytes(as: $0.value) == true }
             && content.allSatisfy { other.content[$0.key]?.hasSameBytes(as: $0.value) == true }
     }
 }
@@ -85,19 +89,16 @@ public struct MetadataChange: Equatable, Sendable {
             return
         }
         throw .invalidArgument(
-            "metadata.contentType",
-            "metadata.contentType goes into headers of HTTP, so it must be printable ASCII.")
+            "metadata.contentType", "metadata.contentType goes into headers of HTTP, so it must be printable ASCII.")
     }
 }
 
-/// The metadata of a stored object.
 public struct ObjectMetadata: Equatable, Sendable {
     public var reference: Reference
     /// Changes with every upload to the same reference, and only grows.
     public var generation: Int64
     /// 1 after an upload; each change of metadata adds 1.
     public var metageneration: Int64
-    /// In bytes.
     public var size: Int64
     public var timeCreated: Timestamp
     public var updated: Timestamp
@@ -110,14 +111,8 @@ public struct ObjectMetadata: Equatable, Sendable {
         reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,
         updated: Timestamp, md5: [UInt8]?, crc32c: UInt32?, settable: SettableMetadata
     ) {
-        self.reference = reference
-        self.generation = generation
-        self.metageneration = metageneration
-        self.size = size
-        self.timeCreated = timeCreated
-        self.updated = updated
-        self.md5 = md5
-        self.crc32c = crc32c
-        self.settable = settable
+        (self.reference, self.generation, self.metageneration) = (reference, generation, metageneration)
+        (self.size, self.timeCreated, self.updated, self.md5) = (size, timeCreated, updated, md5)
+        (self.crc32c, self.settable) = (crc32c, settable)
     }
 }

@@ -56,14 +56,10 @@ struct ObjectURL {
         }
         return decoded
     }
-}
 
-extension ObjectURL {
     private static let pathStyleHosts = ["storage.googleapis.com", "storage.cloud.google.com"]
 
-    private var unlike: StorageError {
-        .notAStorageURL(url, "it must look like http[s]://HOST/v0/b/BUCKET/o/PATH")
-    }
+    private var unlike: StorageError { .notAStorageURL(url, "it must look like http[s]://HOST/v0/b/BUCKET/o/PATH") }
 
     private var bucketInHost: [UInt8]? {
         let suffix = ".storage.googleapis.com"

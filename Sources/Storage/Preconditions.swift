@@ -3,12 +3,10 @@ public struct ObjectVersion: Codable, Equatable, Sendable {
     public var generation: Int64
     public var metageneration: Int64
 
-    /// There is no object.
     public static let none = ObjectVersion(generation: 0, metageneration: 0)
 
     public init(generation: Int64, metageneration: Int64) {
-        self.generation = generation
-        self.metageneration = metageneration
+        (self.generation, self.metageneration) = (generation, metageneration)
     }
 }
 
@@ -22,11 +20,9 @@ public struct Preconditions: Codable, Equatable, Sendable {
     public var metageneration: Int64?
 
     public init(generation: Int64? = nil, metageneration: Int64? = nil) {
-        self.generation = generation
-        self.metageneration = metageneration
+        (self.generation, self.metageneration) = (generation, metageneration)
     }
 
-    /// This version and no other.
     public init(_ version: ObjectVersion) {
         self.init(generation: version.generation, metageneration: version.metageneration)
     }
@@ -52,8 +48,7 @@ extension StorageError {
             case ObjectVersion.none?: ": there is no object"
             case let version?: ": generation \(version.generation), metageneration \(version.metageneration)"
             }
-        var error = StorageError(.preconditionFailed, "What is at \(reference.url) \(why)\(present).").about(reference)
-        error.version = version
-        return error
+        return StorageError(.preconditionFailed, "What is at \(reference.url) \(why)\(present).").about(reference)
+            .with(\.version, version)
     }
 }

@@ -90,9 +90,7 @@ extension Reference: Hashable {
         a.bucket.hasSameBytes(as: b.bucket) && a.object.hasSameBytes(as: b.object)
     }
 
-    public func hash(into hasher: inout Hasher) {
-        for byte in object.utf8 { hasher.combine(byte) }
-    }
+    public func hash(into hasher: inout Hasher) { for byte in object.utf8 { hasher.combine(byte) } }
 }
 
 extension Reference {

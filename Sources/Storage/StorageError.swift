@@ -34,14 +34,11 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var version: ObjectVersion?
     public var httpStatus: Int?
     public var serverResponse: String?
-    /// The same call may succeed later.
     public var retryable = false
-    /// The delay that the server asks for.
     public var retryAfter: Duration?
     /// The failed attempts since the last progress, once the retry time is used up.
     public var attempts: [Attempt] = []
 
-    /// One failed attempt.
     public struct Attempt: Codable, Equatable, Sendable {
         public var time: Timestamp
         /// The server's error, or the reason why there was no response.
@@ -51,9 +48,7 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
         public var completedUnitCount: Int64
 
         public init(time: Timestamp, httpStatus: Int?, cause: String, completedUnitCount: Int64) {
-            self.time = time
-            self.httpStatus = httpStatus
-            self.cause = cause
+            (self.time, self.httpStatus, self.cause) = (time, httpStatus, cause)
             self.completedUnitCount = completedUnitCount
         }
     }
@@ -65,25 +60,25 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
 
     /// Adds the server's earlier response, unless that is about something else.
     public func after(httpStatus: Int?) -> StorageError {
-        var error = self
-        if !isLocal { error.httpStatus = error.httpStatus ?? httpStatus }
-        return error
+        isLocal ? self : with(\.httpStatus, self.httpStatus ?? httpStatus)
     }
 
-    public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
+    public init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 
     public func about(_ reference: Reference) -> StorageError {
+        with(\.bucket, reference.bucket).with(\.object, reference.object)
+    }
+
+    /// With another sentence at the end of its message.
+    public func adding(_ sentence: String) -> StorageError { with(\.message, "\(message) \(sentence)") }
+
+    /// The same error with another value of one property.
+    public func with<Value>(_ property: WritableKeyPath<StorageError, Value>, _ value: Value) -> StorageError {
         var error = self
-        error.bucket = reference.bucket
-        error.object = reference.object
+        error[keyPath: property] = value
         return error
     }
-}
 
-extension StorageError {
     public static func objectNotFound(_ reference: Reference) -> StorageError {
         StorageError(.objectNotFound, "Object \(reference.object) does not exist.").about(reference)
     }
@@ -93,22 +88,29 @@ extension StorageError {
     }
 
     public static func invalidArgument(_ param: String, _ message: String) -> StorageError {
-        var error = StorageError(.invalidArgument, message)
-        error.param = param
-        return error
+        StorageError(.invalidArgument, message).with(\.param, param)
     }
 
     /// The message leaves out the URL's query and password, which may be secret.
     public static func notAStorageURL(_ url: String, _ why: String) -> StorageError {
-        var error = StorageError(.pathError, "\(url.withoutSecretParts) is not a storage URL: \(why).")
-        error.param = "url"
-        return error
+        StorageError(.pathError, "\(url.withoutSecretParts) is not a storage URL: \(why).").with(\.param, "url")
     }
 
     /// A local file that cannot be read or does not stay as it was.
     public static func file(_ path: String, _ why: String) -> StorageError {
-        var error = StorageError(.unknown, "File \(path) \(why).")
-        error.file = path
-        return error
+        StorageError(.unknown, "File \(path) \(why).").with(\.file, path)
+    }
+
+    package static func sizeExceeded(_ reference: Reference, _ size: Int64, _ maxSize: Int64) -> StorageError {
+        StorageError(
+            .downloadSizeExceeded,
+            "Object \(reference.object) has \(size) bytes, which exceeds the maximum of \(maxSize) bytes."
+        ).about(reference)
+    }
+
+    package static var urlsDoNotExpire: StorageError {
+        .invalidArgument(
+            "expiresIn", "Download URLs of this engine hold until they are revoked; only signed ones end by themselves."
+        )
     }
 }

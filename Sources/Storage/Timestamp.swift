@@ -1,4 +1,5 @@
 import HTTPText
+import Platform
 
 /// A moment, in microseconds since 1970-01-01 UTC.
 public struct Timestamp: Hashable, Comparable, Codable, Sendable {
@@ -71,6 +72,15 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         let days = CalendarDay(year: year, month: month, day: day).daysSince1970
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
         microseconds = seconds * 1_000_000 + fraction
+    }
+}
+
+extension TimeSource {
+    /// The time of day.
+    @Sendable public func now() -> Timestamp { Timestamp(microseconds: microseconds()) }
+
+    public init(clock: any Clock<Duration>, now: @escaping @Sendable () -> Timestamp) {
+        self.init(clock: clock) { now().microseconds }
     }
 }
 

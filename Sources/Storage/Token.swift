@@ -6,7 +6,6 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
         case idToken
         /// OAuth 2.0, of Google Cloud.
         case accessToken
-        /// Of an app, from Firebase App Check.
         case appCheckToken
     }
 
@@ -18,9 +17,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
     public var userProject: String?
 
     public init(_ kind: Kind, _ secret: String, expires: Timestamp? = nil) {
-        self.kind = kind
-        self.secret = secret
-        self.expires = expires
+        (self.kind, self.secret, self.expires) = (kind, secret, expires)
     }
 
     public var description: String { "\(kind)(…)" }
@@ -50,13 +47,42 @@ public struct Caller: Sendable {
     public var userProject: String?
 
     public init(tokens: (any TokenSource)? = nil, retryTime: Duration, userProject: String? = nil) {
-        self.tokens = tokens
-        self.retryTime = retryTime
-        self.userProject = userProject
+        (self.tokens, self.retryTime, self.userProject) = (tokens, retryTime, userProject)
     }
 
     /// The same with another retry time.
     public func with(retryTime: Duration) -> Caller {
         Caller(tokens: tokens, retryTime: retryTime, userProject: userProject)
+    }
+}
+
+public protocol URLSigner: Sendable {
+    /// The account's e-mail address.
+    var account: String { get }
+    /// By SHA-256.
+    func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
+    /// By RSASSA-PKCS1-v1_5 with SHA-256.
+    func sign(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8]
+}
+
+/// Nil without a key.
+public typealias URLSignerSource = @Sendable () async throws(StorageError) -> (any URLSigner)?
+
+extension Token {
+    static let longestSecret = 64 << 10
+
+    /// Throws `invalidArgument`, which does not repeat the secret, unless it can stand in a header of HTTP.
+    public init(_ kind: Kind, checking secret: String, expires: Timestamp? = nil) throws(StorageError) {
+        if let fault = Self.fault(in: secret) { throw .invalidArgument("token", "The token \(fault).") }
+        self.init(kind, secret, expires: expires)
+    }
+
+    private static func fault(in secret: String) -> String? {
+        if secret.isEmpty { return "is empty" }
+        if secret.utf8.count > longestSecret { return "is longer than \(longestSecret) bytes" }
+        guard secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return "has a character that is not printable ASCII, or white space"
+        }
+        return nil
     }
 }

@@ -4,7 +4,6 @@ import LocalFiles
 import Roots
 import Storage
 
-/// The task store in the database of a root.
 public struct DatabaseTaskStore: TaskRecordStore {
     public var root: StorageRoot { files.root }
     private let files: TaskFiles
@@ -15,10 +14,7 @@ public struct DatabaseTaskStore: TaskRecordStore {
 
     /// Uses a database with `Schema.tasks`, which an engine has opened after recovering `files`.
     package init(_ files: TaskFiles, _ database: RootDatabase, place: String, threads: WorkerThreads) {
-        self.files = files
-        self.database = database
-        self.place = place
-        self.threads = threads
+        (self.files, self.database, self.place, self.threads) = (files, database, place, threads)
     }
 
     /// Opens a database of its own, for an engine that stores no objects in the root.
@@ -118,7 +114,5 @@ public struct DatabaseTaskStore: TaskRecordStore {
         return (path, try result.get())
     }
 
-    public func unspool(_ task: String) {
-        threads.submit { [files] in files.spool.remove(task) }
-    }
+    public func unspool(_ task: String) { threads.submit { [files] in files.spool.remove(task) } }
 }

@@ -15,20 +15,21 @@ struct RecordedEnd: Codable, Equatable {
         var crc32c: UInt32?
     }
 
-    /// Returns the record of an unfinished task with this end.
     func applied(to record: TaskRecord) -> TaskRecord {
+        let time = self == .unreadable ? record.began : time
         if let error { return record.ended(.failed(error), at: time) }
         if isCancelled { return record.ended(.cancelled, at: time) }
         guard let stored else { return record.ended(.failed(Self.unknown), at: time) }
         let metadata = ObjectMetadata(
             reference: record.reference, generation: stored.generation, metageneration: stored.metageneration,
             size: stored.size, timeCreated: stored.timeCreated, updated: stored.updated,
-            md5: stored.md5.map(Array.init),
-            crc32c: stored.crc32c, settable: record.metadata)
+            md5: stored.md5.map(Array.init), crc32c: stored.crc32c, settable: record.metadata)
         return record.ended(.succeeded(metadata), at: time)
     }
 
     private static let unknown = StorageError(.unknown, "The task has ended; it could not be kept how.")
+
+    private static let unreadable = RecordedEnd(.failed(unknown), Timestamp(microseconds: 0))
 
     private init(_ outcome: TaskOutcome, _ time: Timestamp) {
         self.time = time
@@ -43,8 +44,6 @@ struct RecordedEnd: Codable, Equatable {
         }
     }
 }
-
-// MARK: - In a slot
 
 extension RecordedEnd {
     static func slot(for record: TaskRecord, size: Int) -> [UInt8] {
@@ -62,7 +61,7 @@ extension RecordedEnd {
         let lines = slot.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
         guard lines.count > 1, let task = String(validating: lines[0], as: UTF8.self), !task.isEmpty else { return nil }
         let end = try? JSONDecoder().decode(RecordedEnd.self, from: Data(lines[1]))
-        return (task, end ?? RecordedEnd(.failed(unknown), .now))
+        return (task, end ?? unreadable)
     }
 
     private func line(within room: Int) -> [UInt8]? {

@@ -9,13 +9,14 @@ import Storage
 extension Database {
     /// Inserts or updates a task. A task that has ended is not changed.
     package func keep(_ record: TaskRecord, place: String) throws {
-        var ending = OutcomeColumns()
-        var request: String?, bookmark: String?
+        var request: String?, bookmark: String?, ended: Timestamp?, outcome: String?, error: String?
+        var stored: ObjectMetadata?
         switch record.stage {
         case .unfinished(let asked, let mark): (request, bookmark) = (try asked.text, mark?.text)
-        case .ended(let outcome, let time): ending = try OutcomeColumns(outcome, time)
+        case .ended(.succeeded(let metadata), let time): (ended, outcome, stored) = (time, "success", metadata)
+        case .ended(.cancelled, let time): (ended, outcome) = (time, "cancelled")
+        case .ended(.failed(let failure), let time): (ended, outcome, error) = (time, "failed", try failure.text)
         }
-        let stored = ending.stored
         let settable = stored?.settable ?? record.metadata
         let values: Values = [
             "id": .text(record.id), "place": .text(place), "kind": .text(record.kind.rawValue),
@@ -25,7 +26,7 @@ extension Database {
             "total": .integer(record.progress.totalIsKnown ? record.progress.totalUnitCount : nil),
             "request": .text(request), "bookmark": .text(bookmark),
             "customMetadata": .text(settable.custom.isEmpty ? nil : JSON(members: settable.custom).text),
-            "ended": .integer(ending.time), "outcome": .text(ending.outcome), "error": .text(ending.error),
+            "ended": .integer(ended?.microseconds), "outcome": .text(outcome), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
             "timeCreated": .integer(stored?.timeCreated.microseconds),
             "updated": .integer(stored?.updated.microseconds), "md5": .blob(stored?.md5),
@@ -77,34 +78,12 @@ extension Database {
     func forgetTask(_ id: String) throws { try run("DELETE FROM tasks WHERE id = :id", ["id": .text(id)]) }
 }
 
-/// The values of the columns that describe an end.
-private struct OutcomeColumns {
-    var time: Int64?
-    var outcome: String?
-    var error: String?
-    var stored: ObjectMetadata?
-
-    init() {}
-
-    init(_ outcome: TaskOutcome, _ time: Timestamp) throws {
-        self.time = time.microseconds
-        switch outcome {
-        case .succeeded(let metadata): (self.outcome, stored) = ("success", metadata)
-        case .cancelled: self.outcome = "cancelled"
-        case .failed(let failure): (self.outcome, error) = ("failed", try failure.text)
-        }
-    }
-}
-
-// MARK: - Reading
-
 extension StorageError {
     fileprivate static func unreadable(_ task: String, _ error: any Error) -> StorageError {
         StorageError(.internalError, "Task \(task) cannot be restored: its record cannot be read: \(error).")
     }
 }
 
-/// A row with invalid values.
 private struct Unreadable: Error, CustomStringConvertible {
     let description: String
 }
@@ -120,13 +99,13 @@ extension TaskRecord {
         let progress = try row.integerOrNil("total").map {
             Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
         }
+        let began = Timestamp(microseconds: try row.integer("began"))
         var settable = try row.content
         if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }
         self.init(
-            id: id, kind: kind, number: try row.integer("number"),
-            began: Timestamp(microseconds: try row.integer("began")), reference: reference,
-            progress: progress ?? .unknown,
-            metadata: settable, md5Hash: try row.textOrNil("md5Hash"), stage: .ended(.cancelled, at: .now))
+            id: id, kind: kind, number: try row.integer("number"), began: began, reference: reference,
+            progress: progress ?? .unknown, metadata: settable, md5Hash: try row.textOrNil("md5Hash"),
+            stage: .ended(.cancelled, at: began))
         stage = try stage(row)
     }
 
@@ -151,8 +130,6 @@ extension TaskRecord {
             crc32c: try row.integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) }, settable: metadata)
     }
 }
-
-// MARK: - As JSON
 
 extension ByteKeyedDictionary<String> {
     fileprivate init(text: String) throws {

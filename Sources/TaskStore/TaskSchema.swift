@@ -1,4 +1,5 @@
 import Database
+import Storage
 
 extension Schema {
     /// The table of tasks. Engines may add columns of their own to it.
@@ -17,7 +18,31 @@ extension Schema {
                         ended INTEGER, outcome TEXT, error TEXT, generation INTEGER, metageneration INTEGER,
                         timeCreated INTEGER, updated INTEGER, md5 BLOB, crc32c INTEGER) WITHOUT ROWID;
                     CREATE INDEX unfinished ON tasks (id) WHERE ended IS NULL;
-                    """),
-            Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;"),
+                    """), Migration(version: 4, sql: "ALTER TABLE tasks ADD COLUMN began INTEGER NOT NULL DEFAULT 0;"),
         ])
+}
+
+extension Value {
+    /// Stored as bytes, which have one order and one equality.
+    package static func name(_ reference: Reference) -> Value { .blob(Array(reference.object.utf8)) }
+}
+
+extension Row {
+    package var content: SettableMetadata {
+        get throws {
+            var settable = SettableMetadata()
+            for property in ContentProperty.allCases { settable.content[property] = try textOrNil(property.rawValue) }
+            return settable
+        }
+    }
+}
+
+extension Columns {
+    package static let content = Columns(ContentProperty.allCases.map(\.rawValue))
+}
+
+extension Values {
+    package static func content(_ settable: SettableMetadata) -> Values {
+        Values(ContentProperty.allCases.map { ($0.rawValue, .text(settable.content[$0])) })
+    }
 }

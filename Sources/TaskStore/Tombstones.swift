@@ -56,7 +56,6 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// Releases the slot of the task.
     func release(_ task: String) {
         state.withLock { state in
             state.found[task] = nil
@@ -64,7 +63,6 @@ final class Tombstones: Sendable {
         }
     }
 
-    /// Writes the slot and syncs it.
     func write(endOf record: TaskRecord) throws(SystemError) {
         let (file, slot) = state.withLock { ($0.file, $0.slotOf[record.id]) }
         guard let file, let slot else { throw .noSpace }

@@ -6,11 +6,9 @@ import Storage
 public enum Redaction {
     /// The most elements of an array; objects may have twice as many members.
     private static let mostChildren = 20
-    /// The longest string in bytes.
+    /// In bytes, like the lengths below.
     private static let longestString = 2048
-    /// The longest name of a member in bytes.
     private static let longestKey = 256
-    /// The longest data of a client in bytes.
     private static let longestData = 64
 
     public static func redacted(_ message: JSON, from isClient: Bool) -> JSON {
@@ -83,7 +81,6 @@ public enum Redaction {
 }
 
 extension Redaction {
-    /// The longest excerpt of a broken message in bytes.
     private static let longestBroken = 400
     /// The longest run of letters and digits that counts as a word and not as a token.
     private static let longestWord = 20

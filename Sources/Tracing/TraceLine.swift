@@ -22,10 +22,7 @@ public struct TraceLine: Sendable {
     public var event: Event
 
     public init(at: Timestamp, process: Int64, connection: Int64 = 0, _ event: Event) {
-        self.at = at
-        self.process = process
-        self.connection = connection
-        self.event = event
+        (self.at, self.process, self.connection, self.event) = (at, process, connection, event)
     }
 }
 

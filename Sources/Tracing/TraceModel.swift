@@ -1,7 +1,7 @@
+import JSONRPC
 import JSONText
 import Storage
 
-/// The content of a trace: connections, messages with their answers, and transfers.
 public struct TraceModel: Sendable {
     /// A connection, or a service itself.
     public struct Channel: Sendable {
@@ -28,13 +28,10 @@ public struct TraceModel: Sendable {
         public var at: Int64
         public var channel: Int
         public var kind: Kind
-        /// The method, if there is one.
         public var title = ""
-        /// The summary of the message.
         public var detail = ""
         public var id = ""
         public var bytes: Int64 = 0
-        /// The error of an answer.
         public var error: String?
         /// The index of the answer of a request, or of the request of an answer.
         public var partner: Int?
@@ -44,7 +41,6 @@ public struct TraceModel: Sendable {
     public internal(set) var channels: [Channel] = []
     public internal(set) var entries: [Entry] = []
     public internal(set) var tasks: [TracedTransfer] = []
-    /// The lines that could not be read.
     public internal(set) var problems: [String] = []
     public internal(set) var omittedProblems = 0
 
@@ -76,5 +72,145 @@ public struct TracedTransfer: Sendable {
         samples.reduce(into: []) { states, sample in
             if states.last != sample.state { states.append(sample.state) }
         }
+    }
+}
+
+public struct TraceModelBuilder {
+    private static let maxProblems = 20
+
+    private struct Place: Hashable {
+        var process: Int64
+        var connection: Int64
+    }
+
+    private struct Pending: Hashable {
+        var channel: Int
+        var requester: MessageSender
+        var id: [UInt8]
+
+        init(_ entry: TraceModel.Entry, requester: MessageSender) {
+            (channel, self.requester, id) = (entry.channel, requester, Array(entry.id.utf8))
+        }
+    }
+
+    public private(set) var model = TraceModel()
+    private var channels: [Place: Int] = [:]
+    private var pending: [Pending: Int] = [:]
+    private var tasks: [String: Int] = [:]
+
+    public init() {}
+
+    public static func read(_ reader: consuming TraceReader) -> TraceModel {
+        var builder = TraceModelBuilder()
+        while let item = reader.next() {
+            switch item {
+            case .line(let line): builder.take(line)
+            case .problem(let problem): builder.take(problem)
+            }
+        }
+        return builder.model
+    }
+
+    public mutating func take(_ problem: String) {
+        guard model.problems.count < Self.maxProblems else { return model.omittedProblems += 1 }
+        model.problems.append(problem)
+    }
+
+    public mutating func take(_ line: TraceLine) {
+        let at = line.at.microseconds
+        let channel = channel(of: line)
+        var entry = TraceModel.Entry(at: at, channel: channel, kind: .run)
+        switch line.event {
+        case .run(let version, let engine):
+            entry.detail = "storage-rpc \(version), process \(line.process), engine \(engine), \(line.at.rfc3339)"
+        case .began(let peer): (entry.kind, entry.detail) = (.began, peer)
+        case .ended:
+            entry.kind = .ended
+            model.channels[channel].ended = at
+        case .dropped(let count): (entry.kind, entry.detail) = (.dropped, "\(count)")
+        case .broken(_, let bytes, let text):
+            (entry.kind, entry.detail, entry.bytes, entry.message) = (.broken, text, bytes, .string(text))
+        case .message(let sender, let bytes, let message):
+            entry.bytes = bytes
+            for item in message.array ?? [message] { take(item, from: sender, as: entry) }
+            return
+        }
+        model.entries.append(entry)
+    }
+
+    private mutating func channel(of line: TraceLine) -> Int {
+        let place = Place(process: line.process, connection: line.connection)
+        if case .run = line.event { channels = channels.filter { $0.key.process != line.process } }
+        if let known = channels[place] { return known }
+        let name = line.connection == 0 ? "service \(line.process)" : "connection \(line.connection)"
+        channels[place] = model.channels.count
+        model.channels.append(.init(number: line.connection, name: name, began: line.at.microseconds))
+        return model.channels.count - 1
+    }
+
+    private mutating func take(_ message: JSON, from sender: MessageSender, as entry: TraceModel.Entry) {
+        var entry = entry
+        entry.message = message
+        entry.id = message["id"]?.text ?? ""
+        if let method = message["method"]?.string {
+            entry.title = method
+            entry.detail = MessageSummary.of(params: message["params"])
+            switch (sender, message["id"]) {
+            case (.client, nil): entry.kind = .notification
+            case (.service, nil): entry.kind = .event
+            case (.client, _): entry.kind = .request
+            case (.service, _): entry.kind = .question
+            }
+            if method == "initialize", let name = message["params"]?["client"]?["name"]?.string {
+                model.channels[entry.channel].client = name
+            }
+            if !entry.id.isEmpty {
+                pending[Pending(entry, requester: sender)] = model.entries.count
+            }
+        } else {
+            entry.kind = sender == .service ? .answer : .reply
+            entry.error = message["error"].map(MessageSummary.of(error:))
+            entry.detail = entry.error ?? MessageSummary.of(result: message["result"])
+            match(&entry, requester: sender == .service ? .client : .service)
+        }
+        model.entries.append(entry)
+        look(at: message, entry)
+    }
+
+    private mutating func match(_ answer: inout TraceModel.Entry, requester: MessageSender) {
+        guard let request = pending.removeValue(forKey: Pending(answer, requester: requester)) else { return }
+        answer.partner = request
+        answer.title = model.entries[request].title
+        model.entries[request].partner = model.entries.count
+    }
+
+    /// Takes samples from all snapshots in a message.
+    private mutating func look(at message: JSON, _ entry: TraceModel.Entry) {
+        let (params, result) = (message["params"], message["result"])
+        let snapshots = [params?["snapshot"], result, result?["snapshot"]] + (result?["tasks"]?.array ?? [])
+        for case let snapshot? in snapshots { see(snapshot, entry) }
+    }
+
+    private mutating func see(_ snapshot: JSON, _ entry: TraceModel.Entry) {
+        guard let task = snapshot["task"]?.string, let state = snapshot["state"]?.string else { return }
+        let place = tasks[task] ?? model.tasks.count
+        if place == model.tasks.count {
+            tasks[task] = place
+            model.tasks.append(
+                TracedTransfer(
+                    task: task, channel: entry.channel,
+                    isDownload: entry.title.hasPrefix("downloadTask/") || entry.title == "reference/writeToFile",
+                    reference: MessageSummary.reference(snapshot["reference"]) ?? "?"))
+        }
+        if model.tasks[place].samples.isEmpty, let request = entry.partner {
+            model.tasks[place].samples.append(
+                .init(at: model.entries[request].at, state: "asked for", completed: 0, total: 0))
+        }
+        let progress = snapshot["progress"]
+        model.tasks[place].samples.append(
+            .init(
+                at: entry.at, state: state, completed: max(0, progress?["completedUnitCount"]?.number?.int64 ?? 0),
+                total: max(0, progress?["totalUnitCount"]?.number?.int64 ?? 0)))
+        if let error = snapshot["error"] { model.tasks[place].error = MessageSummary.of(error: error) }
     }
 }

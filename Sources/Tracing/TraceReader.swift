@@ -9,7 +9,7 @@ public struct TraceReader: ~Copyable {
         case problem(String)
     }
 
-    private let raw: Int32
+    private let file: Descriptor
     private let longestLine: Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -17,13 +17,8 @@ public struct TraceReader: ~Copyable {
     private var isSkipping = false
     public private(set) var number = 0
 
-    /// Reads `raw` and does not close it.
-    public init(_ raw: Int32, longestLine: Int = 1 << 20) {
-        self.raw = raw
-        self.longestLine = longestLine
-    }
+    public init(_ file: Descriptor, longestLine: Int = 1 << 20) { (self.file, self.longestLine) = (file, longestLine) }
 
-    /// Nil at the end.
     public mutating func next() -> Item? {
         while true {
             if let end = buffer[start...].firstIndex(of: 0x0A) {
@@ -66,7 +61,7 @@ public struct TraceReader: ~Copyable {
             buffer.removeAll(keepingCapacity: true)
         }
         let count = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { chunk in
-            let count = OpenFile.read(raw, into: chunk)
+            let count = (try? file.readBlocking(into: chunk)) ?? 0
             buffer += chunk[..<count]
             return count
         }

@@ -11,10 +11,8 @@ public struct TraceUnavailable: Error { public let message: String }
 /// Records the messages of connections on a thread of its own. Never blocks: messages that a slow or full disk does not
 /// take are dropped and counted.
 public final class TraceRecorder: Sendable {
-    /// An event that is not written yet.
     private struct Entry: Sendable {
         var line: TraceLine
-        /// A message that is not parsed yet.
         var message: (MessageSender, [UInt8])?
 
         /// The memory that the entry takes, with its overhead.
@@ -35,10 +33,10 @@ public final class TraceRecorder: Sendable {
         var hasReported = false
     }
 
-    /// The entries of one write.
     private static let piece = 256
 
     private let state = Mutex(State())
+    private let time: TimeSource
     private let output: SerialQueue<Output>
     private let process: Int64
     private let capacity: Int
@@ -47,21 +45,20 @@ public final class TraceRecorder: Sendable {
 
     /// Drops messages while `capacity` bytes wait for the disk. `report` gets one line, once.
     public init(
-        _ path: String, version: String, engine: String, process: Int32, capacity: Int = 16 << 20,
+        _ path: String, version: String, engine: String, process: Int32, time: TimeSource, capacity: Int = 16 << 20,
         report: @escaping @Sendable (String) -> Void
     ) throws(TraceUnavailable) {
         do throws(TraceFileError) {
             var file = try TraceFile(path)
             self.process = Int64(process)
-            let first = TraceLine(at: .now, process: Int64(process), .run(version: version, engine: engine))
+            self.time = time
+            let first = TraceLine(at: time.now(), process: Int64(process), .run(version: version, engine: engine))
             try file.write(Self.bytes(first))
             output = SerialQueue(on: WorkerThreads("trace"), Output(file: file))
         } catch {
             throw TraceUnavailable(message: "no trace can be written to \(path): \(error.reason)")
         }
-        self.capacity = capacity
-        self.path = path
-        self.report = report
+        (self.capacity, self.path, self.report) = (capacity, path, report)
     }
 
     public func began(_ connection: Int64, _ peer: String) { note(connection, .began(peer: peer)) }
@@ -70,7 +67,7 @@ public final class TraceRecorder: Sendable {
 
     public func trace(_ connection: Int64) -> TraceHook {
         { [self] sender, bytes in
-            let line = TraceLine(at: .now, process: process, connection: connection, .ended)
+            let line = TraceLine(at: time.now(), process: process, connection: connection, .ended)
             add { Entry(line: line, message: (sender, Array(bytes))) }
         }
     }
@@ -86,7 +83,7 @@ public final class TraceRecorder: Sendable {
     }
 
     private func note(_ connection: Int64, _ event: TraceLine.Event) {
-        let line = TraceLine(at: .now, process: process, connection: connection, event)
+        let line = TraceLine(at: time.now(), process: process, connection: connection, event)
         add { Entry(line: line) }
     }
 
@@ -119,7 +116,7 @@ public final class TraceRecorder: Sendable {
                 state.withLock { $0.bytes -= piece.reduce(0) { $0 + $1.size } }
             }
             guard lost > 0 else { continue }
-            isFailing = !write(Self.bytes(TraceLine(at: .now, process: process, .dropped(lost))), to: &output)
+            isFailing = !write(Self.bytes(TraceLine(at: time.now(), process: process, .dropped(lost))), to: &output)
             if isFailing { state.withLock { $0.dropped += lost } }
         }
     }
@@ -162,9 +159,7 @@ public final class TraceRecorder: Sendable {
 }
 
 extension TraceLine.Event {
-    /// The nesting of a message that is parsed, to bound the stack.
     private static let deepest = 64
-    /// The longest message of a trace in bytes.
     private static let longest = 128 << 10
 
     static func message(from sender: MessageSender, reading bytes: UnsafeRawBufferPointer) -> Self {

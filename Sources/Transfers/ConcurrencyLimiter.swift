@@ -2,17 +2,13 @@ import Platform
 import Storage
 
 /// Bounds how many tasks run at the same time; the others wait in the order in which they came.
-@Loop
-final class ConcurrencyLimiter {
+@Loop final class ConcurrencyLimiter {
     private let limit: Int
     private var running: Set<String> = []
     private var queue: [any LimiterWaiter] = []
     private let released: @Loop () -> Void
 
-    init(limit: Int, released: @escaping @Loop () -> Void) {
-        self.limit = limit
-        self.released = released
-    }
+    init(limit: Int, released: @escaping @Loop () -> Void) { (self.limit, self.released) = (limit, released) }
 
     func acquire(_ task: any LimiterWaiter) {
         queue.append(task)
@@ -38,9 +34,7 @@ final class ConcurrencyLimiter {
     }
 }
 
-/// A task that waits for the limiter.
-@Loop
-protocol LimiterWaiter: AnyObject {
+@Loop protocol LimiterWaiter: AnyObject {
     var id: String { get }
     func admit()
 }

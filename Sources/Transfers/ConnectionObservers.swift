@@ -2,19 +2,17 @@ import Platform
 import Storage
 
 /// The observers of one connection. Their events go to its closure, in order.
-@Loop
-public final class ConnectionObservers {
+@Loop public final class ConnectionObservers {
     public typealias Notify = @Loop (_ handle: String, _ snapshot: TaskSnapshot) -> Void
 
     let notify: Notify
     let registry: ObserverRegistry
     /// The observed tasks by handle; nil where the handle is reserved.
     var observing: [String: (any Observed)?] = [:]
-    private var hasLeft = false
+    private(set) var isThere = true
 
     public init(of registry: ObserverRegistry = ObserverRegistry(), _ notify: @escaping Notify) {
-        self.registry = registry
-        self.notify = notify
+        (self.registry, self.notify) = (registry, notify)
     }
 
     /// False where this connection has no such observer of such a task, or has it no more.
@@ -28,14 +26,11 @@ public final class ConnectionObservers {
         task.forget { $0.connection === self && (status == nil || $0.status == status) }
     }
 
-    /// The connection has ended: removes all observers.
     public func leave() {
-        hasLeft = true
+        isThere = false
         for task in observing.values.compactMap(\.self) { task.forget { $0.connection === self } }
         for handle in Array(observing.keys) { drop(handle) }
     }
-
-    var isThere: Bool { !hasLeft }
 }
 
 /// An observer of one kind of event of one task.
@@ -46,8 +41,49 @@ struct Observer {
 }
 
 /// A task, whatever its strategy.
-@Loop
-protocol Observed: AnyObject {
+@Loop protocol Observed: AnyObject {
     /// Removes observers. Returns how many there were.
     @discardableResult func forget(where matches: (Observer) -> Bool) -> Int
+}
+
+/// Counts the observers of all connections.
+@Loop public final class ObserverRegistry {
+    let limits: TransferLimits
+    fileprivate(set) var count = 0
+    private var lastNumber = 0
+
+    public nonisolated init(_ limits: TransferLimits = .init()) { self.limits = limits }
+
+    fileprivate func newHandle() -> String {
+        lastNumber += 1
+        return "observer-\(lastNumber)"
+    }
+}
+
+extension ConnectionObservers {
+    /// Reserves so many observers. Throws `quotaExceeded` beyond `--max-observers` and `--max-connection-observers`.
+    public func newHandles(_ number: Int) throws(StorageError) -> [String] {
+        let limits = registry.limits
+        guard observing.count + number <= limits.connectionObservers else {
+            throw .noRoom(
+                for: "observers of this connection", "--max-connection-observers", is: limits.connectionObservers)
+        }
+        guard registry.count + number <= limits.observers else {
+            throw .noRoom(for: "observers", "--max-observers", is: limits.observers)
+        }
+        return (0..<number).map { _ in
+            let handle = registry.newHandle()
+            add(handle, nil)
+            return handle
+        }
+    }
+
+    /// A handle without a task is reserved.
+    func add(_ handle: String, _ task: (any Observed)?) {
+        guard isThere else { return }
+        if observing.updateValue(task, forKey: handle) == nil { registry.count += 1 }
+    }
+
+    /// Removes an observer, or a reserved handle.
+    public func drop(_ handle: String) { if observing.removeValue(forKey: handle) != nil { registry.count -= 1 } }
 }

@@ -5,8 +5,7 @@ import Storage
 /// at the end of the process.
 ///
 /// Pending outcomes count against `--max-tasks`, which bounds their number.
-@Loop
-final class OutcomeRecorder {
+@Loop final class OutcomeRecorder {
     private enum Pending {
         case ended(TaskRecord)
         case forgotten
@@ -23,8 +22,7 @@ final class OutcomeRecorder {
     private let idle = Waiters()
 
     init(_ persistence: TaskPersistence, clock: any Clock<Duration>) {
-        self.persistence = persistence
-        self.clock = clock
+        (self.persistence, self.clock) = (persistence, clock)
     }
 
     /// The number of outcomes that the store does not have yet.
@@ -32,10 +30,10 @@ final class OutcomeRecorder {
 
     /// Returns when the outcome is recorded, if only in its reserved space, or cannot be recorded now.
     ///
-    /// - Parameter isKept: the store may have a record of the unfinished task.
+    /// - Parameter isKept: the store may have a record of the unfinished task, which a loss of power must not bring back.
     func end(_ record: TaskRecord, isKept: Bool) async {
         do throws(StorageError) {
-            try await persistence.store.keep(record, isUrgent: true)
+            try await persistence.store.keep(record, isUrgent: isKept)
             storeWorks()
         } catch {
             persistence.complain("It could not be kept how task \(record.id) ended: \(error.message)")
@@ -62,7 +60,7 @@ final class OutcomeRecorder {
 
     /// Retries after a write of another record has succeeded.
     func storeWorks() {
-        if !pending.isEmpty, !isRetrying { Task { await retry() } }
+        if !pending.isEmpty, !isRetrying { Loop.task { [self] in await retry() } }
     }
 
     /// Retries the pending outcomes once, and returns after that.

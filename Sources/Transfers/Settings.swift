@@ -47,3 +47,38 @@ public struct Settings: Equatable, Sendable {
         userProject = project.isEmpty ? nil : project
     }
 }
+
+/// Bounds of the memory that all clients together use.
+public struct TransferLimits: Equatable, Sendable {
+    public var tasks = 10_000
+    /// Finished tasks of each kind: the newest are kept.
+    public var finishedTasks = 1000
+    public var connectionObservers = 10_000
+    public var observers = 100_000
+    /// The largest result of `listAll`.
+    public var listResults = 100_000
+
+    public init() {}
+}
+
+extension StorageError {
+    /// A limit is reached; `flag` raises it.
+    public static func noRoom(for what: String, _ flag: String, is limit: Int) -> StorageError {
+        StorageError(.quotaExceeded, "There is no room for more \(what): \(flag) is \(limit).").with(\.retryable, true)
+    }
+}
+
+/// The tokens and settings of the client that begins a task or a call. A task keeps them.
+public struct TransferClient: Sendable {
+    public var tokens: (any TokenSource)?
+    public var settings: Settings
+
+    public init(tokens: (any TokenSource)? = nil, settings: Settings) {
+        (self.tokens, self.settings) = (tokens, settings)
+    }
+
+    /// The caller for the engine, with one of the retry times.
+    func caller(_ retryTime: KeyPath<Settings, Double>) -> Caller {
+        Caller(tokens: tokens, retryTime: .seconds(settings[keyPath: retryTime]), userProject: settings.userProject)
+    }
+}

@@ -2,11 +2,11 @@ import Platform
 import Storage
 
 /// The tasks of one kind: all unfinished ones, and the newest finished ones.
-@Loop
-public final class TaskList<Strategy: TransferStrategy> {
-    private let time: TimeKeeping
+@Loop public final class TaskList<Strategy: TransferStrategy> {
+    let time: TimeSource
+    let debug: (@Sendable (String) -> Void)?
     private let finishedKept: Int
-    private var tasks: [String: TransferTask<Strategy>] = [:]
+    private(set) var tasks: [String: TransferTask<Strategy>] = [:]
     private var finished: [String] = []
     /// The number of unfinished tasks of other endpoints.
     private var unfinishedElsewhere = 0
@@ -20,11 +20,12 @@ public final class TaskList<Strategy: TransferStrategy> {
     private let released: @Loop () -> Void
 
     /// `released` is called when a task has ended, or holds no bytes any more.
-    init(_ time: TimeKeeping, finishedKept: Int, _ ends: OutcomeRecorder?, released: @escaping @Loop () -> Void) {
-        self.time = time
-        self.finishedKept = finishedKept
-        self.ends = ends
-        self.released = released
+    init(
+        _ time: TimeSource, _ debug: (@Sendable (String) -> Void)?, finishedKept: Int, _ ends: OutcomeRecorder?,
+        released: @escaping @Loop () -> Void
+    ) {
+        (self.time, self.debug) = (time, debug)
+        (self.finishedKept, self.ends, self.released) = (finishedKept, ends, released)
     }
 
     /// The number of unfinished tasks of this endpoint.
@@ -48,15 +49,13 @@ public final class TaskList<Strategy: TransferStrategy> {
         return lastNumber
     }
 
-    @discardableResult
-    func make(_ plan: TransferPlan<Strategy>) -> TransferTask<Strategy> {
-        lastNumber = max(lastNumber, plan.record.number)
-        let task = TransferTask(plan, time: time) { [weak self] in
-            self?.release($0)
-        } ended: { [weak self] in
-            self?.finish($0)
-        }
-        bytesInMemory += plan.held?.count ?? 0
+    @discardableResult func make(
+        _ record: TaskRecord, _ machine: TaskMachine<Strategy>, _ sessionState: SessionState<Strategy>,
+        _ limiter: ConcurrencyLimiter, _ recordWriter: TaskRecordWriter? = nil, holding held: HeldBytes<Strategy>? = nil
+    ) -> TransferTask<Strategy> {
+        lastNumber = max(lastNumber, record.number)
+        let task = TransferTask(record, machine, sessionState, limiter, recordWriter, holding: held, in: self)
+        bytesInMemory += held?.count ?? 0
         tasks[task.id] = task
         if task.endpoint != nil { unfinishedElsewhere += 1 }
         if task.state.isFinished { finish(task) }
@@ -72,7 +71,6 @@ public final class TaskList<Strategy: TransferStrategy> {
         return true
     }
 
-    /// All tasks are paused or have ended.
     var areAtRest: Bool { !tasks.values.contains { !$0.isAtRest } }
 
     /// Pauses all tasks that can still be paused; queued ones first, so that none of them starts.
@@ -83,16 +81,14 @@ public final class TaskList<Strategy: TransferStrategy> {
     }
 
     /// Removes the partial downloads of unfinished tasks.
-    func letGo() {
-        for task in tasks.values where !task.state.isFinished { task.letGo() }
-    }
+    func letGo() { for task in tasks.values where !task.state.isFinished { task.letGo() } }
 
-    private func release(_ bytes: Int) {
+    func release(_ bytes: Int) {
         bytesInMemory -= bytes
         released()
     }
 
-    private func finish(_ task: TransferTask<Strategy>) {
+    func finish(_ task: TransferTask<Strategy>) {
         finished.append(task.id)
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
@@ -109,10 +105,7 @@ public final class TaskList<Strategy: TransferStrategy> {
 }
 
 /// A strategy that has a list of tasks.
-@Loop
-public protocol ListedStrategy: TransferStrategy {
-    static func tasks(of transfers: Transfers) -> TaskList<Self>
-}
+@Loop public protocol ListedStrategy: TransferStrategy { static func tasks(of transfers: Transfers) -> TaskList<Self> }
 
 extension UploadStrategy: ListedStrategy {
     public static func tasks(of transfers: Transfers) -> TaskList<UploadStrategy> { transfers.uploads }

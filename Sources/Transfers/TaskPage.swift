@@ -13,9 +13,7 @@ struct TaskPageToken: Sendable {
         guard parts.count == 3, let number = Int64(parts[1]), !parts[2].isEmpty,
             case let token = TaskPageToken(number: number, id: String(parts[2])),
             token.text(for: kind).hasSameBytes(as: text)
-        else {
-            throw .invalidArgument("pageToken", "The page token was not given for a list of \(kind)s.")
-        }
+        else { throw .invalidArgument("pageToken", "The page token was not given for a list of \(kind)s.") }
         self = token
     }
 

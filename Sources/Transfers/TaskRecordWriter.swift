@@ -11,16 +11,11 @@ public struct TaskPersistence: Sendable {
 
     public init(
         _ store: any TaskRecordStore, isEngines: Bool, complain: @escaping @Sendable (String) -> Void = { _ in }
-    ) {
-        self.store = store
-        self.isEngines = isEngines
-        self.complain = complain
-    }
+    ) { (self.store, self.isEngines, self.complain) = (store, isEngines, complain) }
 }
 
 /// Records the state of one task: only the newest state counts, and one write is in progress at a time.
-@Loop
-final class TaskRecordWriter {
+@Loop final class TaskRecordWriter {
     private struct Entry {
         var progress: Progress
         var bookmark: @Loop () async -> Bookmark?
@@ -29,43 +24,43 @@ final class TaskRecordWriter {
     private(set) var record: TaskRecord
     private let ends: OutcomeRecorder
     private var persistence: TaskPersistence { ends.persistence }
-    private var request: TaskRequest
     /// The bytes of an upload that are only in memory.
     private var bytes: [UInt8]?
-    /// A small upload is recorded only when it pauses or fails.
+    /// A small transfer may be recorded only when it has to wait, or ends.
     private(set) var isKept: Bool
-    /// A write that failed for another reason than a full disk may have reached the disk.
+    /// A write that is in progress, or failed for another reason than a full disk, may reach the disk.
     private var mayBeKept: Bool
+    private var hasEnded = false
     private var waiting: Entry?
     /// Called when the newest state is recorded.
     var didKeep: (@Loop () -> Void)?
-    private var isWriting = false
+    private(set) var isWriting = false
     private let idle = Waiters()
 
     /// `bytes` are those of an upload from memory.
-    init(
-        _ ends: OutcomeRecorder, _ record: TaskRecord, _ request: TaskRequest, bytes: [UInt8]? = nil,
-        isKept: Bool = false
-    ) {
-        self.ends = ends
-        self.record = record
-        self.request = request
-        self.bytes = bytes
+    init(_ ends: OutcomeRecorder, _ record: TaskRecord, bytes: [UInt8]? = nil, isKept: Bool = false) {
+        (self.ends, self.record, self.bytes) = (ends, record, bytes)
         self.isKept = isKept
         mayBeKept = isKept
     }
 
     /// Writes the first record. The task starts after that. Throws where it cannot be recorded.
+    ///
+    /// That of a download is durable: its partial file lies in a directory of the user, where only the record finds it.
     func begin() async throws(StorageError) {
+        if isKept { return }
+        guard !hasEnded else { throw StorageError(.cancelled, "The task has ended.") }
         try await spool()
-        try await keep()
+        try await keep(isUrgent: record.kind == .download)
     }
 
     /// The file that an upload is read from.
-    var source: (path: String, FileIdentity)? { request.identity.map { (request.file, $0) } }
+    var source: (path: String, FileIdentity)? {
+        record.request.flatMap { request in request.identity.map { (request.file, $0) } }
+    }
 
     /// The service made that file for the task.
-    var isSpooled: Bool { request.isSpooled }
+    var isSpooled: Bool { record.request?.isSpooled ?? false }
 
     /// Records the state soon; a newer one replaces it until then.
     func keep(_ progress: Progress, _ bookmark: @escaping @Loop () async -> Bookmark?) {
@@ -82,24 +77,21 @@ final class TaskRecordWriter {
         }
     }
 
-    /// Returns when no write is in progress.
     func settled() async {
         while isWriting { do { try await idle.wait() } catch { return } }
     }
 
-    /// Returns when the outcome is recorded.
     func end(_ outcome: TaskOutcome, _ progress: Progress, at time: Timestamp) async {
         waiting = nil
+        hasEnded = true
         await settled()
         record.progress = progress
         if !isKeptByEngine(outcome) { await ends.end(record.ended(outcome, at: time), isKept: mayBeKept) }
-        if request.isSpooled { persistence.store.unspool(record.id) }
+        if isSpooled { persistence.store.unspool(record.id) }
     }
 
     /// Whether nothing is left to record.
-    func isDone(after outcome: TaskOutcome) -> Bool {
-        isKeptByEngine(outcome) && !isKept && !isWriting && !isSpooled
-    }
+    func isDone(after outcome: TaskOutcome) -> Bool { isKeptByEngine(outcome) && !isKept && !isWriting && !isSpooled }
 
     private func isKeptByEngine(_ outcome: TaskOutcome) -> Bool {
         if case .succeeded = outcome { persistence.isEngines && record.kind == .upload } else { false }
@@ -110,7 +102,7 @@ final class TaskRecordWriter {
         record.progress = entry.progress
         do throws(StorageError) {
             if !isKept { try await spool() }
-            record.stage = .unfinished(request, bookmark)
+            if let request = record.request { record.stage = .unfinished(request, bookmark) }
             try await keep()
             didKeep?()
         } catch {
@@ -118,19 +110,21 @@ final class TaskRecordWriter {
         }
     }
 
-    private func keep() async throws(StorageError) {
+    private func keep(isUrgent: Bool = false) async throws(StorageError) {
+        let wasKept = mayBeKept
+        mayBeKept = true
         do throws(StorageError) {
-            try await persistence.store.keep(record, isUrgent: !isKept)
+            try await persistence.store.keep(record, isUrgent: isUrgent)
         } catch {
-            if error.code != .quotaExceeded { mayBeKept = true }
+            if error.code == .quotaExceeded { mayBeKept = wasKept }
             throw error
         }
-        (isKept, mayBeKept) = (true, true)
+        isKept = true
         ends.storeWorks()
     }
 
     private func spool() async throws(StorageError) {
-        guard let bytes else { return }
+        guard let bytes, var request = record.request else { return }
         let (path, identity) = try await persistence.store.spool(bytes, for: record.id)
         (request.file, request.identity, request.isSpooled) = (path, identity, true)
         self.bytes = nil

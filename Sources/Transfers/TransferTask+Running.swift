@@ -35,9 +35,9 @@ extension TransferTask {
     private func perform(_ step: Strategy.Step) {
         guard let session else { return }
         let elapsed = time.clock.stopwatch()
-        let reports = Reports { [weak self] in self?.post(.reported($0, took: elapsed())) }
+        let reports = ProgressRelay { [weak self] in self?.post(.reported($0, took: elapsed())) }
         Loop.task { [self, time, replacesNewer] in
-            let answer = await session.perform(step, replacesNewer, reports.take)
+            let answer = await session.perform(step, replacesNewer: replacesNewer, reports.take)
             reports.close()
             let took = elapsed()
             // The record is at most one chunk behind: the state before this step is written while the step runs.
@@ -55,16 +55,13 @@ extension TransferTask {
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
-        if let debug = time.debug, let retry = machine.retry {
+        if let debug, let retry = machine.retry {
             debug(
                 "task \(id) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
             )
         }
         timer?.cancel()
-        timer = Task { [time] in
-            do { try await time.clock.sleep(for: pause) } catch { return }
-            post(.retryDue(attempt: attempt))
-        }
+        timer = time.after(pause) { [self] in post(.retryDue(attempt: attempt)) }
     }
 
     private func publish(_ status: Status) {
@@ -74,7 +71,6 @@ extension TransferTask {
         }
     }
 
-    /// Publishes the end once it is recorded.
     private func end(_ status: Status) {
         timer?.cancel()
         sessionState = .closed
@@ -93,15 +89,11 @@ extension TransferTask {
         publish(status)
         forget { _ in true }
         keepLess()
-        ended(self)
+        list?.finish(self)
         settled.wakeAll()
         finished.wakeAll()
     }
-}
 
-// MARK: - Persistence
-
-extension TransferTask {
     /// The progress and state that the task store should have.
     struct PersistedState {
         let completed: Int64
@@ -118,16 +110,13 @@ extension TransferTask {
         let now = PersistedState(machine)
         guard let recordWriter, let session, !machine.taskState.isFinished else { return }
         guard now.completed - persisted.completed >= Strategy.persistInterval || now.isWaiting != persisted.isWaiting
-        else {
-            return
-        }
+        else { return }
         persisted = now
         if recordWriter.isKept || now.isWaiting { recordWriter.keep(machine.progress, session.bookmark) }
     }
 
-    /// Returns when the state of the session is recorded.
-    private func keep(_ session: TransferSession<Strategy>) async {
-        guard let recordWriter else { return }
+    private func keep(_ session: any TransferSession<Strategy>) async {
+        guard let recordWriter, await session.bookmark() != nil else { return }
         recordWriter.keep(machine.progress, session.bookmark)
         await recordWriter.settled()
     }

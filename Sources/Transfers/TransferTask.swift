@@ -5,8 +5,13 @@ public typealias UploadTask = TransferTask<UploadStrategy>
 public typealias DownloadTask = TransferTask<DownloadStrategy>
 
 /// One upload or download: runs its state machine, one event after the other, and notifies observers.
-@Loop
-public final class TransferTask<Strategy: TransferStrategy> {
+///
+///     TaskMachine         decides, as a value: takes events, returns effects; its strategy picks the next step
+///        ▼ ▲         ┌──▶ observers: snapshots
+///     TransferTask ──┴──▶ TaskRecordWriter: the TaskRecord, which outlives the process: TaskRequest and Bookmark, then
+///        ▼ ▲              the outcome
+///     TransferSession     carries out one step at a time at the engine, which began it from an Upload or a Download
+@Loop public final class TransferTask<Strategy: TransferStrategy> {
     typealias Machine = TaskMachine<Strategy>
 
     /// Unique across restarts.
@@ -26,41 +31,34 @@ public final class TransferTask<Strategy: TransferStrategy> {
     /// Nil without a task store, and once the task has ended.
     var recordWriter: TaskRecordWriter?
     var persisted: PersistedState
-    /// The end is published.
     var isTold: Bool
     /// The task was paused when it ended.
     var wasPaused = false
     /// A client of this process started or resumed the task: it may replace an object that is newer than the task.
     private(set) var replacesNewer = true
-    let time: TimeKeeping
-    private let released: @Loop (_ bytes: Int) -> Void
-    let ended: @Loop (TransferTask) -> Void
+    let time: TimeSource
+    let debug: (@Sendable (String) -> Void)?
+    private(set) weak var list: TaskList<Strategy>?
     var events: [Machine.Event] = []
     var isHandling = false
     var observers: [Observer] = []
     let settled = Waiters()
     let finished = Waiters()
-    var timer: Task<Void, Never>?
+    var timer: ScheduledCall?
 
+    /// - Parameters:
+    ///   - held: nil where the task holds no bytes in memory.
+    ///   - recordWriter: nil without a task store.
     init(
-        _ plan: TransferPlan<Strategy>, time: TimeKeeping, released: @escaping @Loop (_ bytes: Int) -> Void,
-        ended: @escaping @Loop (TransferTask) -> Void
+        _ record: TaskRecord, _ machine: Machine, _ sessionState: SessionState<Strategy>, _ limiter: ConcurrencyLimiter,
+        _ recordWriter: TaskRecordWriter?, holding held: HeldBytes<Strategy>?, in list: TaskList<Strategy>
     ) {
-        id = plan.record.id
-        number = plan.record.number
-        reference = plan.record.reference
-        endpoint = plan.record.endpoint
-        metadata = Strategy.kind == .upload ? .uploading(plan.record.metadata, md5Hash: plan.record.md5Hash) : nil
-        held = plan.held
-        machine = plan.machine
-        sessionState = plan.sessionState
-        limiter = plan.limiter
-        recordWriter = plan.recordWriter
-        persisted = PersistedState(plan.machine)
-        isTold = plan.machine.taskState.isFinished
-        self.time = time
-        self.released = released
-        self.ended = ended
+        (id, number, reference, endpoint) = (record.id, record.number, record.reference, record.endpoint)
+        metadata = Strategy.kind == .upload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
+        (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
+        (self.recordWriter, self.list, time, debug) = (recordWriter, list, list.time, list.debug)
+        persisted = PersistedState(machine)
+        isTold = machine.taskState.isFinished
         recordWriter?.didKeep = { [weak self] in self?.goOnFromDisk() }
         if isTold { keepLess() }
     }
@@ -70,8 +68,7 @@ public final class TransferTask<Strategy: TransferStrategy> {
         (recordWriter, timer) = (nil, nil)
         switch (machine.state, metadata) {
         case (.ended(.succeeded), _): metadata = nil
-        case (_, .uploading(let settable, let md5Hash)):
-            metadata = .uploading(settable.bounded, md5Hash: md5Hash)
+        case (_, .uploading(let settable, let md5Hash)): metadata = .uploading(settable.bounded, md5Hash: md5Hash)
         case (_, .stored), (_, nil): break
         }
     }
@@ -114,11 +111,9 @@ public final class TransferTask<Strategy: TransferStrategy> {
         case .resume, .success, .failure, nil: state
         }
     }
-}
 
-// MARK: - Controls
+    // MARK: - Controls
 
-extension TransferTask {
     public func start() { post(.requested(.start)) }
 
     /// Returns once no bytes move; false where the state does not allow a pause, or the task ends first.
@@ -180,8 +175,7 @@ extension TransferTask {
         if state.fits(status) { connection.notify(handle, snapshot(for: status)) }
     }
 
-    @discardableResult
-    func forget(where matches: (Observer) -> Bool) -> Int {
+    @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
         let gone = observers.filter(matches)
         observers.removeAll(where: matches)
         for observer in gone { observer.connection.drop(observer.handle) }
@@ -214,22 +208,14 @@ extension TransferTask {
     func letGoOfBytes() {
         guard let bytes = held?.count else { return }
         held = nil
-        released(bytes)
+        list?.release(bytes)
     }
 
-    var session: TransferSession<Strategy>? {
+    var session: (any TransferSession<Strategy>)? {
         if case .open(let session) = sessionState { session } else { nil }
     }
 }
 
 extension TransferTask: Observed, LimiterWaiter {
     func admit() { post(.admitted) }
-}
-
-/// Delays use the clock; `now` is the time of day in snapshots and errors.
-struct TimeKeeping: Sendable {
-    let clock: any Clock<Duration>
-    let now: @Sendable () -> Timestamp
-    /// Writes a line at the log level debug; nil where that level is off.
-    var debug: (@Sendable (String) -> Void)?
 }

@@ -3,42 +3,43 @@ import Storage
 
 extension Transfers {
     /// Creates a task that downloads to a file; it waits for `start`.
+    ///
+    /// - Parameter isAwaited: the client learns of the task when it has ended. A short one is then recorded only when it
+    ///   has to wait.
     public func download(
-        _ reference: Reference, to file: String, for client: TransferClient? = nil
+        _ reference: Reference, to file: String, for client: TransferClient? = nil, isAwaited: Bool = false
     ) async throws -> DownloadTask {
         let reference = try reference.checkedAsObject("has no bytes")
         let client = orDefault(client)
         try await ready()
-        return try await withPlace { () async throws(StorageError) in
-            try await self.create(reference, to: file, client)
-        }
-    }
-
-    private func create(
-        _ reference: Reference, to file: String, _ client: TransferClient
-    ) async throws(StorageError) -> DownloadTask {
+        try reservePlace()
+        defer { tasksBegun -= 1 }
         let caller = client.caller(\.maxDownloadRetryTime)
         let retryTime = client.settings.maxDownloadRetryTime
         let request = TaskRequest(
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
         let record = TaskRecord(
-            id: .newTask, kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
+            id: random.uuid(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
-        let recordWriter = ends.map { TaskRecordWriter($0, record, request) }
-        let session: TransferSession<DownloadStrategy>
+        let recordWriter = ends.map { TaskRecordWriter($0, record) }
+        var download = Download(reference: reference, file: file, task: record.id, caller: caller)
+        let session: any DownloadSession
         do throws(StorageError) {
-            try await recordWriter?.begin()
-            session = TransferSession(
-                backend.beginDownload(Download(reference: reference, file: file, task: record.id, caller: caller)))
+            if !isAwaited {
+                try await recordWriter?.begin()
+            } else if let recordWriter {
+                download.record = { () async throws(StorageError) in try await recordWriter.begin() }
+            }
+            session = backend.beginDownload(download)
         } catch {
-            session = TransferSession(failing: error)
+            session = FailingSession(error: error)
         }
-        let machine = DownloadMachine(retryTime: .seconds(retryTime), seed: .random(in: .min ... .max))
-        return downloads.make(TransferPlan(record, machine, .open(session), arriving, recordWriter))
+        let machine = DownloadMachine(
+            DownloadStrategy(), retryTime: .seconds(retryTime), seed: random.next())
+        return downloads.make(record, machine, .open(session), arriving, recordWriter)
     }
 
-    /// Restores a task of an earlier process.
     func restore(
         _ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder
     ) -> DownloadTask {
@@ -48,12 +49,12 @@ extension Transfers {
         download.bookmark = bookmark
         let machine = DownloadMachine(
             restored: DownloadStrategy(record.progress), retryTime: .seconds(request.retryTime),
-            seed: .random(in: .min ... .max))
+            seed: random.next())
         let sessionState = SessionState<DownloadStrategy>.deferred { [backend] tokens in
             download.caller.tokens = tokens
-            return TransferSession(backend.beginDownload(download))
+            return backend.beginDownload(download)
         }
-        let recordWriter = TaskRecordWriter(ends, record, request, isKept: true)
-        return downloads.make(TransferPlan(record, machine, sessionState, arriving, recordWriter))
+        let recordWriter = TaskRecordWriter(ends, record, isKept: true)
+        return downloads.make(record, machine, sessionState, arriving, recordWriter)
     }
 }

@@ -21,8 +21,7 @@ extension Transfers {
     public func delete(
         _ reference: Reference, if conditions: Preconditions = Preconditions(), for client: TransferClient? = nil
     ) async throws(StorageError) {
-        try await backend.delete(
-            reference.checkedAsObject("cannot be deleted"), if: conditions, for: caller(client))
+        try await backend.delete(reference.checkedAsObject("cannot be deleted"), if: conditions, for: caller(client))
     }
 
     public func downloadURL(

@@ -5,7 +5,6 @@ import Storage
 public enum UnfinishedTasks: String, CaseIterable, Sendable {
     /// They continue, unless they need a client's own tokens.
     case resume
-    /// They wait to be resumed.
     case pause
     /// They are cancelled and removed.
     case forget
@@ -13,9 +12,7 @@ public enum UnfinishedTasks: String, CaseIterable, Sendable {
 
 extension Transfers {
     /// Returns when the tasks of earlier processes are restored.
-    public func ready() async throws {
-        while !isReady { try await readiness.wait() }
-    }
+    public func ready() async throws { while !isReady { try await readiness.wait() } }
 
     /// Restores the recorded tasks, once, before any task is made. `tokens` are for `.resume`.
     public func restore(_ unfinished: UnfinishedTasks, tokens: (any TokenSource)? = nil) async throws {
@@ -58,8 +55,7 @@ extension Transfers {
 
     private func settle<Strategy>(
         _ task: TransferTask<Strategy>, _ unfinished: UnfinishedTasks, _ request: TaskRequest,
-        _ tokens: (any TokenSource)?,
-        in list: TaskList<Strategy>
+        _ tokens: (any TokenSource)?, in list: TaskList<Strategy>
     ) async throws {
         guard task.endpoint == nil else { return }
         switch unfinished {
@@ -77,10 +73,10 @@ extension Transfers {
             let size = record.progress.totalUnitCount
             let strategy = UploadStrategy(size: size, chunks: backend.chunkSizes)
                 .restored(acknowledged: record.progress.completedUnitCount, isOpen: false)
-            uploads.make(TransferPlan(record, UploadMachine(strategy, ended: outcome), .closed, large))
+            uploads.make(record, UploadMachine(strategy, ended: outcome), .closed, large)
         case .download:
             let strategy = DownloadStrategy(record.progress)
-            downloads.make(TransferPlan(record, DownloadMachine(strategy, ended: outcome), .closed, arriving))
+            downloads.make(record, DownloadMachine(strategy, ended: outcome), .closed, arriving)
         }
     }
 }

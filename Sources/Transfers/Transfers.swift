@@ -2,12 +2,10 @@ import Platform
 import Storage
 
 /// All tasks of the service, and its operations without a task.
-@Loop
-public final class Transfers {
+@Loop public final class Transfers {
     /// Bytes that uploads from memory and downloads to memory may hold before the next one waits.
     public static let memoryLimit = 64 << 20
 
-    /// The settings of clients that have changed none.
     public var settings = Settings()
     public private(set) lazy var uploads: TaskList<UploadStrategy> = newList()
     public private(set) lazy var downloads: TaskList<DownloadStrategy> = newList()
@@ -15,7 +13,9 @@ public final class Transfers {
     let limits: TransferLimits
     public let backend: any Backend
     let ends: OutcomeRecorder?
-    let time: TimeKeeping
+    let time: TimeSource
+    let random: RandomSource
+    private let debug: (@Sendable (String) -> Void)?
     let room = Waiters()
     private let rest = Waiters()
     /// The tasks of earlier processes are restored.
@@ -26,35 +26,31 @@ public final class Transfers {
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
     private var bytesSetAside = 0
     /// Tasks that are being created; they count against `--max-tasks`.
-    private var tasksBegun = 0
+    var tasksBegun = 0
 
-    /// Delays use the clock; `now` is the time of day in snapshots and errors.
     /// Without `persistence`, tasks end with the process.
     public init(
         backend: any Backend, persistence: TaskPersistence? = nil, limits: TransferLimits = .init(),
-        clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Timestamp = { .now },
-        debug: (@Sendable (String) -> Void)? = nil
+        time: TimeSource, random: RandomSource = .secure, debug: (@Sendable (String) -> Void)? = nil
     ) {
         self.backend = backend
-        ends = persistence.map { OutcomeRecorder($0, clock: clock) }
+        ends = persistence.map { OutcomeRecorder($0, clock: time.clock) }
         self.limits = limits
         registry = ObserverRegistry(limits)
-        time = TimeKeeping(clock: clock, now: now, debug: debug)
+        (self.time, self.random, self.debug) = (time, random, debug)
         isReady = persistence == nil
     }
 
     private func newList<Strategy>() -> TaskList<Strategy> {
-        TaskList(time, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
+        TaskList(time, debug, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
     }
 
-    /// Creates a task, which counts against `--max-tasks` from here on. Throws `quotaExceeded` beyond that.
-    func withPlace<Task>(_ make: () async throws(StorageError) -> Task) async throws(StorageError) -> Task {
+    /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.
+    func reservePlace() throws(StorageError) {
         guard uploads.unfinished + downloads.unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
             throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
         }
         tasksBegun += 1
-        defer { tasksBegun -= 1 }
-        return try await make()
     }
 
     /// Counts bytes as held while `body` runs.
@@ -67,10 +63,7 @@ public final class Transfers {
         return try await body()
     }
 
-    /// The number of tasks of both kinds in this state.
-    public func count(of state: TaskState) -> Int {
-        uploads.count(of: state) + downloads.count(of: state)
-    }
+    public func count(of state: TaskState) -> Int { uploads.count(of: state) + downloads.count(of: state) }
 
     /// Returns when all tasks are paused or have ended.
     public func restsOnly() async throws {
@@ -78,13 +71,11 @@ public final class Transfers {
         while areRunning { try await rest.wait() }
     }
 
-    /// Some task runs or is queued.
     public var areRunning: Bool { !uploads.areAtRest || !downloads.areAtRest }
 
     /// Removes partial downloads that no later process can continue.
     public func letGoOfDownloads() { downloads.letGo() }
 
-    /// Pauses all tasks that can still be paused.
     public func suspend() async throws {
         async let up: Void = uploads.suspend()
         async let down: Void = downloads.suspend()
@@ -109,8 +100,6 @@ public final class Transfers {
 
     var bytesInMemory: Int { uploads.bytesInMemory + bytesSetAside }
 }
-
-// MARK: - Into memory
 
 extension Transfers {
     /// Fetches an object, and returns what `use` makes of its bytes. Waits while too much memory is in use, and for
@@ -146,9 +135,7 @@ extension Transfers {
 
 extension StorageError {
     fileprivate var blamingTheAnswer: StorageError {
-        guard code == .downloadSizeExceeded else { return self }
-        var error = self
-        error.message += " That is what fits an answer; reference/writeToFile takes any size."
-        return error
+        code == .downloadSizeExceeded
+            ? adding("That is what fits an answer; reference/writeToFile takes any size.") : self
     }
 }

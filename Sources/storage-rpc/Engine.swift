@@ -7,14 +7,15 @@ import TaskStore
 import Credentials
 import Platform
 import HTTPClient
-import Glibc
+import Harness
 import Methods
 import Storage
 import Transfers
 
 /// The engine that was asked for, ready to be opened.
 struct Engine: Sendable {
-    let backend: any Backend
+    private(set) var backend: any Backend
+    let time: TimeSource
     /// What the flags and the environment say about who asks; nil where nobody will want to know.
     let tokens: (any TokenSource)?
     /// Nil where tasks end with the process.
@@ -27,16 +28,21 @@ struct Engine: Sendable {
     let open: @Sendable () async throws(StorageError) -> Void
 
     /// Throws a line about the flag, the variable or the directory that cannot be used.
-    init(_ options: ServiceOptions, _ log: Log, keepsTasks: Bool = false) throws {
+    init(
+        _ options: ServiceOptions, _ log: Log, _ time: TimeSource, random: RandomSource = .secure,
+        keepsTasks: Bool = false
+    ) throws {
         let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
             let root = try StorageRoot(Self.directory(options), lockTimeout: options.rootTimeout)
-            let embedded = try EmbeddedBackend(root, allowed: allowed, complain: { log.write(.error, $0) })
+            let embedded = try EmbeddedBackend(root, time: time, random: random, allowed: allowed) {
+                log.write(.error, $0)
+            }
             let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let persistence = (keepsTasks ? embedded.taskStore : nil).map { log.persistence($0, isEngines: true) }
-            self.init(backend: embedded, tokens: nil, persistence, root, { server.connectionCount }) {
+            self.init(backend: embedded, time, tokens: nil, persistence, root, { server.connectionCount }) {
                 () async throws(StorageError) in
                 try await embedded.open()
                 if options.http != nil { try await server.start() }
@@ -46,45 +52,68 @@ struct Engine: Sendable {
             let http = HTTPClient()
             try self.init(
                 backend: RemoteBackend.firebase(
-                    at: endpoint, version: ServiceContext.version, http: http, allowed: allowed,
+                    at: endpoint, version: ServiceContext.version, http: http, time: time, allowed: allowed,
                     debug: log.debug()),
-                tokens: makeTokenSource(Self.credentials(options, endpoint), CredentialContext(http: http)),
+                time,
+                tokens: makeTokenSource(Self.credentials(options, endpoint), CredentialContext(http: http, time: time)),
                 options, endpoint, log, keepsTasks: keepsTasks)
         case .gcs:
             let endpoint = try Self.endpoint(options) ?? .gcs
             let http = HTTPClient()
-            let (credentials, context) = (Self.credentials(options, endpoint), CredentialContext(http: http))
+            let (credentials, context) = (
+                Self.credentials(options, endpoint), CredentialContext(http: http, time: time)
+            )
             try self.init(
                 backend: RemoteBackend.gcs(
-                    at: endpoint, version: ServiceContext.version, http: http,
+                    at: endpoint, version: ServiceContext.version, http: http, time: time,
                     signer: makeSignerSource(credentials, context), allowed: allowed, debug: log.debug()),
+                time,
                 tokens: makeTokenSource(credentials, context), options, endpoint, log,
                 keepsTasks: keepsTasks)
         }
     }
 
     private init(
-        backend: any Backend, tokens: any TokenSource, _ options: ServiceOptions, _ endpoint: Endpoint,
+        backend: any Backend, _ time: TimeSource, tokens: any TokenSource, _ options: ServiceOptions,
+        _ endpoint: Endpoint,
         _ log: Log, keepsTasks: Bool
     ) throws {
         let table = keepsTasks ? try Self.tasks(options, endpoint, log) : nil
-        self.init(backend: backend, tokens: tokens, table.map { log.persistence($0, isEngines: false) }, table?.root) {
+        self.init(
+            backend: backend, time, tokens: tokens, table.map { log.persistence($0, isEngines: false) }, table?.root
+        ) {
             () async throws(StorageError) in
             if let table { try await Self.adopt(into: table, options, endpoint, log) }
         }
     }
 
     private init(
-        backend: any Backend, tokens: (any TokenSource)?, _ persistence: TaskPersistence?, _ root: StorageRoot?,
+        backend: any Backend, _ time: TimeSource, tokens: (any TokenSource)?, _ persistence: TaskPersistence?,
+        _ root: StorageRoot?,
         _ downloaders: @escaping @Loop @Sendable () -> Int = { 0 },
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
         self.backend = backend
+        self.time = time
         self.tokens = tokens
         self.persistence = persistence
         self.root = root
         self.downloaders = downloaders
         self.open = open
+    }
+
+    /// The same engine, under the rules of a harness.
+    func under(_ harness: Harness) -> Engine {
+        var engine = self
+        engine.backend = HarnessBackend(backend, harness)
+        return engine
+    }
+
+    /// Throws where rules would meet the objects of a real service.
+    static func checkHarness(_ options: ServiceOptions) throws(UsageError) {
+        guard options.engine != .embedded, try endpoint(options)?.isLocal != true else { return }
+        throw UsageError(
+            message: "--harness with --engine \(options.engine.rawValue) needs an --endpoint on this machine")
     }
 
     /// A directory of its own for each process that has tasks with a service.
@@ -132,7 +161,8 @@ struct Engine: Sendable {
     private static func adopt(
         into own: DatabaseTaskStore, _ options: ServiceOptions, _ endpoint: Endpoint, _ log: Log
     ) async throws(StorageError) {
-        for number in 1...mostProcesses where access("\(directory(options))/\(number)", F_OK) == 0 {
+        for number in 1...mostProcesses
+        where (try? FileStatus(ofPath: "\(directory(options))/\(number)")) != nil {
             let abandoned: DatabaseTaskStore
             do throws(StorageRoot.OpenError) { abandoned = try tasks(options, endpoint, number) } catch { continue }
             try await own.adopt(abandoned) { log.write(.error, $0) }

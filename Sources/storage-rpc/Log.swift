@@ -1,11 +1,10 @@
 import CommandLine
 import Platform
-import Glibc
 import Secrets
 import Synchronization
 import Tracing
 
-/// Lines on stderr, never anywhere else. Where nobody reads stderr they are lost and counted; they hold nothing up.
+/// Writes lines to stderr. Drops and counts lines if stderr is full; never blocks.
 final class Log: Sendable {
     private let level: LogLevel
     private let output: Descriptor?
@@ -13,10 +12,10 @@ final class Log: Sendable {
 
     init(level: LogLevel) {
         self.level = level
-        output = Descriptor.takingOver(STDERR_FILENO, O_WRONLY)
+        output = Descriptor.standardError.duplicate(for: .writing)
     }
 
-    /// Writes a line at the level debug. Nil where that is left out, so that nobody builds a text in vain.
+    /// A function that writes a line at the level debug. Nil if that level is not logged.
     func debug(about prefix: String = "") -> (@Sendable (String) -> Void)? {
         guard level == .debug else { return nil }
         return { [self] text in write(.debug, prefix + text) }
@@ -26,15 +25,15 @@ final class Log: Sendable {
         guard level >= self.level, let output else { return }
         let lost = self.lost.exchange(0, ordering: .relaxed)
         let note = lost > 0 ? " (lines lost before this one: \(lost))" : ""
-        let text = "storage-rpc[\(getpid())] \(level.rawValue): \(message.hidingSecrets().safe)\(note)"
-        let line = text.utf8.prefix(Int(PIPE_BUF) - 1) + [UInt8(ascii: "\n")]
-        let outcome = line.withUnsafeBytes { output.hasRoom ? output.write($0) : .notNow }
+        let text = "storage-rpc[\(CurrentProcess.id)] \(level.rawValue): \(message.hidingSecrets().safe)\(note)"
+        let line = text.utf8.prefix(Descriptor.atomicWriteSize - 1) + [UInt8(ascii: "\n")]
+        let outcome = line.withUnsafeBytes { output.hasRoom() ? output.write($0) : .notNow }
         if case .bytes = outcome { return }
         self.lost.add(lost + 1, ordering: .relaxed)
     }
 
-    /// From now on nobody else in this process waits for a reader of stderr either.
+    /// Makes stderr non-blocking for the rest of the process, too.
     func takeOverStderr() {
-        if let output, output.kind == .nonBlocking { dup2(output.raw, STDERR_FILENO) }
+        if let output, output.kind == .nonBlocking { _ = Descriptor.standardError.redirect(to: output) }
     }
 }

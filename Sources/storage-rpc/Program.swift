@@ -1,6 +1,4 @@
 import CommandLine
-import CSystem
-import Glibc
 import LocalFiles
 import Platform
 import Roots
@@ -9,29 +7,25 @@ import Synchronization
 /// Prepares the process, reads the command line and runs the command.
 enum Program {
     static func run() -> Never {
-        fillStandardDescriptors()
-        signal(SIGPIPE, SIG_IGN)
-        // A write beyond the limit of a file's size (ulimit -f) fails instead.
-        signal(SIGXFSZ, SIG_IGN)
-        // If it stayed ignored, as some parents leave it, the status of commands for tokens would be lost.
-        signal(SIGCHLD, SIG_DFL)
-        csystem_share_heaps()
-        // Without random numbers the process ends here, not in a transfer.
+        StandardStreams.fillClosed()
+        CurrentProcess.setSignals()
+        CurrentProcess.shareHeaps()
+        // Ends the process here, not in a transfer, if the system has no random numbers.
         _ = SecureRandom().next()
-        NewFiles.mask.store(umask(0o077), ordering: .relaxed)
-        let freeDescriptors = DescriptorBudget.raiseLimit()
+        NewFiles.mask.store(CurrentProcess.makeNewFilesPrivate(), ordering: .relaxed)
+        let freeDescriptors = CurrentProcess.raiseDescriptorLimit()
         do {
             try run(Command(Array(CommandLine.arguments.dropFirst())), freeDescriptors)
-            exit(0)
+            CurrentProcess.exit(0)
         } catch let error as UsageError {
             Console.printError(error.message)
-            exit(64)
+            CurrentProcess.exit(64)
         } catch let error as any UserFacingError {
             Console.printError(error.message)
-            exit(1)
+            CurrentProcess.exit(1)
         } catch {
             Console.printError("\(error)")
-            exit(1)
+            CurrentProcess.exit(1)
         }
     }
 
@@ -53,7 +47,7 @@ enum Program {
 
     /// Uses the service that `--socket` names, or one in this process.
     private static func run(_ kind: ClientCommand, _ options: ClientCommandOptions) throws {
-        let signals = csystem_termination_signals()
+        let signals = CurrentProcess.blockTerminationSignals()
         if let path = options.service.socket {
             let socket = try Client.connect(to: path)
             return try ClientCommandRunner.run(
@@ -63,14 +57,5 @@ enum Program {
         defer { service.settle() }
         try ClientCommandRunner.run(
             kind, options, Client(socket: service.socket, signals: signals, trace: options.trace))
-    }
-
-    /// Opens each closed one of stdin, stdout and stderr in the wrong direction: no other file gets its number, and its
-    /// use fails.
-    private static func fillStandardDescriptors() {
-        for (descriptor, access) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
-        where fcntl(descriptor, F_GETFD) < 0 {
-            _ = open("/dev/null", access)
-        }
     }
 }

@@ -1,10 +1,10 @@
 import CommandLine
 import Roots
-import CSystem
 import Credentials
 import Dispatch
+import FoundationEssentials
+import Harness
 import Platform
-import Glibc
 import JSONRPC
 import Methods
 import Storage
@@ -12,7 +12,7 @@ import Synchronization
 import Tracing
 import Transfers
 
-/// The process as a service: wires engine, tasks and connections together, and knows how it ends.
+/// The process as a service: connects the engine, the tasks and the connections, and ends the process.
 @Loop
 final class Server {
     private let options: ServiceOptions
@@ -21,17 +21,22 @@ final class Server {
     private let recorder: TraceRecorder?
     private var lastConnection: Int64 = 0
     private let transfers: Transfers
+    /// Nil without `--harness`.
+    private let harness: Harness?
+    /// Of connections, whatever the harness does to that of the engine.
+    private let clock = TimeSource.system.clock
     private lazy var service = ServiceContext(
         .init(
             defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
-            processID: getpid()),
-        transfers: transfers, tokens: engine.tokens,
+            processID: CurrentProcess.id),
+        transfers: transfers, tokens: engine.tokens, time: engine.time, harness: harness,
         end: { [weak self] status, cause in
-            // Where others may be connected they want to know.
+            // Other clients may be connected.
             self?.end(status, cause, self?.options.listens == true ? .warning : .info)
         })
     private lazy var memory = ConnectionMemory(
-        messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes)
+        messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes,
+        clock: clock)
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
     private let listeners: [UnixListener]
     private let deadline: ShutdownTimer?
@@ -39,13 +44,15 @@ final class Server {
     /// Waits for the end of `--idle-timeout`, while nobody is connected.
     private var idleness: Task<Void, Never>?
     private var signals: DescriptorWatcher?
-    /// The status to end with, once that is sure.
+    /// The status of the process, set when its end begins.
     private var ending: Int32?
     private var isSuspended = false
+    /// Stdin and stdout have ended, while others are connected.
+    private var isWithoutStdio = false
 
     init(
         _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil
+        _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil, harness: Harness? = nil
     ) {
         self.options = options
         self.deadline = deadline
@@ -53,35 +60,54 @@ final class Server {
         self.engine = engine
         self.log = log
         self.recorder = recorder
+        self.harness = harness
         transfers = Transfers(
             backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
-            debug: log.debug())
+            time: engine.time, random: harness?.random ?? .secure, debug: log.debug())
         transfers.settings = options.settings
     }
 
-    /// Serves until it is told to end. Throws what keeps it from starting.
+    /// Serves until the process has to end. Throws the reason why it cannot start.
     nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
-        let signals = csystem_termination_signals()
+        let signals = CurrentProcess.blockTerminationSignals()
         try Loop.start()
         let log = Log(level: wanted.logLevel)
         log.takeOverStderr()
         ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
-        let options = wanted.within(freeDescriptors)
+        let options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
         }
-        let stdio = options.stdio ? try StandardStreams() : nil
+        do {
+            try run(options, log, signals)
+        } catch {
+            options.removeTemporaryRoot()
+            throw error
+        }
+    }
+
+    private nonisolated static func run(
+        _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?
+    ) throws -> Never {
+        let stdio = options.stdio ? StandardStreams() : nil
+        if options.stdio, stdio == nil { throw MissingStandardStreams() }
+        let harness =
+            options.harness
+            ? Harness(HarnessClock(), random: .seeded(1)) { CurrentProcess.exitAtOnce($0) } : nil
         let recorder = try options.trace.map { path in
             try TraceRecorder(
-                path, version: ServiceContext.version, engine: options.engine.rawValue, process: getpid()
+                path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
+                time: .system
             ) { log.write(.error, $0) }
         }
-        let engine = try Engine(options, log, keepsTasks: true)
+        let time = harness?.clock.time ?? .system
+        var engine = try Engine(options, log, time, random: harness?.random ?? .secure, keepsTasks: true)
+        if let harness { engine = engine.under(harness) }
         let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
-        Task { @Loop in
-            let server = Server(options, engine, log, recorder, listeners, deadline)
-            server.watch(signals)
+        Task { @Loop [engine] in
+            let server = Server(options, engine, log, recorder, listeners, deadline, harness: harness)
+            if let signals { server.watch(signals) }
             server.endWithoutRoot()
             Task { await server.open() }
             server.accept()
@@ -92,8 +118,7 @@ final class Server {
         leave(status, options, recorder, flushTimeout: 300)
     }
 
-    /// On the socket that was named, and on that of the root. The second is not what was asked for: where it cannot be
-    /// had, the log says so.
+    /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs a warning.
     private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [UnixListener] {
         guard options.listens else { return [] }
         let path = try Engine.socket(options)
@@ -106,27 +131,33 @@ final class Server {
         }
     }
 
-    /// The only peer of an runner.
+    /// Serves the only client of a command.
     func serveAlone(_ socket: Descriptor) {
         Task { await open() }
         serve(socket)
     }
 
-    /// One more peer, on a socket.
     private func serve(_ socket: Descriptor) {
         serve("socket", .shared, input: socket, output: socket, linger: nil) { _ in }
     }
 
     private func serve(_ stdio: StandardStreams) {
-        let (transfers, backend) = (transfers, engine.backend)
+        let (transfers, backend, harness) = (transfers, engine.backend, harness)
         let linger: Connection<ConnectionContext>.Linger = { connection in
+            await harness?.letGo(transfers) { [weak self] in (self?.connections.count ?? 0) <= 1 }
             await connection.workIsDone()
             do { try await transfers.restsOnly() } catch { return }
             await backend.settle()
         }
         serve("stdio", .own, input: stdio.input, output: stdio.output, linger: linger) {
-            $0.end(0, "the end of stdin or stdout")
+            $0.stdioEnded()
         }
+    }
+
+    /// A test that is connected to the service of its program stays connected.
+    private func stdioEnded() {
+        isWithoutStdio = harness != nil && !connections.isEmpty
+        if !isWithoutStdio { end(0, "the end of stdin or stdout") }
     }
 
     private func serve(
@@ -140,8 +171,9 @@ final class Server {
         recorder?.began(number, kind)
         log.debug(about: "connection \(number) ")?("opened: \(kind)")
         let connection = Connection<ConnectionContext>(
-            input: input, output: output, table: allMethods, limits: options.limits.connection, linger: linger,
-            trace: recorder?.trace(number), debug: log.debug(about: "connection \(number): "), memory: memory,
+            input: input, output: output, table: service.methods, limits: options.limits.connection, linger: linger,
+            clock: clock, trace: recorder?.trace(number), debug: log.debug(about: "connection \(number): "),
+            memory: memory,
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
@@ -151,6 +183,7 @@ final class Server {
             context = nil
             self.connections[ObjectIdentifier(connection)] = nil
             ended(self)
+            if self.isWithoutStdio { self.stdioEnded() }
             self.exitIfAllAreGone()
             self.watchIdleness()
         }
@@ -165,11 +198,11 @@ final class Server {
     private func watchIdleness() {
         idleness?.cancel()
         guard let seconds = options.idleTimeout, connections.isEmpty else { return }
-        idleness = Task { [weak self, transfers, engine] in
+        idleness = Task { [weak self, transfers, engine, clock] in
             do {
                 repeat {
                     try await transfers.restsOnly()
-                    try await Task.sleep(for: .seconds(seconds))
+                    try await clock.sleep(for: .seconds(seconds))
                 } while transfers.areRunning || engine.downloaders() > 0
             } catch { return }
             self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
@@ -177,11 +210,11 @@ final class Server {
     }
 
     private func accept() {
-        acceptors = listeners.map { $0.accept { self.welcome($0) } }
+        acceptors = listeners.map { $0.accept(clock: clock) { self.welcome($0) } }
         for listener in listeners { log.write(.info, "listens on \(listener.path)") }
     }
 
-    /// Who comes when there is no room is told so, and not kept.
+    /// Refuses connections beyond `--max-connections` with an error message.
     private func welcome(_ socket: Descriptor) {
         guard connections.count >= options.limits.connections else { return serve(socket) }
         log.write(.info, "turned a client away: --max-connections is \(options.limits.connections)")
@@ -195,13 +228,14 @@ final class Server {
 
     private func leave(_ status: Int32) -> Never { Self.leave(status, options, recorder, flushTimeout: 1000) }
 
-    /// The trace has at most so many milliseconds.
+    /// Waits for the trace at most `flushTimeout` milliseconds.
     private nonisolated static func leave(
         _ status: Int32, _ options: ServiceOptions, _ recorder: TraceRecorder?, flushTimeout: Int
     ) -> Never {
         options.credentials.running.stopAll()
         recorder?.flush(milliseconds: flushTimeout)
-        _exit(status)
+        options.removeTemporaryRoot()
+        CurrentProcess.exitAtOnce(status)
     }
 
     private func open() async {
@@ -215,15 +249,15 @@ final class Server {
         }
     }
 
-    /// Two processes on one root would overwrite each other's work. What is being stored fails for that reason; it has a
-    /// second to do so and to be told, then the process ends.
+    /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects. The
+    /// running tasks have a second to fail and to be reported.
     private func endWithoutRoot() {
-        engine.root?.whenLost { [log] message in
+        engine.root?.whenLost { [log, clock] message in
             log.write(.error, message)
             Task { @Loop in
                 await withTaskGroup { group in
                     group.addTask { try? await self.transfers.restsOnly() }
-                    group.addTask { try? await Task.sleep(for: .seconds(1)) }
+                    group.addTask { try? await clock.sleep(for: .seconds(1)) }
                     await group.next()
                     group.cancelAll()
                 }
@@ -232,11 +266,13 @@ final class Server {
         }
     }
 
-    private func watch(_ descriptor: Int32) {
-        signals = DescriptorWatcher(descriptor, for: .readable) { _ in self.end(0, "a signal") }
+    private func watch(_ descriptor: Descriptor) {
+        signals = DescriptorWatcher(descriptor.raw, for: .readable) { _ in
+            withExtendedLifetime(descriptor) { self.end(0, "a signal") }
+        }
     }
 
-    /// Pauses what runs, lets the peers have what is ready for them, and ends the process: within two seconds, whatever hangs.
+    /// Pauses the tasks, flushes the connections and ends the process, within two seconds even if something hangs.
     private func end(_ status: Int32, _ cause: String, _ level: LogLevel = .info) {
         guard ending == nil else { return }
         ending = status
@@ -260,8 +296,35 @@ final class Server {
     }
 }
 
-/// The end of a process that has been told to end and may hang: the main thread waits for it, so that no thread has to
-/// be started then.
+extension ServiceOptions {
+    /// With a root that goes with the process, where none is named.
+    fileprivate func withHarness(_ log: Log) throws -> ServiceOptions {
+        try Engine.checkHarness(self)
+        log.write(.warning, "--harness: clients may change faults, time and objects")
+        guard root == nil else { return self }
+        var options = self
+        let prefix = (CurrentProcess.environment("TMPDIR") ?? "/tmp") + "/storage-rpc-harness-"
+        options.temporaryRoot = try OpenFile.makeTemporaryDirectory(prefix)
+        options.root = options.temporaryRoot
+        return options
+    }
+
+    fileprivate func removeTemporaryRoot() {
+        if let temporaryRoot { try? FileManager.default.removeItem(atPath: temporaryRoot) }
+    }
+}
+
+extension Harness {
+    /// At the end of the input, when no one else is connected: nobody releases what is held any more, so tasks pause, and
+    /// operations end.
+    fileprivate func letGo(_ transfers: Transfers, if isAlone: @escaping @Loop () -> Bool) async {
+        await untilSettled(and: isAlone)
+        try? await transfers.suspend()
+        release({ _ in true }, .abort)
+    }
+}
+
+/// Ends a process that hangs while it ends. The main thread waits for it, so that no thread has to be started then.
 final class ShutdownTimer: Sendable {
     private let status = Mutex<Int32>(0)
     private let isSet = DispatchSemaphore(value: 0)
@@ -271,34 +334,16 @@ final class ShutdownTimer: Sendable {
         isSet.signal()
     }
 
-    /// Returns the status to end with, when the time is over.
+    /// Blocks until the time is over; returns the status of the process.
     func wait() -> Int32 {
         isSet.wait()
-        usleep(1_500_000)
+        blockThread(milliseconds: 1500)
         return status.withLock { $0 }
     }
 }
 
-/// The process's stdin and stdout, taken aside: whatever else writes to stdout from now on writes to stderr.
-struct StandardStreams: Sendable {
-    let input: Descriptor
-    let output: Descriptor
-
-    struct Missing: UserFacingError {
-        let message = "stdin and stdout must be open to be served on"
-    }
-
-    init() throws(Missing) {
-        let (reading, writing) = (fcntl(STDIN_FILENO, F_GETFL), fcntl(STDOUT_FILENO, F_GETFL))
-        guard reading & O_ACCMODE != O_WRONLY, writing & O_ACCMODE != O_RDONLY,
-            let input = Descriptor.takingOver(STDIN_FILENO, O_RDONLY),
-            let output = Descriptor.takingOver(STDOUT_FILENO, O_WRONLY)
-        else { throw Missing() }
-        (self.input, self.output) = (input, output)
-        let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
-        dup2(nothing, STDIN_FILENO)
-        if dup2(STDERR_FILENO, STDOUT_FILENO) < 0 { dup2(nothing, STDOUT_FILENO) }
-    }
+struct MissingStandardStreams: UserFacingError {
+    let message = "stdin and stdout must be open to be served on"
 }
 
 extension ListenFailure: UserFacingError {}

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Compares the table of rooms in `Sources/README.md` with `Package.swift`.
 @Suite struct ArchitectureTests {
     private let root = URL(filePath: #filePath).appending(path: "../../..").standardized
 
@@ -20,5 +19,47 @@ import Testing
         let rows = try text("Sources/README.md").matches(of: /\| `([^`]+)` \| [^|]+ \| ([^|]+) \|/)
             .map { "\($0.1): \($0.2 == "–" ? "" : $0.2)" }
         #expect(targets.count > 20 && rows == targets)
+    }
+
+    /// The files that read a clock of the system.
+    private static let clocks = [
+        "Platform/TimeSource.swift": "it is the clock",
+        "storage-rpc/Server.swift": "the service takes the clock when it starts, and bounds its shutdown in real time",
+        "storage-rpc/PrivateService.swift": "a command takes the clock when it starts",
+        "Harness/HarnessClock.swift": "it runs as the system's until a test stops it",
+        "Platform/LoopExecutor.swift": "the system may soon start threads again",
+        "Platform/Thread.swift": "blocks a thread while another process holds a file",
+        "JSONRPC/Connection.swift": "the program passes its clock",
+        "JSONRPC/ConnectionLimits.swift": "the program passes its clock",
+        "Credentials/ShellCommand.swift": "a command is another process",
+        "CommandLine/ConnectCommand.swift": "the service is another process",
+        "CommandLine/ProgressBar.swift": "a person reads it",
+        "HTTPClient/Transfer.swift": "libcurl measures real time",
+        "HTTPClient/TransferLoop.swift": "libcurl measures real time",
+        "HTTPClient/TransferThread.swift": "libcurl measures real time",
+    ]
+
+    @Test func `Only the named files read a clock of the system`() throws {
+        let clock =
+            /clock_gettime|gettimeofday|usleep|ContinuousClock|SuspendingClock|Date\(\)|Task\.sleep|monotonicNow\(|TimeSource\.system/
+        #expect(try sources(containing: clock) == Self.clocks.keys.sorted())
+    }
+
+    @Test func `Only Platform imports Glibc and CSystem`() throws {
+        let files = try sources(containing: /import (?:\w+ )?(?:Glibc|CSystem)\b/)
+        #expect(!files.isEmpty && files.allSatisfy { $0.hasPrefix("Platform/") }, "\(files)")
+    }
+
+    @Test func `Each marker of unchecked code has a line that says why it is sound`() throws {
+        let marker = /@unchecked|nonisolated\(unsafe\)|Unmanaged/
+        for file in try sources(containing: marker) {
+            #expect(try text("Sources/\(file)").contains("Sound: "), "\(file)")
+        }
+    }
+
+    private func sources(containing pattern: some RegexComponent) throws -> [String] {
+        let files = try #require(FileManager.default.enumerator(atPath: root.appending(path: "Sources").path))
+        return try files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+            .filter { try text("Sources/\($0)").contains(pattern) }.sorted()
     }
 }

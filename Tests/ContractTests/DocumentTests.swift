@@ -1,4 +1,6 @@
+import Harness
 import JSONText
+import Resources
 import Storage
 import TestSupport
 import Testing
@@ -16,13 +18,23 @@ import Testing
         #expect(document.methods.map { $0["name"]?.string } == allMethods.names)
     }
 
+    @Test func `The contract of the harness lists its methods, notifications and errors`() throws {
+        let harness = try JSON(resource_harness())
+        #expect(harness["methods"]?.array?.map { $0["name"]?.string } == harnessMethods.map { $0.name })
+        #expect(harness["x-notifications"]?.array?.map { $0["name"]?.string } == [Harness.Event.name])
+        #expect(harness["x-errors"]?.array?.map { $0["code"] } == [-13900])
+        let whole = try ContractDocument(withHarness: ())
+        for reference in whole.json.references { #expect(whole.resolve(reference) != nil, "\(reference)") }
+        #expect(whole.methods.count == allMethodsAndHarness.names.count)
+    }
+
     @Test func `The contract lists the notifications that the service sends`() {
         let own = document.notifications.filter { $0["from"] == "service" }
         #expect(own.map { $0["name"]?.string } == allNotifications)
     }
 
     @Test func `The contract lists the requests that the service makes`() {
-        #expect(document.requests.map { $0["name"]?.string } == allRequests)
+        #expect(document.requests.map { $0["name"]?.string } == [ConnectionTokens.refreshToken])
     }
 
     @Test func `Examples of requests follow their description`() throws {

@@ -20,9 +20,11 @@ struct Example: Sendable, CustomTestStringConvertible {
     var transcript: Transcript {
         get throws {
             let before = json["x-before"]?.array?.compactMap(\.string) ?? []
-            return try Transcript(testDescription, (before + exchange).joined(separator: "\n"))
+            return try Transcript(testDescription, (directives + before + exchange).joined(separator: "\n"))
         }
     }
+
+    private var directives: [String] { name.hasPrefix("harness/") ? ["@harness"] : [] }
 
     private var exchange: [String] {
         guard let result = json["result"]?["value"] else { return [">> " + request(params).text] }
@@ -38,7 +40,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         return .object(members)
     }
 
-    static let all: [Example] = ((try? ContractDocument())?.methods ?? []).flatMap { method in
+    static let all: [Example] = ((try? ContractDocument(withHarness: ()))?.methods ?? []).flatMap { method in
         method["examples"]?.array?.map { Example(method: method, json: $0) } ?? []
     }
 }
@@ -47,7 +49,7 @@ struct Example: Sendable, CustomTestStringConvertible {
 @Suite(.serialized) struct ExampleTests {
     @Test(arguments: Example.all) func `Every example is answered as written`(_ example: Example) async throws {
         let transcript = try example.transcript
-        let watch = ContractWatch(try ContractDocument())
+        let watch = ContractWatch(try ContractDocument(withHarness: ()))
         try await TranscriptPlayer.play(transcript, check: watch.look) { directory in
             // Only the program itself has a remote engine.
             let depth = TranscriptDepth.allCases.first(where: transcript.isMeant) ?? .process

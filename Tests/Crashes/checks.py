@@ -10,9 +10,9 @@ import power
 from faults import (
     CHANGE, EVERY_OTHER, FAIL, FILL, FROM_THEN_ON, HALVE, KILL_AFTER, KILL_BEFORE, LOOK, ONCE, OPEN, READ, SYNC, TEAR, WRITE,
     Faults)
-from scenarios import CHUNK, FIRST, LARGE, SMALL, Delete, Get, List, Put, PutFile, Update
+from scenarios import FIRST, LARGE, SMALL, Delete, Get, List, Put, PutFile, Update
 from service import TIMEOUT, Failure, Gone, Service
-from worlds import World, is_part, leaks, observe, rows
+from worlds import World, is_part, leaks, observe, rows, unneeded
 
 CHANGES = CHANGE | WRITE | SYNC
 
@@ -30,6 +30,10 @@ class Stage:
         self.program, self.library, self.place, self.scenario = program, library, place, scenario
         self.work, self.template = place / "work", place / "template"
         self.root, self.out = self.work / "root", self.work / "out"
+
+    def set_up(self, service):
+        if self.scenario.chunk:
+            service.call("storage/updateSettings", uploadChunkSizeBytes=self.scenario.chunk)
 
     def prepare(self):
         for name in "in", "out":
@@ -80,7 +84,7 @@ class Stage:
     def settle(self, service, root=None):
         """Waits until what nobody needs is removed, or the process is gone."""
         end = time.monotonic() + TIMEOUT
-        while service.process.poll() is None and rows(root or self.root, "SELECT 1 FROM files WHERE state <> 1"):
+        while service.process.poll() is None and unneeded(root or self.root):
             if time.monotonic() > end:
                 raise AssertionError("what nobody needs is not removed")
             time.sleep(0.001)
@@ -160,7 +164,7 @@ def killed(stage, mode, points):
         try:
             with stage.start(faults, kinds=kinds, action=action, at=at) as service:
                 try:
-                    service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+                    stage.set_up(service)
                     for step in stage.scenario.steps:
                         worlds.append(step.after(worlds[-1]))
                         answer = step.call(service, stage.work)
@@ -231,7 +235,7 @@ def endure(stage, faults, orders):
 
 def endure_steps(stage, service, faults, error):
     world = stage.world
-    service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+    stage.set_up(service)
     for step in stage.scenario.steps:
         after = step.after(world)
         try:
@@ -336,7 +340,7 @@ def outlast(stage, faults, at):
 
 def go_on_while_there_is_room(stage, service):
     world = stage.world
-    service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+    stage.set_up(service)
     for step in stage.scenario.steps:
         try:
             answer = step.call(service, stage.work)
@@ -388,7 +392,7 @@ def powerless(stage, mode, points):
     with Service(stage.program, stage.root, faults.environment) as service:
         be_ready(service)
         begin = 0 if stage.scenario.at_start else faults.count
-        service.call("storage/updateSettings", uploadChunkSizeBytes=CHUNK)
+        stage.set_up(service)
         for step in stage.scenario.steps:
             worlds.append(step.after(worlds[-1]))
             answer = step.call(service, stage.work)

@@ -61,7 +61,9 @@ struct call {
     enum action action;
     const char *name;
     char path[PATH_MAX], path2[PATH_MAX];
+    int fd;      // of the file; -1 where it is meant by its name
     int makes;   // a file of that name, where there is none
+    int names;   // a file that is there
     int64_t end; // what the file has to have room for, in bytes
 };
 
@@ -90,7 +92,9 @@ static int enter(struct call *call, enum kind kind, const char *name, int fd, co
     resolve(fd, path, call->path);
     if (!is_watched(call->path)) return 0;
     call->path2[0] = 0;
+    call->fd = path == NULL ? fd : -1;
     call->makes = 0;
+    call->names = 0;
     call->end = 0;
     call->name = name;
     call->action = PASS;
@@ -145,8 +149,10 @@ static int64_t refuse(struct call *call) {
 // What the file takes up; -1 where there is none. What has another name as well is not freed with this one.
 static int64_t taken(const struct call *call) {
     struct stat status;
-    if (syscall(SYS_newfstatat, AT_FDCWD, call->path, &status, AT_SYMLINK_NOFOLLOW) != 0) return -1;
-    return S_ISREG(status.st_mode) && status.st_nlink == 1 ? status.st_blocks * 512 : 0;
+    int has_failed = call->fd >= 0 ? syscall(SYS_newfstatat, call->fd, "", &status, AT_EMPTY_PATH)
+                                   : syscall(SYS_newfstatat, AT_FDCWD, call->path, &status, AT_SYMLINK_NOFOLLOW);
+    if (has_failed) return -1;
+    return S_ISREG(status.st_mode) && status.st_nlink <= 1 ? status.st_blocks * 512 : 0;
 }
 
 // Whether the disk is full, and the call needs more than was freed since. Files have no holes.
@@ -158,7 +164,7 @@ static int lacks_room(const struct call *call, int64_t taken) {
 
 static void count_room(const struct call *call, int64_t before) {
     int64_t after = taken(call);
-    if (call->action == FILL) control->room += (before > 0 ? before : 0) - (after > 0 ? after : 0);
+    if (call->action == FILL && !call->names) control->room += (before > 0 ? before : 0) - (after > 0 ? after : 0);
 }
 
 // A call that does all or nothing.
@@ -176,9 +182,10 @@ static void count_room(const struct call *call, int64_t before) {
     return (type)leave(&call, (result_fd), offset, length, result, NULL)
 
 static int opening(int directory, const char *path, int flags, mode_t mode) {
-    int makes = flags & (O_CREAT | O_TRUNC);
+    int has_name = (flags & O_TMPFILE) != O_TMPFILE, makes = !has_name || flags & (O_CREAT | O_TRUNC);
+    const char *name = !has_name ? "open-unnamed" : flags & O_TRUNC ? "open-empty" : makes ? "open-new" : "open";
     // For the notes only what makes or empties a file counts.
-    WHOLE(int, makes ? CHANGE | OPEN : OPEN, flags & O_TRUNC ? "open-empty" : makes ? "open-new" : "open", directory, path,
+    WHOLE(int, makes ? CHANGE | OPEN : OPEN, name, directory, path,
           call.makes = flags & O_CREAT,
           (int)result, 0, 0, syscall(SYS_openat, directory, path, flags, mode));
 }
@@ -269,7 +276,10 @@ int renameat2(int from, const char *old, int to, const char *new, unsigned flags
 int renameat(int from, const char *old, int to, const char *new) { return renameat2(from, old, to, new, 0); }
 int rename(const char *old, const char *new) { return renameat2(AT_FDCWD, old, AT_FDCWD, new, 0); }
 int linkat(int from, const char *old, int to, const char *new, int flags) {
-    WHOLE(int, CHANGE, "link", to, new, SECOND(from, old), -1, 0, 0, syscall(SYS_linkat, from, old, to, new, flags));
+    int file = -1; // without a name
+    sscanf(old, "/proc/self/fd/%d", &file);
+    WHOLE(int, CHANGE, "link", to, new, (SECOND(from, old), call.names = 1), file, 0, 0,
+          syscall(SYS_linkat, from, old, to, new, flags));
 }
 int link(const char *old, const char *new) { return linkat(AT_FDCWD, old, AT_FDCWD, new, 0); }
 int unlinkat(int directory, const char *path, int flags) {

@@ -70,6 +70,8 @@ class Disk:
         if name in ("open-new", "open-empty") and path not in self.names:
             self.files.pop(inode, None)  # numbers are used again
             self.rename({path: self.inode(inode)})
+        elif name == "open-unnamed":
+            self.files.pop(inode, None)
         elif name == "open-empty":
             self.inode(inode).change(0, None)
         elif name in ("write", "pwrite", "pwrite64"):
@@ -88,7 +90,7 @@ class Disk:
         elif name == "rename":
             self.rename({path: None, path2: self.names[path]})
         elif name == "link":
-            self.rename({path: self.names[path2]})
+            self.rename({path: self.inode(inode) if inode else self.names[path2]})
 
     def sync(self, directory):
         rest = []

@@ -8,7 +8,8 @@ from service import url
 from worlds import Object, World, new_object
 
 SMALL, SMALL2 = (random.Random(seed).randbytes(5000) for seed in (1, 2))
-LARGE, LARGE2 = (random.Random(seed).randbytes(600_000) for seed in (3, 4))  # three chunks
+LARGE, LARGE2 = (random.Random(seed).randbytes(600_000) for seed in (3, 4))  # one step, or three chunks
+HUGE = random.Random(5).randbytes(1_100_000)  # arrives in a file with a name
 CHUNK = 256 << 10
 FIRST = {"contentType": "text/first", "cacheControl": "no-store", "customMetadata": {"a": "1", "b": "2"}}
 SECOND = {"contentType": "text/second", "customMetadata": {"c": "3"}}
@@ -141,6 +142,8 @@ class Scenario:
     prepare: callable = None  # does with a root what no client can
     files: dict = dataclasses.field(default_factory=dict)  # what is where downloads go
     at_start: bool = False  # the start of the service is what is looked at
+    chunk: "int | None" = CHUNK  # None: the service chooses
+    needs_inodes: bool = False  # files that are put back after the power failed have other ones
 
 
 KEPT = [Put("keep/small", SMALL), Put("keep/large", LARGE)]
@@ -162,11 +165,12 @@ ALL = [
     Scenario("start with leftovers", [List("")], KEPT, leave_leftovers, at_start=True),
     Scenario("upload small", [Put("a", SMALL)], KEPT),
     Scenario("upload large", [Put("a", LARGE)], KEPT),
+    Scenario("upload at once", [PutFile("a", LARGE)], KEPT, chunk=None),
     Scenario("upload small file", [PutFile("a", SMALL)], KEPT),
     Scenario("upload large file", [PutFile("a", LARGE)], KEPT),
     Scenario("small over large", [Put("a", SMALL2, SECOND)], [*KEPT, Put("a", LARGE)]),
     Scenario("large over small", [PutFile("a", LARGE, SECOND)], [*KEPT, Put("a", SMALL)]),
-    Scenario("large over large", [Put("a", LARGE2, SECOND)], [*KEPT, Put("a", LARGE)]),
+    Scenario("large over large", [Put("a", LARGE2, SECOND)], [*KEPT, Put("a", LARGE)], chunk=None),
     Scenario(
         "metadata",
         [
@@ -178,6 +182,7 @@ ALL = [
     Scenario("delete large", [Delete("a"), List("")], [*KEPT, Put("a", LARGE)]),
     Scenario("download small", [Get("keep/small", "new")], KEPT),
     Scenario("download large", [Get("keep/large", "new")], KEPT),
+    Scenario("download huge", [Get("a", "new")], [*KEPT, Put("a", HUGE)], needs_inodes=True),
     Scenario("download over a file", [Get("keep/large", "old")], KEPT, files={"old": SMALL2}),
     Scenario("download URLs", [Link("a"), Revoke("a"), Link("a")], [*KEPT, Put("a", LARGE)]),
     Scenario("one after the other", [Put("b", SMALL), PutFile("a", LARGE), List(""), Put("a", SMALL2, SECOND), Delete("a")], KEPT),

@@ -82,13 +82,27 @@ def rows(root, sql):
         database.close()
 
 
+def made_ahead(root):
+    """The numbers of empty files that the service makes before it needs them."""
+    numbers = {str(id) for (id,) in rows(root, "SELECT id FROM files WHERE state = 0 AND task IS NULL")}
+    return {number for number in numbers if not (file := root / "objects" / number).exists() or not file.stat().st_size}
+
+
+def unneeded(root):
+    """The numbers of files that are to be removed."""
+    return {str(id) for (id,) in rows(root, "SELECT id FROM files WHERE state <> 1")} - made_ahead(root)
+
+
 def leaks(root):
     """What is in the root that should not be there, or the other way round; nothing may be under way."""
     found = []
     if (verdict := rows(root, "PRAGMA integrity_check")) != [("ok",)]:
         found.append(f"the database says {verdict}")
-    known = {str(id): state for id, state in rows(root, "SELECT id, state FROM files")}
-    there = {file.name for file in (root / "objects").iterdir()}
+    ahead = made_ahead(root)
+    if len(ahead) > 64:
+        found.append(f"too many files that are made ahead: {sorted(ahead)}")
+    known = {str(id): state for id, state in rows(root, "SELECT id, state FROM files") if str(id) not in ahead}
+    there = {file.name for file in (root / "objects").iterdir()} - ahead
     if any(state != 1 for state in known.values()):
         found.append(f"rows of files that are not stored: {known}")
     if there != known.keys():
@@ -96,7 +110,9 @@ def leaks(root):
     strangers = {
         "objects without a file of their own": """
             SELECT name FROM objects WHERE file IS NOT NULL AND file NOT IN (SELECT id FROM files)""",
-        "files without an object": "SELECT id FROM files WHERE id NOT IN (SELECT file FROM objects WHERE file NOT NULL)",
+        "files without an object": f"""
+            SELECT id FROM files WHERE id NOT IN (SELECT file FROM objects WHERE file NOT NULL)
+            AND id NOT IN ({", ".join(ahead)})""",
         "bodies without an object": "SELECT generation FROM bodies WHERE generation NOT IN (SELECT generation FROM objects)",
         "objects without a body": """
             SELECT name FROM objects WHERE file IS NULL AND generation NOT IN (SELECT generation FROM bodies)""",

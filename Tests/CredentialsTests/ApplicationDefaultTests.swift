@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ApplicationDefaultTests {
     private static let flavor = "Metadata-Flavor: Google"
 
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -33,7 +33,7 @@ import Testing
 
     private func host(_ server: TokenServer) -> String { "127.0.0.1:\(server.port)" }
 
-    @Test func `A person's refresh token is exchanged`() async throws {
+    @Test func `A user's refresh token is exchanged for an access token`() async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t","expires_in":100}"#))
         let path = try scratch.write(userFile(server))
         let token = try await source(["GOOGLE_APPLICATION_CREDENTIALS": path]).token(.accessToken, insteadOf: nil)
@@ -44,7 +44,7 @@ import Testing
             ])
     }
 
-    @Test func `The variable comes before gcloud's file, that before the machine`() async throws {
+    @Test func `The variable takes precedence over gcloud's file, and that over the metadata server`() async throws {
         let server = try TokenServer { request, _ in
             .init(body: #"{"access_token":"\#(request.form["client_id"] ?? "machine")"}"#, headers: [Self.flavor])
         }
@@ -68,7 +68,7 @@ import Testing
         #expect(try await source(variables).token(.idToken, insteadOf: nil) == nil)
     }
 
-    @Test func `A file that the variable names has to be there`() async throws {
+    @Test func `A file that the variable names must exist`() async throws {
         let path = scratch.path + "/none"
         let error = try await failure(of: source(["GOOGLE_APPLICATION_CREDENTIALS": path]))
         #expect(error.message == "The file of GOOGLE_APPLICATION_CREDENTIALS, \(path), does not exist.")
@@ -84,7 +84,7 @@ import Testing
             (["refresh_token": nil], "has no refresh_token"), (["client_secret": ""], "has no client_secret"),
             (["token_uri": "http://elsewhere.example/token"], "not https"),
         ] as [([String: JSON], String)])
-    func `A file that cannot be used is named, with what is wrong`(change: [String: JSON], reason: String) async throws
+    func `An unusable file is an error with its path and its flaw`(change: [String: JSON], reason: String) async throws
     {
         let server = try TokenServer(always: .init())
         let path = try scratch.write(userFile(server, change))
@@ -93,7 +93,7 @@ import Testing
         #expect(!error.message.contains("s3cr3t") && !error.message.contains("hush"))
     }
 
-    @Test func `The machine's account is asked for`() async throws {
+    @Test func `The metadata server gives the token of the machine's account`() async throws {
         let server = try TokenServer(
             always: .init(body: #"{"access_token":"t","expires_in":500}"#, headers: [Self.flavor]))
         let token = try await source(["GCE_METADATA_HOST": host(server)]).token(.accessToken, insteadOf: nil)
@@ -103,20 +103,20 @@ import Testing
         #expect(request.headers["Metadata-Flavor"] == "Google")
     }
 
-    @Test func `What is not the metadata server is not believed`() async throws {
+    @Test func `A server without the Metadata-Flavor header is not the metadata server`() async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
         let error = try await failure(of: source(["GCE_METADATA_HOST": host(server)]))
         #expect(error.message.hasPrefix("What answers at \(host(server)) is not the metadata server of Google Cloud."))
         #expect(error.message.contains("GOOGLE_APPLICATION_CREDENTIALS"))
     }
 
-    @Test func `A machine without an account says so`() async throws {
+    @Test func `A machine without a service account is an error`() async throws {
         let server = try TokenServer(always: .init(status: "404 Not Found", headers: [Self.flavor]))
         let error = try await failure(of: source(["GCE_METADATA_HOST": host(server)]))
         #expect(error.httpStatus == 404 && error.message.contains("this machine has no service account"))
     }
 
-    @Test func `No metadata server is no reason to wait`() async throws {
+    @Test func `A missing metadata server fails at once`() async throws {
         let (socket, url) = try TokenServer.silent()
         defer { close(socket) }
         let host = String(url.dropFirst("http://".count).prefix { $0 != "/" })

@@ -9,7 +9,7 @@ import Testing
 @Loop @Suite(.timeLimit(.minutes(10))) struct CacheTests {
     private typealias Outcome = Result<Token, StorageError>
 
-    private let day = Day()
+    private let day = TestDay()
     private let fetches = Mail<CheckedContinuation<Outcome, Never>>()
     private let cache: TokenCache
 
@@ -28,7 +28,7 @@ import Testing
         Task { try await cache.token(insteadOf: refused) }
     }
 
-    /// Lets the cache have this token.
+    /// Completes the fetch with this token.
     private func fill(_ token: Token) async throws {
         let asking = ask()
         await fetches.next().resume(returning: .success(token))
@@ -74,7 +74,7 @@ import Testing
         try await fill(token("a"))
     }
 
-    @Test func `A cancelled caller stops waiting at once, and the others go on`() async throws {
+    @Test func `A cancelled caller stops waiting at once, and the others continue`() async throws {
         let (one, other) = (ask(), ask())
         let fetch = await fetches.next()
         await until { cache.current?.waiting == 2 }

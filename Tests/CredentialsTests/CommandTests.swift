@@ -7,7 +7,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(10))) struct CommandTests {
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -21,7 +21,7 @@ import Testing
         return await credentialThreads.run { command.run() }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `A command that no thread can wait for is ended`() async throws {
+    @Test func `A command without a thread that waits for it is ended`() async throws {
         var command = ShellCommand(line: Secret("sleep 1000"))
         command.startThread = { _, _, _ throws(ThreadUnavailable) in throw ThreadUnavailable(code: EAGAIN) }
         let outcome = await credentialThreads.run { [command] in command.run() }
@@ -65,13 +65,13 @@ import Testing
         ("yes secret", "printed more than 65536 bytes and was ended."),
         (#"echo '{"id_token":"secret","expiry":"2001-01-01T00:00:00Z"}'"#, "had expired at 2001-01-01T00:00:00.000Z."),
     ])
-    func `A command that fails is named by its flag, with how it ended`(line: String, reason: String) async throws {
+    func `A failed command is an error with its flag and its exit`(line: String, reason: String) async throws {
         let error = try await failure(of: source(line, .idToken), .idToken)
         #expect(error.message.hasSuffix(reason) || error.message.contains(reason))
         #expect(error.message.contains("--id-token-command") && !error.message.contains("secret"))
     }
 
-    @Test func `A command that hangs is ended with all that it started`() async throws {
+    @Test func `A command that exceeds the time limit is ended with its processes`() async throws {
         let pipe = try scratch.makePipe()
         let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         defer { close(reader) }
@@ -87,7 +87,7 @@ import Testing
         #expect(end, "somebody still has the pipe open")
     }
 
-    @Test func `A command that nobody waits for any more is ended with all that it started`() async throws {
+    @Test func `A command whose callers are cancelled is ended with its processes`() async throws {
         let (pipe, reader) = try openPipe()
         defer { close(reader) }
         let line = "exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000"
@@ -101,7 +101,7 @@ import Testing
         #expect(await !nextByte(of: reader), "somebody still has the pipe open")
     }
 
-    @Test func `When the service ends its commands do, and no other begins`() async throws {
+    @Test func `The end of the service ends its commands, and no other starts`() async throws {
         let (pipe, reader) = try openPipe()
         defer { close(reader) }
         let command = ShellCommand(line: Secret("exec 5> \(pipe); echo >&5; sleep 1000 & sleep 1000"))
@@ -113,14 +113,14 @@ import Testing
         #expect(await credentialThreads.run { command.run() } == .failure(.stopped))
     }
 
-    /// A named pipe, and its end to read from.
+    /// A named pipe and its read end.
     private func openPipe() throws -> (path: String, reader: Int32) {
         let path = try scratch.makePipe()
         let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         return (path, reader)
     }
 
-    /// False when nobody can write any more.
+    /// False when no process can write any more.
     private func nextByte(of reader: Int32) async -> Bool {
         await credentialThreads.run {
             var request = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
@@ -137,7 +137,7 @@ import Testing
         #expect(await run("echo early; exec >&-; exit 4") == .failure(.ended(status: 4)))
     }
 
-    @Test func `What a command leaves in the background holds nobody up`() async throws {
+    @Test func `A background process of a command does not delay the token`() async throws {
         let process = try #require(try await pid_t(run("sleep 1000 & echo $!").get().dropLast()))
         #expect(kill(process, SIGKILL) == 0)
     }
@@ -148,13 +148,13 @@ import Testing
         #expect(await run("\(line); echo") == .failure(.tooMuch(bytes: 65_536)))
     }
 
-    @Test func `A command has nothing to read, and our stderr`() async throws {
+    @Test func `A command has an empty stdin and the stderr of the service`() async throws {
         #expect(try await run("cat; echo done").get() == "done\n")
         let ours = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/2")
         #expect(try await run("readlink /proc/$$/fd/2").get() == ours + "\n")
     }
 
-    @Test func `A command has none of our descriptors`() async throws {
+    @Test func `A command inherits no other descriptors`() async throws {
         let leaky = dup(STDERR_FILENO)
         defer { close(leaky) }
         #expect(
@@ -165,12 +165,12 @@ import Testing
         #expect(try await run("test -e /proc/$$/fd/\(leaky) && echo leaked || echo none").get() == "none\n")
     }
 
-    /// But for the two that glibc keeps to itself.
+    /// Except the two signals that glibc reserves.
     private func isEmptySet(_ line: Substring) -> Bool {
         UInt64(line.suffix(16), radix: 16).map { $0 & ~0x1_8000_0000 == 0 } ?? false
     }
 
-    @Test func `A command has all signals as they usually are`() async throws {
+    @Test func `A command has the default signal handlers and mask`() async throws {
         signal(SIGPIPE, SIG_IGN)
         let outcome = await withCheckedContinuation { waiter in
             startTestThread("blocked") {

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct EndpointTests {
     private static let secret = "1//s3cr3t-and-long"
 
-    private let day = Day()
+    private let day = TestDay()
     private let clock = ManualClock()
 
     private func ask(_ url: String) async throws(StorageError) -> Token {
@@ -26,7 +27,7 @@ import Testing
         return found
     }
 
-    @Test func `A bad moment of the server's is waited out`() async throws {
+    @Test func `A temporary failure of the server is retried`() async throws {
         let statuses = ["503 Service Unavailable", "429 Too Many Requests", "408 Request Timeout", "200 OK"]
         let server = try TokenServer { _, number in .init(status: statuses[number], body: #"{"access_token":"t"}"#) }
         async let token = ask(server.url)
@@ -37,7 +38,7 @@ import Testing
         #expect(try await token.secret == "t" && server.requests.count == 4)
     }
 
-    @Test func `A server that has only bad moments is given up when time has run out, for now`() async throws {
+    @Test func `Temporary failures until the time limit are a retryable error`() async throws {
         let server = try TokenServer(always: .init(status: "503 Service Unavailable", body: "s3cr3t"))
         async let error = refusal(server.url)
         for pause in [0.5, 1, 2, 4, 8, 16, 32].map(Duration.seconds) {
@@ -50,7 +51,7 @@ import Testing
         #expect(found.message == "The test gives no token now: the server answered with status 503.")
     }
 
-    @Test func `A server that is not there is tried again`() async throws {
+    @Test func `A failed connection is retried`() async throws {
         let (socket, url) = try TokenServer.silent()
         defer { close(socket) }
         async let error = refusal(url)
@@ -70,7 +71,7 @@ import Testing
         (#"{"error":"invalid_grant","error_description":"1%2F%2Fs3cr3t-and-long"}"#, ": invalid_grant."),
         (#"{"error":"invalid_grant","error_description":"What ends with ecr3t-and-long"}"#, ": invalid_grant."),
     ])
-    func `A refusal comes with the server's reason, without what was sent`(body: String, reason: String) async throws {
+    func `A refusal has the server's reason, and no part of the request`(body: String, reason: String) async throws {
         let server = try TokenServer(always: .init(status: "400 Bad Request", body: body))
         let error = try await refusal(server.url)
         #expect(error.httpStatus == 400 && !error.retryable && server.requests.count == 1)
@@ -79,12 +80,12 @@ import Testing
             server.requests.first?.body == "grant_type=refresh_token&refresh_token=1%2F%2Fs3cr3t-and-long&client_id=me")
     }
 
-    @Test func `Time runs out after ten seconds, on this machine after three`() {
-        let context = CredentialContext(http: .direct)
+    @Test func `The time limit is ten seconds, and three for the metadata server`() {
+        let context = CredentialContext(http: .direct, time: .system)
         #expect(context.server.total == .seconds(10) && context.metadataServer.total == .seconds(3))
     }
 
-    @Test func `A long reason is cut`() async throws {
+    @Test func `A long reason is shortened`() async throws {
         let text = String(repeating: "x", count: 10_000)
         let server = try TokenServer(always: .init(status: "401 Unauthorized", body: #"{"error":"\#(text)"}"#))
         #expect(try await refusal(server.url).message.utf8.count < 500)
@@ -95,7 +96,7 @@ import Testing
         (#"{"access_token":"s3cr3t x"}"#, "there is a space in it."), (#"{"access_token":""}"#, "is empty."),
         (String(repeating: " ", count: 70_000), "larger than 65536 bytes."),
     ])
-    func `An answer that makes no sense is called so`(body: String, reason: String) async throws {
+    func `An invalid response is an error`(body: String, reason: String) async throws {
         let server = try TokenServer(always: .init(body: body))
         let error = try await refusal(server.url)
         #expect(error.message.hasSuffix(reason) && !error.retryable)
@@ -108,7 +109,7 @@ import Testing
         #expect(try await refusal(server.url).httpStatus == 307 && other.requests.isEmpty)
     }
 
-    @Test func `Secrets are escaped on their way`() async throws {
+    @Test func `Secrets are percent-encoded in a request`() async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
         let context = CredentialContext(day: day)
         let endpoint = TokenEndpoint(url: server.url, context: context, origin: "The test")

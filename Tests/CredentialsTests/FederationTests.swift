@@ -7,12 +7,12 @@ import Testing
 
 @testable import Credentials
 
-/// A stand-in for all servers that have to do with credentials, told apart by their paths.
+/// A fake of all servers of credentials, selected by the path.
 final class CredentialServers: Sendable {
     let server: TokenServer
     var requests: [TokenServer.Request] { server.requests }
 
-    /// Answers of other paths than the usual ones, or instead of theirs.
+    /// Responses for additional paths, or in place of the default ones.
     init(_ answers: [String: TokenServer.Answer] = [:]) throws {
         server = try TokenServer { request, _ in
             let path = String(request.line.split(separator: " ")[1].prefix { $0 != "?" })
@@ -33,7 +33,7 @@ final class CredentialServers: Sendable {
 
     var impersonation: JSON { url("v1/projects/-/serviceAccounts/robot@project.example:generateAccessToken") }
 
-    /// The text of an external account's file, with these members changed; null leaves one out.
+    /// The text of an external account's file with changed members; null removes a member.
     func external(_ changes: [String: JSON] = [:]) -> String {
         Self.file(
             [
@@ -50,7 +50,7 @@ final class CredentialServers: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct FederationTests {
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -65,7 +65,7 @@ final class CredentialServers: Sendable {
                 environment: { [variables] in variables[$0] }, context: CredentialContext(http: http, day: day)))
     }
 
-    @Test func `A token of another provider is exchanged, as RFC 8693 has it`() async throws {
+    @Test func `A token of another provider is exchanged as RFC 8693 specifies`() async throws {
         let servers = try CredentialServers()
         let token = try await source(servers.external()).token(.accessToken, insteadOf: nil)
         #expect(token == Token(.accessToken, "federated-s3cr3t", expires: day.now.later(bySeconds: 3000)))
@@ -84,7 +84,7 @@ final class CredentialServers: Sendable {
             ])
     }
 
-    @Test func `A URL is asked with its headers, a file is read, as text and as JSON`() async throws {
+    @Test func `A subject token comes from a URL or a file, as text or as JSON`() async throws {
         let json = #"{"value":"json-subject","other":"x"}"#
         let servers = try CredentialServers(["/metadata/identity": .init(body: json)])
         let format: JSON = ["type": "json", "subject_token_field_name": "value"]
@@ -111,7 +111,7 @@ final class CredentialServers: Sendable {
         #expect(asked.headers["Metadata"] == "True" && asked.headers["Authorization"] == "Bearer h")
     }
 
-    @Test func `A client proves itself in a header, a workforce names its project`() async throws {
+    @Test func `A client authenticates by a header, and a workforce pool names its project`() async throws {
         let servers = try CredentialServers()
         let workforce = servers.external(["workforce_pool_user_project": "payer"])
         _ = try await source(workforce).token(.accessToken, insteadOf: nil)
@@ -124,7 +124,7 @@ final class CredentialServers: Sendable {
         #expect(servers.requests.last?.form["options"] == nil && servers.requests.last?.form["client_id"] == nil)
     }
 
-    @Test func `A service account stands behind it`() async throws {
+    @Test func `A federated identity impersonates a service account`() async throws {
         let servers = try CredentialServers()
         let text = servers.external([
             "service_account_impersonation_url": servers.impersonation,
@@ -141,7 +141,7 @@ final class CredentialServers: Sendable {
         #expect(request.headers["Authorization"] == "Bearer federated-s3cr3t")
         #expect(request.headers["Content-Type"] == "application/json" && request.headers["x-goog-user-project"] == nil)
         #expect(
-            JSON(text: Array(request.body.utf8)) == [
+            JSON(wire: Array(request.body.utf8)) == [
                 "delegates": [],
                 "scope": [
                     "https://www.googleapis.com/auth/devstorage.full_control",
@@ -151,7 +151,7 @@ final class CredentialServers: Sendable {
             ])
     }
 
-    @Test func `The subject's token is fetched anew each time`() async throws {
+    @Test func `The subject token is fetched for each exchange`() async throws {
         let servers = try CredentialServers()
         let path = try scratch.write("first", to: "subject")
         let source = try source(servers.external(["credential_source": ["file": .string(path)]]))
@@ -162,7 +162,7 @@ final class CredentialServers: Sendable {
         #expect(servers.requests.map { $0.form["subject_token"] } == ["first", "second"])
     }
 
-    @Test func `A server in plain text is asked without a proxy`() async throws {
+    @Test func `A plain http source is requested without a proxy`() async throws {
         let proxy = try TokenServer(always: .init(body: "stolen"))
         let servers = try CredentialServers()
         let http = HTTPClient(environment: HTTPEnvironment { $0 == "http_proxy" ? proxy.url : nil })
@@ -197,7 +197,7 @@ final class CredentialServers: Sendable {
                 "the file /none/here of its credential_source does not exist"
             ),
         ] as [([String: JSON], String)])
-    func `A file that cannot be used is named, with what is wrong`(change: [String: JSON], reason: String) async throws
+    func `An unusable file is an error with its path and its flaw`(change: [String: JSON], reason: String) async throws
     {
         let servers = try CredentialServers()
         let source = try source(servers.external(change))
@@ -229,7 +229,7 @@ final class CredentialServers: Sendable {
                 "refused with status 403."
             ),
         ] as [(String, TokenServer.Answer, String)])
-    func `A refusal says who refused, and repeats no secret`(
+    func `A refusal names the server, and repeats no secret`(
         path: String, answer: TokenServer.Answer, reason: String
     ) async throws {
         let servers = try CredentialServers([path: answer])
@@ -238,7 +238,7 @@ final class CredentialServers: Sendable {
         #expect(error.message.contains(reason) && !error.message.contains("s3cr3t"), "\(error.message)")
     }
 
-    @Test func `A project pays that the file names, or the environment`() async throws {
+    @Test func `The billed project comes from the file or the environment`() async throws {
         let servers = try CredentialServers()
         let text = servers.external(["quota_project_id": "payer"])
         #expect(try await source(text).token(.accessToken, insteadOf: nil)?.userProject == "payer")

@@ -6,16 +6,16 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(10))) struct FileTests {
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    private func source(_ path: String, _ kind: Token.Kind = .idToken) -> FileTokenSource {
-        FileTokenSource(kind: kind, path: path, now: { [day] in day.now })
+    private func source(_ path: String, _ kind: Token.Kind = .idToken) -> StoredTokenSource {
+        StoredTokenSource(kind: kind, place: .file(path), now: { [day] in day.now })
     }
 
-    @Test func `A file's token is what the file holds now`() async throws {
+    @Test func `A file's token is the current content of the file`() async throws {
         let path = try scratch.write("  first\n")
         let source = source(path)
         let first = try await source.token(.idToken, insteadOf: nil)
@@ -31,14 +31,16 @@ import Testing
         (Array("se\u{1}cret".utf8), "control"),
         ([UInt8](repeating: 0x73, count: 65_537), "64 KiB"),
     ])
-    func `A file without a usable token is named, its content is not`(content: [UInt8], reason: String) async throws {
+    func `A file without a valid token is an error with its path, without its content`(content: [UInt8], reason: String)
+        async throws
+    {
         let path = try scratch.write(content)
         let error = try await failure(of: source(path), .idToken)
         #expect(error.message.contains("--id-token-file") && error.message.contains(path) && error.file == path)
         #expect(error.message.contains(reason) && !error.message.contains("secret") && error.message.utf8.count < 300)
     }
 
-    @Test func `A file that is not there, or no file, is named`() async throws {
+    @Test func `A missing or irregular file is an error with its path`() async throws {
         let missing = try await failure(of: source(scratch.path + "/none", .appCheckToken), .appCheckToken)
         #expect(missing.message == "The file of --app-check-token-file, \(scratch.path)/none, does not exist.")
         let directory = try await failure(of: source(scratch.path), .idToken)
@@ -49,7 +51,8 @@ import Testing
         #expect(strange.message.contains("is not a path"))
     }
 
-    @Test(.enabled(if: geteuid() != 0, "root may read everything")) func `A file that may not be read is named`()
+    @Test(.enabled(if: geteuid() != 0, "root may read everything"))
+    func `An unreadable file is an error with its path`()
         async throws
     {
         let path = try scratch.write("secret")
@@ -57,7 +60,7 @@ import Testing
         #expect(try await failure(of: source(path), .idToken).message.contains("Permission denied"))
     }
 
-    @Test func `A refused token is not given again`() async throws {
+    @Test func `A refused token is not returned again`() async throws {
         let path = try scratch.write("secret")
         let source = source(path)
         let token = try await source.token(.idToken, insteadOf: nil)
@@ -66,7 +69,7 @@ import Testing
         #expect(try await source.token(.idToken, insteadOf: Token(.idToken, "older")) == token)
     }
 
-    @Test func `An expired token is not given`() async throws {
+    @Test func `An expired token is not returned`() async throws {
         let path = try scratch.write(webToken(#"{"exp":1700000010}"#))
         let source = source(path)
         #expect(
@@ -76,17 +79,18 @@ import Testing
         #expect(error.message.contains("expired at 2023-11-14T22:13:30.000Z") && !error.message.contains("eyJ"))
     }
 
-    @Test func `A variable's token is all that it has`() async throws {
-        let source = VariableTokenSource(kind: .appCheckToken, value: Secret(" fixed "), now: { [day] in day.now })
+    @Test func `A variable holds one token`() async throws {
+        let source = StoredTokenSource(
+            kind: .appCheckToken, place: .variable(Secret(" fixed ")), now: { [day] in day.now })
         let token = try await source.token(.appCheckToken, insteadOf: nil)
         #expect(token == Token(.appCheckToken, "fixed"))
         #expect(try await source.token(.idToken, insteadOf: nil) == nil)
         let error = try await failure(of: source, .appCheckToken, insteadOf: token)
         #expect(error.message.contains("STORAGE_RPC_APP_CHECK_TOKEN") && !error.message.contains("fixed"))
-        let expired = VariableTokenSource(
-            kind: .idToken, value: Secret(webToken(#"{"exp":1}"#)), now: { [day] in day.now })
+        let expired = StoredTokenSource(
+            kind: .idToken, place: .variable(Secret(webToken(#"{"exp":1}"#))), now: { [day] in day.now })
         #expect(try await failure(of: expired, .idToken).message.contains("expired"))
-        let broken = VariableTokenSource(kind: .idToken, value: Secret("se cret"), now: { [day] in day.now })
+        let broken = StoredTokenSource(kind: .idToken, place: .variable(Secret("se cret")), now: { [day] in day.now })
         let reason = try await failure(of: broken, .idToken).message
         #expect(reason.contains("STORAGE_RPC_ID_TOKEN is not a token") && !reason.contains("cret"))
     }

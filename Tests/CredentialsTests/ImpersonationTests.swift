@@ -8,7 +8,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(10))) struct ImpersonationTests {
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
     private let servers: CredentialServers
 
@@ -32,7 +32,7 @@ import Testing
             ], changes)
     }
 
-    private func json(_ text: String) throws -> JSON { try #require(JSON(text: Array(text.utf8))) }
+    private func json(_ text: String) throws -> JSON { try #require(JSON(wire: Array(text.utf8))) }
 
     private func credentials(_ text: String) throws -> ApplicationDefault {
         let path = try scratch.write(text)
@@ -49,7 +49,7 @@ import Testing
         try await CachedSigner(credentials(text)).signer()
     }
 
-    @Test func `Who may act for a service account gets its tokens`() async throws {
+    @Test func `A caller that may impersonate a service account gets its tokens`() async throws {
         let delegates: JSON = ["projects/-/serviceAccounts/one@p.example", "projects/-/serviceAccounts/two@p.example"]
         let text = impersonated(try json(CredentialServers.file(user, [:])), ["delegates": delegates])
         #expect(
@@ -63,7 +63,7 @@ import Testing
         #expect(body["delegates"] == delegates && body["lifetime"] == "3600s" && body["scope"]?.array?.count == 2)
     }
 
-    @Test func `A project pays for acting, another for what is asked then`() async throws {
+    @Test func `One project is billed for the impersonation, another for later requests`() async throws {
         let source = try json(CredentialServers.file(user, ["quota_project_id": "source-payer"]))
         #expect(try await token(impersonated(source))?.userProject == nil)
         #expect(servers.requests.last?.headers["x-goog-user-project"] == "source-payer")
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestKey.isPossible, "openssl makes the key"))
-    func `The source is a credential of any kind`() async throws {
+    func `The source of an impersonation may be any credential`() async throws {
         let key = try json(keyFile(tokenURI: "http://127.0.0.1:\(servers.server.port)/token"))
         let sources = [
             (key, "source-s3cr3t"), (try json(CredentialServers.file(user, [:])), "source-s3cr3t"),
@@ -91,7 +91,7 @@ import Testing
             (["source_credentials": ["type": "authorized_user"]], "has no client_id"),
             (["service_account_impersonation_url": nil], "has no service_account_impersonation_url"),
         ] as [([String: JSON], String)])
-    func `A file that cannot be used is named, with what is wrong`(change: [String: JSON], reason: String) async throws
+    func `An unusable file is an error with its path and its flaw`(change: [String: JSON], reason: String) async throws
     {
         let text = impersonated(try json(CredentialServers.file(user, [:])), change)
         let error = try await failure(of: CachedTokenSource(credentials(text)))
@@ -105,7 +105,7 @@ import Testing
         return try await source()?.sign([])
     }
 
-    @Test func `Who may act for the account has it sign, without its key`() async throws {
+    @Test func `A caller that may impersonate an account signs without its key`() async throws {
         let text = impersonated(try json(CredentialServers.file(user, [:])), ["delegates": ["one"]])
         let signer = try #require(try await signer(text))
         #expect(signer.account == "robot@project.example")
@@ -119,7 +119,7 @@ import Testing
         #expect(try await signer.hash(Array("abc".utf8)).prefix(4) == [0xBA, 0x78, 0x16, 0xBF])
     }
 
-    @Test func `An account behind a federated identity signs for itself`() async throws {
+    @Test func `The account of a federated identity signs`() async throws {
         let text = servers.external(["service_account_impersonation_url": servers.impersonation])
         let signer = try #require(try await signer(text))
         #expect(signer.account == "robot@project.example")
@@ -129,7 +129,7 @@ import Testing
         #expect(try await self.signer(CredentialServers.file(user, [:])) == nil)
     }
 
-    @Test func `The machine's account signs for itself`() async throws {
+    @Test func `The account of the machine signs`() async throws {
         let flavor = ["Metadata-Flavor: Google"]
         let path = "/computeMetadata/v1/instance/service-accounts/default/"
         let machine = try CredentialServers([
@@ -148,7 +148,7 @@ import Testing
         #expect(IAMCredentials.server == "https://iamcredentials.googleapis.com")
     }
 
-    @Test func `A token that the server refuses is asked for anew, once`() async throws {
+    @Test func `A refused token is replaced once`() async throws {
         let refusing = try TokenServer { request, number in
             if request.line.contains(":signBlob") {
                 let isFresh = request.headers["Authorization"] == "Bearer t2"
@@ -173,7 +173,7 @@ import Testing
         TokenServer.Answer(status: "403 Forbidden", body: #"{"error":{"message":"robot-s3cr3t may not sign"}}"#),
         .init(body: "{}"), .init(body: #"{"signedBlob":"%"}"#), .init(body: #"{"signedBlob":""}"#),
     ])
-    func `What is no signature is told, without a secret`(answer: TokenServer.Answer) async throws {
+    func `An invalid signature is an error without secrets`(answer: TokenServer.Answer) async throws {
         let path = "/v1/projects/-/serviceAccounts/robot@project.example:signBlob"
         let servers = try CredentialServers([path: answer])
         let text = servers.external(["service_account_impersonation_url": servers.impersonation])
@@ -182,7 +182,7 @@ import Testing
         #expect(error?.code == .unauthenticated && error?.message.contains("s3cr3t") == false)
     }
 
-    @Test func `The signer stays for as long as the file stays the same`() async throws {
+    @Test func `The signer is cached until its file changes`() async throws {
         let path = try scratch.write(impersonated(try json(CredentialServers.file(user, [:]))))
         let kept = CachedSigner(
             ApplicationDefault(
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestKey.isPossible, "openssl makes the key"))
-    func `A key signs by itself, the one that was named before all others`() async throws {
+    func `A named key file signs, before all other credentials`() async throws {
         let key = try scratch.write(keyFile(tokenURI: "http://127.0.0.1:1"), to: "key")
         let other = try scratch.write(impersonated(try json(CredentialServers.file(user, [:]))), to: "other")
         var options = CredentialOptions(["GOOGLE_APPLICATION_CREDENTIALS": key, "HOME": "/nowhere"])
@@ -211,7 +211,7 @@ import Testing
         #expect(try await signature(options)?.count == 256)
     }
 
-    @Test func `Who is asked for objects in another name finds no signer by itself`() async throws {
+    @Test func `An explicit access token prevents signatures by the default credentials`() async throws {
         var options = CredentialOptions(["HOME": "/nowhere", "GCE_METADATA_HOST": "127.0.0.1:1"])
         #expect(try await signature(options) == nil)
         options.useApplicationDefault = true

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-/// A key that openssl makes once for all tests.
+/// A key that openssl creates once for all tests.
 struct TestKey: Sendable {
     static let openssl = "/usr/bin/openssl"
     static let isPossible = access(openssl, X_OK) == 0
@@ -22,7 +22,7 @@ struct TestKey: Sendable {
         publicPEM = try String(contentsOfFile: "\(scratch.path)/public", encoding: .utf8)
     }
 
-    /// Asks openssl, not us.
+    /// Verifies with openssl.
     func hasSigned(_ bytes: [UInt8], _ signature: [UInt8]) throws -> Bool {
         let own = try Scratch()
         let (text, proof) = try (own.write(bytes, to: "text"), own.write(signature, to: "signature"))
@@ -37,7 +37,7 @@ struct TestKey: Sendable {
     }
 }
 
-/// The text of a service account's key file, with these members changed; null leaves one out.
+/// The text of a service account's key file with changed members; null removes a member.
 func keyFile(tokenURI: String, _ changes: [String: JSON] = [:]) throws -> String {
     let usual: [String: JSON] = [
         "type": "service_account", "client_email": "robot@project.example", "private_key_id": "k1",

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)), .enabled(if: TestKey.isPossible, "openssl makes and checks the keys"))
 struct ServiceAccountTests {
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -24,7 +24,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `The key signs for a token, as RFC 7523 has it`() async throws {
+    @Test func `The key signs an assertion as RFC 7523 specifies`() async throws {
         let server = try issuing()
         let token = try await source(scratch.write(keyFile(tokenURI: server.url))).token(.accessToken, insteadOf: nil)
         #expect(token == Token(.accessToken, "t0", expires: day.now.later(bySeconds: 3599)))
@@ -35,8 +35,8 @@ struct ServiceAccountTests {
         let assertion = try #require(request.form["assertion"])
         let parts = assertion.split(separator: ".").compactMap { Base64URL.decode($0.utf8) }
         try #require(parts.count == 3)
-        #expect(JSON(text: parts[0]) == ["alg": "RS256", "typ": "JWT", "kid": "k1"])
-        let claims = try #require(JSON(text: parts[1]))
+        #expect(JSON(wire: parts[0]) == ["alg": "RS256", "typ": "JWT", "kid": "k1"])
+        let claims = try #require(JSON(wire: parts[1]))
         #expect(claims["iss"] == "robot@project.example" && claims["aud"] == .string(server.url))
         #expect(claims["iat"] == 1_700_000_000 && claims["exp"] == 1_700_003_600)
         #expect(claims["scope"]?.string?.contains("https://www.googleapis.com/auth/devstorage.full_control") == true)
@@ -60,7 +60,7 @@ struct ServiceAccountTests {
         #expect(try await source.token(.idToken, insteadOf: nil) == nil)
     }
 
-    @Test func `Many who ask at the same time make one request`() async throws {
+    @Test func `Concurrent callers share one request`() async throws {
         let (asked, go) = (Signal(), Signal())
         let server = try TokenServer { _, _ in
             asked.fire()
@@ -82,7 +82,7 @@ struct ServiceAccountTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func `The key file is read anew for each token`() async throws {
+    @Test func `The key file is read again for each token`() async throws {
         let server = try issuing()
         let path = try scratch.write(keyFile(tokenURI: server.url))
         let source = source(path)
@@ -90,10 +90,10 @@ struct ServiceAccountTests {
         try scratch.write(keyFile(tokenURI: server.url, ["private_key_id": "k2"]))
         _ = try await source.token(.accessToken, insteadOf: first)
         let header = server.requests.last?.form["assertion"].flatMap { Base64URL.decode($0.utf8.prefix { $0 != 0x2E }) }
-        #expect(header.flatMap { JSON(text: $0) }?["kid"] == "k2")
+        #expect(header.flatMap { JSON(wire: $0) }?["kid"] == "k2")
     }
 
-    @Test func `The account signs what it is given`() async throws {
+    @Test func `The account signs bytes`() async throws {
         let account = try await ServiceAccount.read(scratch.write(keyFile(tokenURI: "https://unused.example")))
         #expect(account.account == "robot@project.example")
         for bytes in [[], Array("GOOG4-RSA-SHA256\n".utf8), [UInt8](repeating: 7, count: 100_000)] {
@@ -116,7 +116,7 @@ struct ServiceAccountTests {
             (["token_uri": "http://127.0.0.1:1@evil.example/"], "not https"),
             (["token_uri": "ftp://s3cr3t.example/"], "not https"),
         ] as [([String: JSON], String)])
-    func `A key file that cannot be used is named, with what is wrong`(change: [String: JSON], reason: String)
+    func `An unusable key file is an error with its path and its flaw`(change: [String: JSON], reason: String)
         async throws
     {
         let path = try scratch.write(keyFile(tokenURI: "https://unused.example", change))
@@ -128,7 +128,7 @@ struct ServiceAccountTests {
     @Test(arguments: [
         ("", "is not a JSON object"), ("[]", "is not a JSON object"), ("{\"type\":", "is not a JSON object"),
     ])
-    func `A key file that is no JSON object is named`(text: String, reason: String) async throws {
+    func `A key file without a JSON object is an error with its path`(text: String, reason: String) async throws {
         let error = try await failure(of: source(scratch.write(text)))
         #expect(error.message.contains(reason) && error.file != nil)
         #expect(try await failure(of: source(scratch.path + "/none")).message.contains("does not exist"))
@@ -147,7 +147,7 @@ struct ServiceAccountTests {
         ("libnowhere.so.9", "libnowhere.so.9 cannot be loaded"),
         ("libm.so.6", "libm.so.6 is too old, it lacks ERR_clear_error"),
     ])
-    func `Without libcrypto, the package to install is named`(library: String, reason: String) async throws {
+    func `Without libcrypto the error names the package to install`(library: String, reason: String) async throws {
         let file = try CredentialFile(
             path: scratch.write(keyFile(tokenURI: "https://unused.example")), name: "--service-account")
         let json = try await file.read()
@@ -160,7 +160,7 @@ struct ServiceAccountTests {
         #expect(error?.message.contains("install the package libssl3 (Debian, Ubuntu)") == true)
     }
 
-    @Test func `It hashes by SHA-256, and signs in its own name`() async throws {
+    @Test func `A key hashes with SHA-256, and signs for its own account`() async throws {
         let account = try await ServiceAccount.read(scratch.write(keyFile(tokenURI: "http://127.0.0.1:1")))
         #expect(account.account == "robot@project.example")
         let hash = try await account.hash(Array("abc".utf8))

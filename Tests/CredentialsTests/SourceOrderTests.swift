@@ -6,7 +6,7 @@ import Testing
 @testable import Credentials
 
 @Suite(.timeLimit(.minutes(10))) struct SourceOrderTests {
-    private let day = Day()
+    private let day = TestDay()
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
@@ -15,7 +15,7 @@ import Testing
         makeTokenSource(options, CredentialContext(day: day))
     }
 
-    @Test func `Each kind is looked for in the order of trouble somebody took to name it`() async throws {
+    @Test func `Each kind is searched for in the documented order of sources`() async throws {
         let server = try TokenServer(
             always: .init(body: #"{"access_token":"machine"}"#, headers: ["Metadata-Flavor: Google"]))
         var options = CredentialOptions([
@@ -38,30 +38,30 @@ import Testing
         #expect(try await source(options).token(.accessToken, insteadOf: nil)?.secret == "machine")
     }
 
-    @Test func `A source that fails is not replaced by another identity`() async throws {
+    @Test func `A failed source is not replaced by another one`() async throws {
         var options = CredentialOptions(["STORAGE_RPC_ID_TOKEN": "other"])
         options.files = [.idToken: scratch.path + "/none"]
         #expect(try await failure(of: source(options), .idToken).message.contains("--id-token-file"))
     }
 
-    @Test func `Who named nothing has no tokens`() async throws {
+    @Test func `Without named sources there are no tokens`() async throws {
         for kind in Token.Kind.allCases {
             #expect(try await source(CredentialOptions([:])).token(kind, insteadOf: nil) == nil)
         }
     }
 
-    @Test func `Nothing that is printed for people shows a secret`() {
+    @Test func `Descriptions show no secret`() {
         var options = CredentialOptions([:])
         options.commands = [.idToken: "curl -d s3cr3t"]
         let command = ShellCommand(line: Secret("curl -d s3cr3t"))
-        let variable = VariableTokenSource(kind: .idToken, value: Secret("s3cr3t"), now: { [day] in day.now })
+        let variable = StoredTokenSource(kind: .idToken, place: .variable(Secret("s3cr3t")), now: { [day] in day.now })
         var dumped = ""
         dump((options, command, variable, Secret("s3cr3t")), to: &dumped)
         #expect(!dumped.contains("s3cr3t"))
         #expect(!"\(options) \(command) \(variable) \(String(reflecting: options))".contains("s3cr3t"))
     }
 
-    @Test func `Flags and variables have the names that people were told`() {
+    @Test func `Flags and variables have their documented names`() {
         #expect(
             Token.Kind.allCases.map(\.fileFlag) == ["--id-token-file", "--access-token-file", "--app-check-token-file"])
         #expect(

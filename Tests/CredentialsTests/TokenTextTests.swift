@@ -20,12 +20,12 @@ import Testing
         ("a\u{7F}b", "control"), ("käse", "ASCII"), ("a\u{2028}", "ASCII"),
         (String(repeating: "x", count: 65_537), "64 KiB"),
     ])
-    func `What cannot be a token is called so, and not repeated`(text: String, reason: String) {
+    func `An invalid token is an error that does not repeat it`(text: String, reason: String) {
         let error = #expect(throws: TokenText.InvalidToken.self) { try TokenText.token(.idToken, in: Array(text.utf8)) }
         #expect(error?.reason.contains(reason) == true && error?.reason.contains("käse") == false)
     }
 
-    @Test func `A web token tells itself when it expires`() throws {
+    @Test func `The expiry of a web token is its claim`() throws {
         let token = try TokenText.token(.idToken, in: Array(webToken(#"{"exp":1700000100}"#).utf8))
         #expect(token.expires == Timestamp(microseconds: 1_700_000_100_000_000))
         #expect(WebToken.expiry(of: webToken(#"{"exp":1700000100.5}"#)) == token.expires)
@@ -35,12 +35,12 @@ import Testing
         "a.b", "a.b.c", "a.b.c.d", "..", webToken("{}"), webToken(#"{"exp":"soon"}"#), webToken(#"{"exp":1e300}"#),
         webToken(#"{"exp":9223372036854775807}"#), webToken("[]"), webToken(#"{"exp":1700000000"#),
     ])
-    func `What does not say when it expires is a token all the same`(text: String) throws {
+    func `A token without an expiry is valid`(text: String) throws {
         let token = try TokenText.token(.idToken, in: Array(text.utf8))
         #expect(token.secret == text && token.expires == nil)
     }
 
-    @Test func `JSON gives the member for the kind`() throws {
+    @Test func `The member of a JSON object depends on the kind`() throws {
         let both = #"{"access_token":"a","id_token":"i","token":"t","expires_in":30}"#
         #expect(try printed(.accessToken, both).secret == "a")
         #expect(try printed(.idToken, both).secret == "i")
@@ -54,13 +54,13 @@ import Testing
         (#""expiry":"2023-11-14T22:14:00+00:00""#, 1_700_000_040), (#""expiry":1700000050"#, 1_700_000_050),
         (#""expires_in":9223372036854775807"#, 2_015_360_000),
     ])
-    func `JSON says when its token expires`(member: String, seconds: Int64) throws {
+    func `A JSON object may have an expiry`(member: String, seconds: Int64) throws {
         let token = try printed(.accessToken, #"{"access_token":"a",\#(member)}"#)
         #expect(token.expires == Timestamp(microseconds: seconds * 1_000_000))
     }
 
     @Test(arguments: [#""expiry":"tomorrow""#, #""expires_in":"soon""#, #""expiry":null"#])
-    func `An expiry that cannot be read is none`(member: String) throws {
+    func `An invalid expiry is ignored`(member: String) throws {
         let claim = webToken(#"{"exp":1700000100}"#)
         let token = try printed(.accessToken, #"{"access_token":"\#(claim)",\#(member)}"#)
         #expect(token.expires == Timestamp(microseconds: 1_700_000_100_000_000))
@@ -71,7 +71,7 @@ import Testing
         #expect(throws: TokenText.InvalidToken.self) { try printed(.accessToken, text) }
     }
 
-    @Test func `Base64 goes there and back`() {
+    @Test func `Base64url decodes to the encoded bytes`() {
         for count in 0..<20 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 67 + 251) }
             let text = Base64URL.encode(bytes)

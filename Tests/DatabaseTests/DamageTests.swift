@@ -96,7 +96,7 @@ import Testing
         #expect(error.isIO && error.path == scratch.directory)
     }
 
-    @Test func `Places where nothing can be made`() throws {
+    @Test func `A database cannot be created in a missing or forbidden place`() throws {
         try scratch.write([1])
         for (path, code) in [(scratch.path + "/x", ENOTDIR), (scratch.directory + "/none/x", ENOENT)] {
             let error = try databaseError { _ = try Database(path: path, applicationID: 1) }
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-    func `What may not be written is refused at once`() throws {
+    func `A read-only database is refused`() throws {
         try scratch.open().close()
         chmod(scratch.path, 0o400)
         #expect(try databaseError { _ = try scratch.open() }.isReadOnly)

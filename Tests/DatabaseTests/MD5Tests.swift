@@ -38,7 +38,7 @@ import Testing
         #expect(digest(of: &hash) == md5([bytes]))
     }
 
-    @Test func `Nothing is a piece too`() {
+    @Test func `An empty piece does not change the digest`() {
         var hash = checksums_md5()
         checksums_md5_init(&hash)
         checksums_md5_update(&hash, nil, 0)

@@ -27,7 +27,7 @@ import Testing
         try database.first("SELECT count(*) AS rows FROM t") { try $0.integer("rows") }
     }
 
-    @Test func `Step by step, over several lives`() throws {
+    @Test func `Migrations are applied in order over several processes`() throws {
         let lives: [([Migration], Int64)] = [
             ([one], 1), ([one], 1), ([one, two], 2), ([one, two, three], 5),
         ]
@@ -57,7 +57,7 @@ import Testing
         #expect(try rows(second) == 1)
     }
 
-    @Test func `Steps must go upwards from 1`() throws {
+    @Test func `Migrations must have increasing versions from 1`() throws {
         let database = try scratch.open()
         for steps in [[two, one], [one, one], [Migration(version: 0, sql: "")]] {
             _ = try databaseError { try database.migrate([schema(steps)]) }
@@ -80,7 +80,7 @@ import Testing
         #expect(try rows(database) == 2)
     }
 
-    @Test func `The one version that a file had counts for all its schemas`() throws {
+    @Test func `The single version of an older file counts for all its schemas`() throws {
         let database = try scratch.open()
         try database.execute(
             "CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO t VALUES (1); PRAGMA user_version = 1")

@@ -55,7 +55,7 @@ import Testing
         #expect(error.path == scratch.path)
     }
 
-    @Test func `One may be run within its own rows`() throws {
+    @Test func `A statement may run again while its rows are read`() throws {
         try database.execute("INSERT INTO t (name) VALUES ('a'), ('b')")
         var seen: [String] = []
         let select = "SELECT name FROM t ORDER BY id"

@@ -17,7 +17,7 @@ import Testing
         try database.first("SELECT count(*) AS count FROM t") { try $0.integer("count") }
     }
 
-    @Test func `All is kept, for others to see`() throws {
+    @Test func `A committed transaction is visible to other connections`() throws {
         let other = try scratch.open()
         let answer = try database.transaction {
             try database.run("INSERT INTO t VALUES (1)")
@@ -42,7 +42,7 @@ import Testing
         #expect(try database.snapshot { try count(database) } == 1)
     }
 
-    @Test func `Nothing is kept after an error`() throws {
+    @Test func `A transaction with an error is rolled back`() throws {
         #expect(throws: Refusal.self) {
             try database.transaction {
                 try database.run("INSERT INTO t VALUES (1)")

@@ -29,17 +29,13 @@ import Testing
     }
 
     @Test(arguments: [[], [0], [1, 0, 2], [UInt8](repeating: 7, count: 1 << 16)] as [[UInt8]])
-    func `Blobs come back, however they are given`(bytes: [UInt8]) throws {
+    func `Blobs come back, copied or in place`(bytes: [UInt8]) throws {
         #expect(try roundTrip(.blob(bytes)) { try $0.blob("value") } == bytes)
-        try bytes.withUnsafeBytes { buffer in
-            let back = try roundTrip(.bytes(buffer)) { try $0.withBytes("value") { Array($0) } }
-            #expect(back == bytes)
-        }
+        #expect(try roundTrip(.blob(bytes)) { try $0.withBytes("value") { Array($0) } } == bytes)
     }
 
     @Test func `An empty blob is not NULL, nor is empty text`() throws {
-        let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-        for value in [Value.blob([]), .bytes(empty), .text("")] {
+        for value in [Value.blob([]), .text("")] {
             #expect(try roundTrip(value) { try $0.isNull("value") } == false)
         }
         for value in [Value.null, .integer(nil), .text(nil), .blob(nil)] {
@@ -87,7 +83,7 @@ import Testing
         #expect(error.message == "column value is not UTF-8")
     }
 
-    @Test func `Many values at once, arrays among them`() throws {
+    @Test func `A statement takes many values, arrays among them`() throws {
         let row = try database.first(
             "SELECT :a AS a, :b AS b, :c AS c, :d AS d, :e AS e",
             ["b": .text("2"), "a": .blob([1]), "c": .blob([3, 3]), "e": .blob([]), "d": .integer(4)]

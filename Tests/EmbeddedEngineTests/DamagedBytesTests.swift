@@ -12,13 +12,13 @@ import Testing
 
 /// Bytes on the disk that are not those that were stored: nobody gets them as a whole.
 @Suite(.timeLimit(.minutes(10))) struct DamagedBytesTests {
-    private let place: EmbeddedUnderTest
+    private let place: EmbeddedFixture
     private let backend: EmbeddedBackend
     private let complaints = Complaints()
     private let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
 
     init() async throws {
-        place = try await EmbeddedUnderTest(complain: complaints.take)
+        place = try await EmbeddedFixture(complain: complaints.take)
         backend = place.backend
         let server = ObjectServer(backend, address: nil)
         backend.urlBase = { () async throws(StorageError) in try await server.start() }
@@ -27,7 +27,7 @@ import Testing
     enum Damage: CaseIterable, Sendable {
         case firstBit, lastBit, shorter, row
 
-        func strike(_ place: EmbeddedUnderTest) async throws {
+        func strike(_ place: EmbeddedFixture) async throws {
             let path = place.backend.objectFiles.path(of: 1)
             switch self {
             case .firstBit, .lastBit:
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases, ["", "bytes=0-", "bytes=-400000"])
-    func `A download URL does not give them, and the log says whose they are`(
+    func `A download URL does not serve damaged bytes, and the log names the object`(
         damage: Damage, range: String
     ) async throws {
         try await backend.put(noise(damage.size), at: "a b\u{1B}")
@@ -77,7 +77,9 @@ import Testing
         #expect(try await get(backend.downloadURL("a b\u{1B}"), range).body == noise(damage.size))
     }
 
-    @Test(arguments: Damage.allCases) func `Neither do getData and writeToFile`(damage: Damage) async throws {
+    @Test(arguments: Damage.allCases) func `getData and writeToFile do not return damaged bytes`(damage: Damage)
+        async throws
+    {
         try await backend.put(noise(damage.size), at: "a")
         try await damage.strike(place)
         let file = place.scratch.path + "/file"

@@ -1,4 +1,5 @@
 import Database
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -8,8 +9,8 @@ import Testing
 
 /// Rows that no version of this program has written: errors, and nothing that is still whole is lost over them.
 @Suite(.timeLimit(.minutes(10))) struct DamagedRowTests {
-    private func damaged(_ size: Int, _ sql: String) async throws -> EmbeddedUnderTest {
-        let place = try await EmbeddedUnderTest()
+    private func damaged(_ size: Int, _ sql: String) async throws -> EmbeddedFixture {
+        let place = try await EmbeddedFixture()
         try await place.backend.put(noise(size), at: "a")
         try await place.backend.store.write { try $0.execute(sql) }
         return place
@@ -42,8 +43,8 @@ import Testing
 
     @Test func `A file that an object needs is not swept, whatever its row says`() async throws {
         for state in [0, 2] {
-            let place = try await damaged(100_000, "UPDATE files SET state = \(state)")
-            #expect(try await place.reopened().bytes(of: ref("a")) == noise(100_000))
+            let place = try await damaged(400_000, "UPDATE files SET state = \(state)")
+            #expect(try await place.reopened().bytes(of: ref("a")) == noise(400_000))
         }
     }
 
@@ -53,7 +54,7 @@ import Testing
         _ = try root.openDirectory("objects")
         _ = try scratch.file("root/objects/1", [1])
         for _ in 0..<2 {
-            let error = try await failure { try await EmbeddedBackend(root).open() }
+            let error = try await failure { try await EmbeddedBackend(root, time: .system).open() }
             #expect(error.message.contains(root.database) && error.message.contains(root.path + "/objects"))
             _ = try scratch.file("root/storage.sqlite3", [])
         }

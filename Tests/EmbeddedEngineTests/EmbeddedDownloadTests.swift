@@ -1,5 +1,6 @@
 import Database
 import Glibc
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -12,10 +13,10 @@ import Testing
 
     /// Fetches 9 MiB, and does something to the object while the first 4 MiB are in the file.
     private func fetch(
-        in place: EmbeddedUnderTest, meanwhile: (any DownloadSession) async throws -> Void
+        in place: EmbeddedFixture, meanwhile: (any DownloadSession) async throws -> Void
     ) async throws -> DownloadAnswer {
         try await place.backend.put(bytes, at: "a")
-        let stop = Stop()
+        let stop = ThreadGate()
         let session = try place.backend.download("a", to: place.scratch.path + "/file")
         async let answer = session.fetch { if $0.completedUnitCount == 4 << 20 { stop.wait() } }
         await stop.reached()
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func `An object that is deleted while it is fetched arrives whole`() async throws {
-        let place = try await EmbeddedUnderTest(clock: ManualClock())
+        let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         let answer = try await fetch(in: place) { _ in
             try await place.backend.delete("a")
             #expect(try await place.settledContents(.none) == .none)
@@ -35,8 +36,8 @@ import Testing
         #expect(try contentsOf(place.scratch.path + "/file") == bytes)
     }
 
-    @Test func `One that is overwritten while it is fetched arrives as it was`() async throws {
-        let place = try await EmbeddedUnderTest(clock: ManualClock())
+    @Test func `An object that is overwritten during a download arrives as it was`() async throws {
+        let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         let answer = try await fetch(in: place) { _ in
             try await place.backend.put(noise(300_000, seed: 9), at: "a")
             let expected = Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1)
@@ -49,9 +50,9 @@ import Testing
     }
 
     @Test func `An abort answers while the thread is stuck, and the next try waits for it`() async throws {
-        let place = try await EmbeddedUnderTest(clock: ManualClock())
+        let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         try await place.backend.put(bytes, at: "a")
-        let stop = Stop()
+        let stop = ThreadGate()
         let session = try place.backend.download("a", to: place.scratch.path + "/file")
         async let first = session.fetch { _ in stop.wait() }
         await stop.reached()
@@ -64,17 +65,17 @@ import Testing
         #expect(try names(in: place.scratch.path) == ["file", "root"])
     }
 
-    @Test func `What is discarded leaves nothing, even while it is being written`() async throws {
-        let place = try await EmbeddedUnderTest(clock: ManualClock())
+    @Test func `A discarded download leaves nothing, even while it is being written`() async throws {
+        let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         let answer = try await fetch(in: place) { $0.discard() }
         #expect(answer == .aborted)
         await place.backend.settle()
         #expect(try names(in: place.scratch.path) == ["root"])
     }
 
-    @Test(arguments: [10, 200_000])
+    @Test(arguments: [10, 800_000])
     func `Damaged bytes are neither returned nor put in place`(size: Int) async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         try await place.backend.put(noise(size), at: "a")
         if size == 10 {
             try await place.backend.store.write {
@@ -87,10 +88,10 @@ import Testing
         try await expectDamage(in: place)
     }
 
-    @Test(arguments: [0, 199_999, 200_001])
+    @Test(arguments: [0, 799_999, 800_001])
     func `A file of another size is damaged`(size: Int) async throws {
-        let place = try await EmbeddedUnderTest()
-        try await place.backend.put(noise(200_000), at: "a")
+        let place = try await EmbeddedFixture()
+        try await place.backend.put(noise(800_000), at: "a")
         let name = try #require(try place.names().first)
         _ = try place.scratch.file("root/objects/" + name, noise(size))
         let error = try await failure { _ = try await place.backend.data("a") }
@@ -99,7 +100,7 @@ import Testing
         try await expectDamage(in: place)
     }
 
-    private func expectDamage(in place: EmbeddedUnderTest) async throws {
+    private func expectDamage(in place: EmbeddedFixture) async throws {
         let file = try place.scratch.file("file", [1])
         let read = try await failure { _ = try await place.backend.data("a") }
         #expect(read.code == .nonMatchingChecksum && read.object == "a")
@@ -111,8 +112,8 @@ import Testing
     }
 
     @Test func `A file that is missing is an error that names it`() async throws {
-        let place = try await EmbeddedUnderTest()
-        try await place.backend.put(noise(200_000), at: "a")
+        let place = try await EmbeddedFixture()
+        try await place.backend.put(noise(800_000), at: "a")
         let path = place.backend.objectFiles.path + "/" + (try #require(try place.names().first))
         #expect(unlink(path) == 0)
         let error = try await failure { _ = try await place.backend.data("a") }
@@ -120,9 +121,9 @@ import Testing
     }
 
     @Test func `Whoever reads while others overwrite and delete gets one of the objects, whole`() async throws {
-        let place = try await EmbeddedUnderTest()
-        let versions = [noise(70_000, seed: 1), noise(90_000, seed: 2), noise(100, seed: 3)]
-        let isDone = Reports()
+        let place = try await EmbeddedFixture()
+        let versions = [noise(280_000, seed: 1), noise(360_000, seed: 2), noise(100, seed: 3)]
+        let isDone = ProgressRecorder()
         async let changes: Void = {
             for round in 0..<60 {
                 try await place.backend.put(versions[round % 3], at: "a")
@@ -142,9 +143,9 @@ import Testing
     }
 
     @Test func `Uploads and deletions of one name at once leave all or nothing`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         for round in 0..<30 {
-            let bytes = noise(round % 2 == 0 ? 100 : 80_000)
+            let bytes = noise(round % 2 == 0 ? 100 : 320_000)
             try await place.backend.put([1], at: "a")
             async let put = place.backend.put(bytes, at: "a")
             async let gone: Void = place.backend.delete("a")

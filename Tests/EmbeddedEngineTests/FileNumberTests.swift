@@ -21,13 +21,14 @@ import Testing
     /// A root as it is found after its write-ahead log was lost: with one object, and the files of three more.
     private func rootWithoutLog(damage: (Database) throws -> Void = { _ in }) async throws -> String {
         let (before, after) = (scratch.path + "/before", scratch.path + "/after")
-        let backend = try EmbeddedBackend(StorageRoot(before))
-        try await backend.put(noise(100_000), at: "kept")
+        let backend = try EmbeddedBackend(StorageRoot(before), time: .system)
+        try await backend.put(noise(400_000), at: "kept")
         try await backend.store.write { _ in }
         try FileManager.default.createDirectory(atPath: after, withIntermediateDirectories: false)
         try await backend.checkpoint()
         try FileManager.default.copyItem(atPath: before + "/storage.sqlite3", toPath: after + "/storage.sqlite3")
-        for number in 0..<3 { try await backend.put(noise(300_000, seed: 2), at: "lost \(number)") }
+        // More than had been made ahead: the rows of the last ones are lost.
+        for number in 0..<12 { try await backend.put(noise(280_000, seed: 2), at: "lost \(number)") }
         try FileManager.default.copyItem(atPath: before + "/objects", toPath: after + "/objects")
         let database = try Database(path: after + "/storage.sqlite3", applicationID: StorageRoot.applicationID)
         try damage(database)
@@ -39,39 +40,39 @@ import Testing
         let path = try await rootWithoutLog()
         let complaints = Complaints()
         let root = try StorageRoot(path)
-        let backend = try EmbeddedBackend(root, complain: complaints.take)
+        let backend = try EmbeddedBackend(root, time: .system, complain: complaints.take)
         try await backend.open()
-        #expect(backend.objectFiles.numbers == [1])
-        #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 3 of the files") == true)
-        for number in 0..<4 { try await backend.put(noise(90_000 + number), at: "new \(number)") }
+        #expect(backend.numbers == [1])
+        #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 24 of the files") == true)
+        for number in 0..<4 { try await backend.put(noise(360_000 + number), at: "new \(number)") }
         for number in 0..<4 {
-            #expect(try await backend.bytes(of: "new \(number)") == noise(90_000 + number))
+            #expect(try await backend.bytes(of: "new \(number)") == noise(360_000 + number))
         }
-        #expect(try await backend.bytes(of: "kept") == noise(100_000))
-        #expect(backend.objectFiles.numbers == [1, 5, 6, 7, 8], "no number is given twice")
+        #expect(try await backend.bytes(of: "kept") == noise(400_000))
+        #expect(backend.numbers == [1, 29, 30, 31, 32], "no number is given twice")
     }
 
     @Test func `A file that an object needs stays though its row is lost`() async throws {
         let path = try await rootWithoutLog { try $0.execute("DELETE FROM files") }
         let root = try StorageRoot(path)
-        let backend = try EmbeddedBackend(root)
-        #expect(try await backend.bytes(of: "kept") == noise(100_000))
-        #expect(backend.objectFiles.numbers == [1])
+        let backend = try EmbeddedBackend(root, time: .system)
+        #expect(try await backend.bytes(of: "kept") == noise(400_000))
+        #expect(backend.numbers == [1])
     }
 
     @Test(arguments: 1...8) func `More files than are looked at in one go are all found`(batchSize: Int) async throws {
-        let place = try await EmbeddedUnderTest()
-        for name in ["a", "b"] { try await place.backend.put(noise(90_000), at: name) }
+        let place = try await EmbeddedFixture()
+        for name in ["a", "b"] { try await place.backend.put(noise(360_000), at: name) }
         try await place.backend.store.write { database in
-            try database.execute("INSERT INTO files (id, state) VALUES (3, 0), (5, 2), (7, 2), (11, 0)")
+            try database.execute("INSERT INTO files (id, state) VALUES (103, 0), (105, 2), (107, 2), (111, 0)")
             try database.execute("UPDATE files SET state = 2 WHERE id = 2")
         }
-        for number in 3...9 { _ = try place.scratch.file("root/objects/\(number)", [1]) }
+        for number in 103...109 { _ = try place.scratch.file("root/objects/\(number)", [1]) }
         let complaints = Complaints()
         let database = try Database(path: place.root.database, applicationID: StorageRoot.applicationID)
         try Sweep(files: place.backend.objectFiles, database: database, complain: complaints.take, batchSize: batchSize)
             .run()
-        #expect(place.backend.objectFiles.numbers == [1, 2])
+        #expect(place.backend.numbers == [1, 2])
         #expect(complaints.all.count == 1 && complaints.all.first?.contains("does not know 4 of the files") == true)
         #expect(try await place.contents().files == 2)
     }
@@ -88,58 +89,80 @@ import Testing
         #expect(fclose(file) == 0)
         let complaints = Complaints()
         let root = try StorageRoot(path)
-        let backend = try EmbeddedBackend(root, complain: complaints.take)
-        #expect(try await backend.bytes(of: "kept") == noise(100_000))
-        #expect(backend.objectFiles.numbers == [1, 2, 3, 4])
+        let backend = try EmbeddedBackend(root, time: .system, complain: complaints.take)
+        #expect(try await backend.bytes(of: "kept") == noise(400_000))
+        #expect(backend.numbers == Set(5...28).union([1]))
         #expect(complaints.all.count == 1 && complaints.all.first?.contains("it is damaged") == true)
-        try await backend.put(noise(90_000), at: "new")
-        #expect(try await backend.bytes(of: "new") == noise(90_000))
-        #expect(backend.objectFiles.numbers == [1, 2, 3, 4, 5])
+        try await backend.put(noise(360_000), at: "new")
+        #expect(try await backend.bytes(of: "new") == noise(360_000))
+        #expect(backend.numbers == Set(5...29).union([1]))
     }
 
-    @Test func `A number that somebody has put a file at is passed over`() async throws {
-        let place = try await EmbeddedUnderTest()
+    @Test func `A file number whose file exists already is skipped`() async throws {
+        let place = try await EmbeddedFixture()
         for number in [1, 2, 4] { _ = try place.scratch.file("root/objects/\(number)", noise(300_000, seed: 9)) }
-        for number in 0..<3 { try await place.backend.put(noise(90_000 + number), at: "\(number)") }
-        for number in 0..<3 { #expect(try await place.bytes(of: ref("\(number)")) == noise(90_000 + number)) }
-        #expect(place.backend.objectFiles.numbers == [1, 2, 3, 4, 5, 6])
+        for number in 0..<3 { try await place.backend.put(noise(360_000 + number), at: "\(number)") }
+        for number in 0..<3 { #expect(try await place.bytes(of: ref("\(number)")) == noise(360_000 + number)) }
+        #expect(place.backend.numbers == [1, 2, 3, 4, 5, 6])
         for number: Int64 in [1, 2, 4] {
             #expect(try contentsOf(place.backend.objectFiles.path(of: number)) == noise(300_000, seed: 9))
         }
         #expect(try await place.contents().files == 3)
     }
 
+    @Test func `Files that are made ahead are few, and the next start sweeps them`() async throws {
+        let place = try await EmbeddedFixture()
+        try await place.backend.put(noise(360_000), at: "a")
+        let ahead = place.backend.reserved.ready
+        #expect((1...8).contains(ahead.count) && !ahead.contains(1))
+        let again = try await place.reopened()
+        #expect(try again.names() == ["1"])
+        #expect(try await again.contents() == Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1))
+    }
+
+    @Test func `A file that was made ahead and is gone or has bytes is passed over`() async throws {
+        let place = try await EmbeddedFixture()
+        try await place.backend.put(noise(360_000), at: "a")
+        for change: (String) -> Bool in [{ unlink($0) == 0 }, { truncate($0, 10) == 0 }] {
+            let next = try #require(place.backend.reserved.ready.first)
+            #expect(change(place.backend.objectFiles.path(of: next)))
+            try await place.backend.put(noise(360_004), at: "b")
+            #expect(try await place.bytes(of: ref("b")) == noise(360_004))
+            #expect(!place.backend.reserved.ready.contains(next))
+        }
+    }
+
     @Test(arguments: ["0", "-1", "007", "9223372036854775807", "9223372036854775808", "note.txt"])
     func `Names that the engine never gives are left alone`(name: String) async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         _ = try place.scratch.file("root/objects/\(name)", [1])
         let again = try await place.reopened()
         #expect(try again.names() == [name])
-        try await again.backend.put(noise(90_000), at: "a")
-        #expect(try await again.bytes(of: ref("a")) == noise(90_000))
+        try await again.backend.put(noise(360_000), at: "a")
+        #expect(try await again.bytes(of: ref("a")) == noise(360_000))
     }
 
     // MARK: - Whose file it is
 
     @Test func `A row that names another object's file does not take that along`() async throws {
-        let place = try await EmbeddedUnderTest()
-        for name in ["a", "b", "c"] { try await place.backend.put(noise(90_000), at: name) }
+        let place = try await EmbeddedFixture()
+        for name in ["a", "b", "c"] { try await place.backend.put(noise(360_000), at: name) }
         try await place.backend.store.write { try $0.execute("UPDATE objects SET file = 1") }
         try await place.backend.put([1], at: "b")
         try await place.backend.delete(ref("c"), if: .init(), for: Caller(retryTime: .seconds(600)))
         await place.backend.filesAreIdle()
-        #expect(place.backend.objectFiles.numbers == [1, 2, 3])
-        #expect(try await place.reopened().backend.bytes(of: "a") == noise(90_000))
+        #expect(place.backend.numbers == [1, 2, 3])
+        #expect(try await place.reopened().backend.bytes(of: "a") == noise(360_000))
     }
 
     enum Meddling: CaseIterable { case goingOn, discarding }
 
     @Test(arguments: Meddling.allCases)
     func `A bookmark that names another object's file does not reach that`(meddling: Meddling) async throws {
-        let place = try await EmbeddedUnderTest()
-        try await place.backend.put(noise(90_000, seed: 7), at: "other")
+        let place = try await EmbeddedFixture()
+        try await place.backend.put(noise(360_000, seed: 7), at: "other")
         let path = try place.scratch.file("source", noise(5 * granule))
-        var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
+        var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
         let mark = try UploadCheckpoint(text: #require(upload.bookmark).text)
         #expect(mark.file == 2)
         upload.bookmark = Bookmark(
@@ -149,8 +172,8 @@ import Testing
         if meddling == .discarding { session.discard() }
         guard case .forgotten = await session.perform(.query) else { throw Aborted() }
         await again.backend.filesAreIdle()
-        #expect(again.backend.objectFiles.numbers.contains(1))
-        #expect(try await again.backend.bytes(of: "other") == noise(90_000, seed: 7))
+        #expect(again.backend.numbers.contains(1))
+        #expect(try await again.backend.bytes(of: "other") == noise(360_000, seed: 7))
     }
 }
 
@@ -161,15 +184,14 @@ final class Complaints: Sendable {
     func take(_ complaint: String) { list.withLock { $0.append(complaint) } }
 }
 
-extension ObjectFiles {
+extension EmbeddedBackend {
+    /// The numbers of all files, without those that are made ahead.
     var numbers: Set<Int64> {
         var numbers: Set<Int64> = []
-        forEachBatch(100) { numbers.formUnion($0) }
-        return numbers
+        objectFiles.forEachBatch(100) { numbers.formUnion($0) }
+        return numbers.subtracting(reserved.ready)
     }
-}
 
-extension EmbeddedBackend {
     /// All bytes, verified.
     func bytes(of path: String) async throws -> [UInt8] {
         try await data(of: ref(path), maxSize: 1 << 20, for: Caller(retryTime: .seconds(600)))

@@ -1,5 +1,6 @@
 import Database
 import Glibc
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -10,9 +11,9 @@ import Testing
 
 /// The lock of a root goes in the middle of something: from then on another process may have the root.
 @Suite(.timeLimit(.minutes(5))) struct LostLockTests {
-    private let place: EmbeddedUnderTest
+    private let place: EmbeddedFixture
 
-    init() async throws { place = try await EmbeddedUnderTest() }
+    init() async throws { place = try await EmbeddedFixture() }
 
     private var lock: String { place.root.path + "/lock" }
 
@@ -20,7 +21,7 @@ import Testing
         error.message.contains("does not belong to this process any more")
     }
 
-    @Test func `A change that has begun is not committed`() async throws {
+    @Test func `A change in progress is not committed after the lock is lost`() async throws {
         try await place.backend.put([1], at: "a")
         let error = try await failure {
             try await place.backend.store.write { [lock] database in
@@ -29,12 +30,12 @@ import Testing
             }
         }
         #expect(Self.isLost(error))
-        let next = try EmbeddedBackend(StorageRoot(place.root.path))
+        let next = try EmbeddedBackend(StorageRoot(place.root.path), time: .system)
         #expect(try await next.data("a") == [1])
     }
 
-    @Test func `A sweep that has begun removes nothing`() async throws {
-        try await place.backend.put(noise(100_000), at: "a")
+    @Test func `A sweep in progress removes nothing after the lock is lost`() async throws {
+        try await place.backend.put(noise(400_000), at: "a")
         _ = try place.scratch.file("root/objects/50", [1])
         let error = #expect(throws: StorageError.self) {
             _ = try EmbeddedBackend.openAndSweep(
@@ -45,8 +46,8 @@ import Testing
         #expect(Set(try place.names()) == ["1", "50"])
     }
 
-    @Test func `No file is removed, and no end is written`() async throws {
-        try await place.backend.put(noise(100_000), at: "a")
+    @Test func `Without the lock no file is removed and no outcome is written`() async throws {
+        try await place.backend.put(noise(400_000), at: "a")
         let taskStore = try #require(place.backend.taskStore as? DatabaseTaskStore)
         let (path, _) = try await taskStore.spool([1, 2], for: "task")
         #expect(unlink(lock) == 0)
@@ -55,7 +56,7 @@ import Testing
         place.backend.remove(1)
         await place.backend.filesAreIdle()
         #expect(try place.names() == ["1"] && contentsOf(path) == [1, 2])
-        let record = try TaskRecord.sample().ended(.cancelled, at: .now)
+        let record = try TaskRecord.sample().ended(.cancelled, at: TimeSource.system.now())
         #expect(Self.isLost(try await failure { try await taskStore.keepEnd(of: record) }))
     }
 }

@@ -9,12 +9,12 @@ import Testing
 
 /// Download URLs of the embedded engine, asked as any HTTP client would.
 @Suite(.timeLimit(.minutes(10))) struct ObjectServerTests {
-    let place: EmbeddedUnderTest
+    let place: EmbeddedFixture
     let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
     let bytes = noise(300_000)
 
     init() async throws {
-        place = try await EmbeddedUnderTest()
+        place = try await EmbeddedFixture()
         let server = ObjectServer(place.backend, address: nil)
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
     }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["text/html", "image/svg+xml", "text/javascript", "application/pdf", ""])
-    func `What is stored runs in no browser, whatever it says it is`(type: String) async throws {
+    func `A stored object cannot run in a browser, whatever its content type`(type: String) async throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: type, .contentDisposition: "inline"]
         metadata.custom = ["Content-Security-Policy": "none"]
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Parts and conditions are answered as asked`() async throws {
+    @Test func `Ranges and conditional requests are answered`() async throws {
         let url = try await store("a")
         let part = try await get(url, ["Range": "bytes=100000-100009"])
         #expect(part.status == 206 && part.body == Array(bytes[100_000..<100_010]))

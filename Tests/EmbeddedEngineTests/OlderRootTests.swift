@@ -1,5 +1,6 @@
 import Database
 import Foundation
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -22,11 +23,11 @@ import Testing
         try database.close()
     }
 
-    @Test func `One that knew no tasks has its objects, and room for tasks`() async throws {
+    @Test func `A root without a table of tasks keeps its objects and gets one`() async throws {
         try make(version: 1, Self.firstSchema + Self.firstObjects)
         _ = try scratch.file("root/objects/1", noise(100_000))
         _ = try scratch.file("root/objects/2", noise(10))
-        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"))
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)
         try await backend.open()
         let small = try await backend.metadata(of: ref("small"))
         #expect(small.generation == 7 && small.settable.content == [.contentType: "x/y"])
@@ -40,12 +41,12 @@ import Testing
         #expect(try await backend.put(noise(100_000), at: "new").generation > 8)
     }
 
-    @Test func `One with objects and tasks in one schema keeps both`() async throws {
+    @Test func `A root with objects and tasks in one schema keeps both`() async throws {
         try make(version: 4, Self.lastSchema + Self.lastObjects + Self.task(place: "embedded"))
         _ = try scratch.file("root/objects/1", noise(300_000))
         let root = try StorageRoot(scratch.path + "/root")
         for _ in 0..<2 {
-            let backend = try EmbeddedBackend(root)
+            let backend = try EmbeddedBackend(root, time: .system)
             #expect(try await backend.data("small") == Array("hello".utf8))
             #expect(try await backend.metadata(of: ref("large")).generation == 1_795_398_951_967_547)
             let records = try await backend.tasks.records().map { try $0.get() }
@@ -57,12 +58,12 @@ import Testing
         }
     }
 
-    @Test func `What is newer than a task is known, whenever that was kept first`() async throws {
+    @Test func `An object is recognised as newer than a task from an older root`() async throws {
         try make(version: 4, Self.lastSchema + Self.lastObjects + Self.task(place: "embedded"))
-        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"))
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)
         // A clock that was set back says nothing.
         var record = try TaskRecord.sample("new")
-        record.began = .now.advanced(by: .seconds(3600))
+        record.began = TimeSource.system.now().advanced(by: .seconds(3600))
         try await backend.tasks.keep(record, isUrgent: true)
         try await backend.put([1], at: "a")
         for (task, name, isNewer) in [
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `One of a remote engine keeps its tasks`() async throws {
+    @Test func `An older root of a remote engine keeps its tasks`() async throws {
         try make(version: 4, Self.lastSchema + Self.task(place: "http://server"))
         let root = try StorageRoot(scratch.path + "/root")
         for _ in 0..<2 {
@@ -98,7 +99,7 @@ import Testing
             return names
         }
         #expect(tables == ["schemas", "tasks"])
-        let backend = try EmbeddedBackend(table.root)
+        let backend = try EmbeddedBackend(table.root, time: .system)
         try await backend.put([1], at: "a")
         #expect(try await backend.tasks.records().count == 1)
     }

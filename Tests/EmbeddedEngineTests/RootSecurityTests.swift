@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -28,8 +29,8 @@ import Testing
     }
 
     @Test func `All that is made is private, even where the root is not`() async throws {
-        let backend = try EmbeddedBackend(StorageRoot(root))
-        try await backend.put(noise(100_000), at: "large")
+        let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
+        try await backend.put(noise(400_000), at: "large")
         try await backend.put([1], at: "small")
         #expect(mode(".") == 0o777 && mode("objects") == 0o700)
         for name in ["lock", "objects/1"] + ["", "-wal", "-shm", "-reserve"].map({ "storage.sqlite3" + $0 }) {
@@ -50,8 +51,8 @@ import Testing
         #expect(try names(in: outside) == [] && contentsOf(scratch.path + "/other") == [7])
     }
 
-    @Test func `Nor is one that comes later`() async throws {
-        let backend = try EmbeddedBackend(StorageRoot(root))
+    @Test func `A link that is created in an open root is not followed`() async throws {
+        let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.open()
         #expect(rename(root + "/storage.sqlite3", outside + "/stolen") == 0)
         #expect(symlink(outside + "/stolen", root + "/storage.sqlite3") == 0)
@@ -62,51 +63,47 @@ import Testing
     }
 
     @Test func `A link at an object's bytes is neither read, written nor followed`() async throws {
-        let other = try scratch.file("other", noise(100_000))
-        let backend = try EmbeddedBackend(StorageRoot(root))
-        try await backend.put(noise(100_000), at: "a")
+        let other = try scratch.file("other", noise(400_000))
+        let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
+        try await backend.put(noise(400_000), at: "a")
         #expect(unlink(root + "/objects/1") == 0 && symlink(other, root + "/objects/1") == 0)
         let unread = try await failure { _ = try await backend.bytes(of: "a") }
         #expect(
             unread.message
                 == "The bytes of object a cannot be read: \(root)/objects/1: Too many levels of symbolic links.")
         for target in [other, outside + "/none"] {
-            let numbered = await withCheckedContinuation { waiter in
-                backend.numberFile(for: nil) { waiter.resume(returning: $0) }
-            }
-            let number = try numbered.get()
-            let next = try #require(number) + 1
-            #expect(symlink(target, "\(root)/objects/\(next)") == 0)
-            try await backend.put(noise(90_000), at: "b")
-            #expect(try await backend.bytes(of: "b") == noise(90_000))
+            let next = try #require(backend.reserved.ready.first)
+            #expect(unlink("\(root)/objects/\(next)") == 0 && symlink(target, "\(root)/objects/\(next)") == 0)
+            try await backend.put(noise(360_000), at: "b")
+            #expect(try await backend.bytes(of: "b") == noise(360_000))
             #expect(try names(in: root + "/objects").contains("\(next)"))
         }
         try await backend.delete(ref("a"), if: .init(), for: Caller(retryTime: .seconds(600)))
         await backend.filesAreIdle()
-        #expect(try contentsOf(other) == noise(100_000) && names(in: outside) == [])
+        #expect(try contentsOf(other) == noise(400_000) && names(in: outside) == [])
     }
 
     @Test func `A directory of objects that is swapped for a link gets nothing`() async throws {
-        let backend = try EmbeddedBackend(StorageRoot(root))
-        try await backend.put(noise(100_000), at: "a")
+        let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
+        try await backend.put(noise(400_000), at: "a")
         #expect(rename(root + "/objects", root + "/moved") == 0 && symlink(outside, root + "/objects") == 0)
-        try await backend.put(noise(90_000), at: "b")
-        #expect(try await backend.bytes(of: "a") == noise(100_000))
-        #expect(try names(in: outside) == [] && names(in: root + "/moved").count == 2)
+        try await backend.put(noise(360_000), at: "b")
+        #expect(try await backend.bytes(of: "a") == noise(400_000))
+        #expect(try names(in: outside) == [] && names(in: root + "/moved").contains("2"))
     }
 
     @Test func `A root may be a link, which is followed once`() async throws {
         let link = scratch.path + "/link"
         #expect(symlink(root, link) == 0)
-        let backend = try EmbeddedBackend(StorageRoot(link))
+        let backend = try EmbeddedBackend(StorageRoot(link), time: .system)
         try await backend.put([1], at: "a")
         #expect(unlink(link) == 0 && symlink(outside, link) == 0)
-        try await backend.put(noise(100_000), at: "b")
+        try await backend.put(noise(400_000), at: "b")
         #expect(try names(in: outside) == [])
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs to give files away"))
-    func `What belongs to somebody else is not used`() throws {
+    func `A root with files of another user is refused`() throws {
         #expect(chown(root, 65534, 0) == 0)
         #expect(try refusal() == "The root \(root) cannot be used: it belongs to another user (65534).")
         #expect(chown(root, 0, 0) == 0 && mkdir(root + "/objects", 0o777) == 0)
@@ -115,9 +112,9 @@ import Testing
     }
 
     @Test func `A root that is removed meanwhile is an error that names it, and no success`() async throws {
-        let file = try scratch.file("file", noise(100_000))
-        let backend = try EmbeddedBackend(StorageRoot(root))
-        try await backend.put(noise(100_000), at: "a")
+        let file = try scratch.file("file", noise(400_000))
+        let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
+        try await backend.put(noise(400_000), at: "a")
         let upload = try await backend.upload(file: file, to: "b")
         #expect(rename(root, outside + "/elsewhere") == 0)
         try await backend.put([1], at: "moved along")

@@ -1,5 +1,6 @@
 import Database
 import Glibc
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -8,8 +9,8 @@ import Testing
 @testable import Roots
 
 @Suite(.timeLimit(.minutes(10))) struct RootTests {
-    @Test func `One root has one owner, and says which`() async throws {
-        let place = try await EmbeddedUnderTest()
+    @Test func `A second owner of a root is refused with the first one's process id`() async throws {
+        let place = try await EmbeddedFixture()
         let error = #expect(throws: StorageRoot.OpenError.self) { try StorageRoot(place.root.path) }
         #expect(
             error?.message.contains(place.root.path) == true && error?.message.contains("process \(getpid())") == true)
@@ -31,9 +32,9 @@ import Testing
         #expect(stat(root.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
 
-    @Test func `What a crash left is swept, what was stored stays`() async throws {
-        let place = try await EmbeddedUnderTest()
-        let kept = noise(100_000)
+    @Test func `A start removes the leftovers of a crash and keeps stored objects`() async throws {
+        let place = try await EmbeddedFixture()
+        let kept = noise(400_000)
         try await place.backend.put(kept, at: "kept")
         try await place.backend.store.write { database in
             _ = try database.run("INSERT INTO files (id, state) VALUES (100, 0), (101, 2), (102, 0)")
@@ -42,12 +43,12 @@ import Testing
         let again = try await place.reopened()
         #expect(try await again.contents() == Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1))
         #expect(try await again.bytes(of: ref("kept")) == kept)
-        try await again.backend.put(noise(100_000), at: "new")
+        try await again.backend.put(noise(400_000), at: "new")
         #expect(try await again.contents().filesOnDisk == 2)
     }
 
     @Test func `An abandoned upload is swept too`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
         #expect(await session.perform(.open) == .opened())
         #expect(await session.perform(.send(0..<300_000)) == .received(upTo: 300_000))
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test func `A clock that was set back does not set generations back`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let ahead: Int64 = 9_000_000_000_000_000
         try await place.backend.store.write {
             _ = try $0.run("UPDATE counters SET generation = :generation", ["generation": .integer(ahead)])
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test func `A database of tomorrow is left alone`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         try await place.backend.store.write { try $0.execute("PRAGMA user_version = 99") }
         let error = try await failure { _ = try await place.reopened() }
         #expect(error.message.contains(place.root.database) && error.message.contains("newer version"))
@@ -77,22 +78,22 @@ import Testing
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
         _ = try scratch.file("root/storage.sqlite3", noise(8192))
-        let backend = try EmbeddedBackend(root)
+        let backend = try EmbeddedBackend(root, time: .system)
         let error = try await failure { try await backend.open() }
         #expect(error.message.contains(root.database))
         let later = try await failure { try await backend.put([1], at: "a") }
         #expect(later == error, "and stays one")
     }
 
-    @Test func `What is asked before all is open waits for that`() async throws {
+    @Test func `Calls before the root is open wait until it is`() async throws {
         let scratch = try Scratch()
-        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"))
-        let stored = try await backend.put(noise(100_000), at: "a")
+        let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)
+        let stored = try await backend.put(noise(400_000), at: "a")
         #expect(try await backend.metadata(of: ref("a")) == stored)
     }
 
-    @Test func `One write that fails does not take the others along`() async throws {
-        let place = try await EmbeddedUnderTest()
+    @Test func `A failing write does not fail the others in its commit`() async throws {
+        let place = try await EmbeddedFixture()
         await withTaskGroup(of: Bool.self) { group in
             for number in 0..<60 {
                 group.addTask {

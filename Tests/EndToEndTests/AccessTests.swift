@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [("000", 0o666), ("022", 0o644), ("027", 0o640), ("077", 0o600)] as [(String, mode_t)])
     func `Files that are got follow the umask, the root does not`(umask: String, expected: mode_t) async throws {
         defer { cleanUp() }
-        try Data(count: 100_000).write(to: URL(filePath: directory + "/in/large"))
+        try Data(count: 300_000).write(to: URL(filePath: directory + "/in/large"))
         #expect(await run("put", "in/file", "a", umask: umask).status == 0)
         #expect(await run("put", "in/large", "b", umask: umask).status == 0)
         #expect(await run("get", "a", "got", umask: umask).status == 0)

@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: Lives.Engine.allCases)
     func `Bytes that came in a message outlive the process`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
-            let bytes = noise(1 << 20)
+            let bytes = noise(2 << 20)
             let held = Signal()
             defer { held.fire() }
             lives.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]

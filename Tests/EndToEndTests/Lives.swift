@@ -70,6 +70,13 @@ final class Lives {
         #expect(try process?.waitForExit() == 0)
     }
 
+    /// Returns the status with which it ends by itself.
+    func ended() throws -> Int32? {
+        let status = try life?.process.waitForExit()
+        life = nil
+        return status
+    }
+
     private func end(by signal: Int32) throws -> Int32? {
         defer { life = nil }
         life?.process.signal(signal)

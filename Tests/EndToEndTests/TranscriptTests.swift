@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: showings) func isAnsweredAsWritten(_ showing: Showing) async throws {
-        let watch = ContractWatch(try ContractDocument())
+        let watch = ContractWatch(try ContractDocument(withHarness: ()))
         try await TranscriptPlayer.play(showing.transcript, check: watch.look) { directory in
             try showing.depth.stage(showing.transcript, directory)
         }

@@ -7,12 +7,12 @@ import Testing
 
 /// What every engine must do. A new engine is another line here.
 @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
-    static let places: [any BackendUnderTest.Type] = [
-        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    static let places: [any EngineFixture.Type] = [
+        EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]
 
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, (1 << 20) + 1, (5 << 20) + 12_345])
-    func `What was uploaded is what is stored, from memory and from a file`(size: Int) async throws {
+    func `An upload from memory or from a file stores the same bytes`(size: Int) async throws {
         let bytes = noise(size, seed: UInt64(size))
         let expected = Checksum(of: bytes)
         let scratch = try Scratch()
@@ -53,7 +53,7 @@ import Testing
                 last = stored
             }
             let expected = Contents(objects: 1, rows: 1, files: 0, filesOnDisk: 0)
-            if let place = place as? EmbeddedUnderTest {
+            if let place = place as? EmbeddedFixture {
                 #expect(try await place.settledContents(expected) == expected)
             }
         }
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `Generations grow across restarts, metadata stays`() async throws {
         for type in Self.places {
-            var place: any BackendUnderTest = try await type.init()
+            var place: any EngineFixture = try await type.init()
             var generation: Int64 = 0
             for round in 0..<3 {
                 for path in ["a", "b"] {
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `What is not there is not found, and stays so`() async throws {
+    @Test func `A missing object is not found by any operation`() async throws {
         for place in Self.places {
             let place = try await place.init()
             try await place.backend.put([1], at: "dir/below")
@@ -165,7 +165,7 @@ import Testing
             let error = try await failure { _ = try await place.backend.run(upload) }
             #expect(error.code == .nonMatchingChecksum && error.message.contains("AAAAAAAAAAAAAAAAAAAAAA=="))
             #expect(try await place.backend.metadata(of: ref("a")) == before)
-            if let place = place as? EmbeddedUnderTest {
+            if let place = place as? EmbeddedFixture {
                 let expected = Contents(objects: 1, rows: 1, files: 0, filesOnDisk: 0)
                 #expect(try await place.settledContents(expected) == expected)
             }

@@ -7,10 +7,10 @@ import Testing
 /// Deleting and fetching, whatever the engine.
 @Suite(.timeLimit(.minutes(10))) struct DownloadTests {
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, 4 << 20, (9 << 20) + 12_345])
-    func `What was uploaded is what is fetched`(size: Int) async throws {
+    func `A download has the bytes that were uploaded`(size: Int) async throws {
         let bytes = noise(size, seed: UInt64(size))
         for place in ConformanceTests.places {
-            let (place, scratch, reports) = (try await place.init(), try Scratch(), Reports())
+            let (place, scratch, reports) = (try await place.init(), try Scratch(), ProgressRecorder())
             let stored = try await place.backend.put(bytes, at: "a/b")
             #expect(try await place.backend.data("a/b") == bytes)
             let file = try scratch.file("file", [1, 2, 3])
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [10, 200_000])
-    func `What was deleted is gone, its space too, and may come again`(size: Int) async throws {
+    func `A deleted object frees its space and can be stored again`(size: Int) async throws {
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             let first = try await place.backend.put(noise(size), at: "dir/a")
@@ -52,7 +52,7 @@ import Testing
             #expect(try await failure { try await place.backend.delete("dir") }.code == .objectNotFound)
             await place.backend.settle()
             #expect(try names(in: scratch.path) == [])
-            if let place = place as? EmbeddedUnderTest { #expect(try await place.settledContents(.none) == .none) }
+            if let place = place as? EmbeddedFixture { #expect(try await place.settledContents(.none) == .none) }
             #expect(try await place.backend.put(noise(3), at: "dir/a").generation > first.generation)
             #expect(try await place.backend.data("dir/a") == noise(3))
         }
@@ -87,7 +87,7 @@ import Testing
             let stored = try await place.backend.put(bytes, at: "a")
             let file = try scratch.file("file", [1, 2, 3])
             let session = try place.backend.download("a", to: file)
-            let (before, after) = (Reports(), Reports())
+            let (before, after) = (ProgressRecorder(), ProgressRecorder())
             let answer = await session.fetch { progress in
                 before.take(progress)
                 if before.counts.count == victim + 1 { session.abort() }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `What was overwritten during a pause is fetched anew`() async throws {
+    @Test func `An object that is overwritten during a pause is fetched from its first byte`() async throws {
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try await place.backend.put(noise(9 << 20), at: "a")
@@ -134,7 +134,7 @@ import Testing
             #expect(await session.fetch { _ in session.abort() } == .aborted)
             let bytes = noise(5 << 20, seed: 2)
             let stored = try await place.backend.put(bytes, at: "a")
-            let reports = Reports()
+            let reports = ProgressRecorder()
             #expect(await session.fetch(reports.take) == .completed(stored))
             #expect(reports.counts.last == 5 << 20 && reports.counts.first ?? 0 <= 4 << 20)
             #expect(reports.totals == [5 << 20])
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `What was deleted during a pause is not found`() async throws {
+    @Test func `An object that is deleted during a pause is not found`() async throws {
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try await place.backend.put(noise(9 << 20), at: "a")

@@ -1,3 +1,4 @@
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ import Testing
     @Test func `A download URL names the object that it was given for`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
-            if let embedded = place as? EmbeddedUnderTest {
+            if let embedded = place as? EmbeddedFixture {
                 embedded.backend.urlBase = { () async throws(StorageError) in "http://127.0.0.1:8080" }
             }
             for name in names {
@@ -27,7 +28,7 @@ import Testing
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await place.backend.put([1], at: "a")
-            let isSigned = place is GCSUnderTest
+            let isSigned = place is GCSFixture
             for seconds in [1, 604_800] where isSigned {
                 _ = try await place.backend.downloadURL("a", expiresIn: Int64(seconds))
             }
@@ -40,8 +41,9 @@ import Testing
     }
 
     @Test func `A signed URL tells how long it is good, and who pays`() throws {
-        let url = SignedURL(
-            endpoint: .gcs, reference: try ref("a"), account: "a@b", time: .now, lifetime: 60, userProject: "my:project"
+        let url = DownloadLink(
+            endpoint: .gcs, reference: try ref("a"), account: "a@b", time: TimeSource.system.now(), lifetime: 60,
+            userProject: "my:project"
         )
         #expect(
             url.canonicalRequest.contains("&X-Goog-Expires=60&X-Goog-SignedHeaders=host&userProject=my%3Aproject\n"))
@@ -52,7 +54,9 @@ import Testing
     func `A signed URL names the object that it was signed for`(server: String) throws {
         let endpoint = try Endpoint(server, from: "--endpoint", allowInsecure: false)
         for name in names {
-            let signed = SignedURL(endpoint: endpoint, reference: try ref(name), account: "a@b", time: .now)
+            let signed = DownloadLink(
+                endpoint: endpoint, reference: try ref(name), account: "a@b", time: TimeSource.system.now(),
+                lifetime: 60)
             #expect(try Reference(url: signed.url(signature: [1])) == ref(name), "\(name.debugDescription)")
         }
     }

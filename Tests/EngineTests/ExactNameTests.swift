@@ -12,7 +12,7 @@ import Testing
 
     private let caller = Caller(retryTime: .seconds(600))
 
-    private func fill(_ place: some BackendUnderTest) async throws {
+    private func fill(_ place: some EngineFixture) async throws {
         for name in names { _ = try await place.backend.run(.data(Array(name.utf8), to: exact(name))) }
     }
 
@@ -53,9 +53,9 @@ import Testing
     }
 
     @Test func `A download URL leads to the very object`() async throws {
-        for place in ConformanceTests.places where place != GCSUnderTest.self {
+        for place in ConformanceTests.places where place != GCSFixture.self {
             let place = try await place.init()
-            if let embedded = place as? EmbeddedUnderTest {
+            if let embedded = place as? EmbeddedFixture {
                 embedded.backend.urlBase = { () async throws(StorageError) in "http://h" }
             }
             try await fill(place)
@@ -66,7 +66,7 @@ import Testing
 
     /// Firebase Storage leaves such names out by itself.
     @Test func `Exact listings tell all names, others only paths`() async throws {
-        for place in ConformanceTests.places where place != FirebaseUnderTest.self {
+        for place in ConformanceTests.places where place != FirebaseFixture.self {
             let place = try await place.init()
             try await fill(place)
             let expected: [(folder: Reference, prefixes: [Reference], items: [Reference])] = [
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    private func entries(_ query: ListQuery, in place: some BackendUnderTest) async throws -> Listing {
+    private func entries(_ query: ListQuery, in place: some EngineFixture) async throws -> Listing {
         var (query, all) = (query, Listing())
         repeat {
             let page = try await place.backend.list(query, for: caller)

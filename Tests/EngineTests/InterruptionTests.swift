@@ -60,8 +60,8 @@ import Testing
     }
 
     @Test(arguments: 0..<5)
-    func `What is discarded leaves nothing, even while it opens`(steps: Int) async throws {
-        let place = try await EmbeddedUnderTest()
+    func `A discarded upload leaves nothing, even while it opens`(steps: Int) async throws {
+        let place = try await EmbeddedFixture()
         for _ in 0..<20 {
             let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
             let plan: [UploadMachine.Step] = [.open, .send(0..<300_000), .send(300_000..<600_000), .query]
@@ -79,11 +79,12 @@ import Testing
     }
 
     @Test func `Opening again, as after an abort that came too late, keeps the file`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let bytes = noise(5 * granule)
         var upload = try await place.backend.upload(file: place.scratch.file("source", bytes), to: "a")
         upload.record = TaskRecord(
-            id: "a", kind: .upload, number: 1, began: .now, reference: upload.reference, progress: .unknown,
+            id: "a", kind: .upload, number: 1, began: TimeSource.system.now(), reference: upload.reference,
+            progress: .unknown,
             stage: .unfinished(TaskRequest(file: "source", retryTime: 600, hasOwnTokens: false), nil))
         let session = place.backend.beginUpload(upload)
         for _ in 0..<2 { #expect(await session.perform(.open) == .opened()) }
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test func `An abort answers at once, whatever the threads are stuck in`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         // All that may be: a free one could open the file before the abort comes.
         let threads = 16
         let isStuck = Mail<Void>()

@@ -27,7 +27,7 @@ import Testing
         a.elementsEqual(b) { $0.utf8.elementsEqual($1.utf8) }
     }
 
-    private func fill(_ place: some BackendUnderTest, _ names: some Sequence<String>) async throws {
+    private func fill(_ place: some EngineFixture, _ names: some Sequence<String>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for name in names { group.addTask { _ = try await place.backend.put([], at: name) } }
             try await group.waitForAll()
@@ -122,12 +122,12 @@ import Testing
         }
     }
 
-    @Test func `What stays is listed once while others come and go`() async throws {
+    @Test func `An object that stays is listed once while others are added and removed`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             let kept = (0..<40).map { "k/\(10 + $0)" + ($0 % 3 == 0 ? "/x" : "") }
             try await fill(place, kept)
-            let isDone = Reports()
+            let isDone = ProgressRecorder()
             async let changes: Void = {
                 var round = 0
                 while isDone.counts.isEmpty {
@@ -171,7 +171,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct OddNameListingTests {
     @Test func `Rows that name no reference are left out, prefixes of them are not`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         try await place.backend.put([], at: "x/seed")
         let long = [UInt8](repeating: 0x79, count: 2000)
         let names: [[UInt8]] = [

@@ -38,12 +38,12 @@ import Transfers
             && error.message == "\(name) has \(bytes) bytes, but at most 8192 may be stored."
     }
 
-    @Loop @Test func `Each property and the custom metadata have 8 KiB in a put, and nothing is stored beyond`()
+    @Loop @Test func `An upload with a property or custom metadata beyond 8 KiB is refused`()
         async throws
     {
         for type in ConformanceTests.places {
             let place = try await type.init()
-            let transfers = Transfers(backend: place.backend)
+            let transfers = Transfers(backend: place.backend, time: .system)
             let file = try Scratch().file("source", [1])
             for sized in Sized.all {
                 let tooMuch = sized.make(8193)
@@ -55,7 +55,7 @@ import Transfers
             }
             #expect(transfers.uploads.all.isEmpty)
             #expect(try await place.contents() == .none)
-            if let place = place as? any RemoteUnderTest { #expect(place.fixture.requests.isEmpty) }
+            if let place = place as? any RemoteFixture { #expect(place.fixture.requests.isEmpty) }
             for sized in Sized.all {
                 let task = try await transfers.upload([1], to: ref(sized.member), sized.make(8192))
                 task.start()
@@ -64,12 +64,12 @@ import Transfers
         }
     }
 
-    @Loop @Test func `The same holds for an update`() async throws {
+    @Loop @Test func `An update beyond 8 KiB is refused and changes nothing`() async throws {
         for type in ConformanceTests.places {
             let place = try await type.init()
-            let transfers = Transfers(backend: place.backend)
+            let transfers = Transfers(backend: place.backend, time: .system)
             let before = try await place.backend.put([1], at: "a")
-            let asked = (place as? any RemoteUnderTest)?.fixture.requests.count
+            let asked = (place as? any RemoteFixture)?.fixture.requests.count
             for sized in Sized.all {
                 let update = { try await transfers.updateMetadata(of: ref("a"), sized.make(8193)) }
                 let error = try await failure { _ = try await update() }
@@ -79,7 +79,7 @@ import Transfers
                 }
                 #expect(engines == error)
             }
-            #expect((place as? any RemoteUnderTest)?.fixture.requests.count == asked)
+            #expect((place as? any RemoteFixture)?.fixture.requests.count == asked)
             #expect(try await place.backend.metadata(of: ref("a")) == before)
             for sized in Sized.all { _ = try await transfers.updateMetadata(of: ref("a"), sized.make(8192)) }
         }

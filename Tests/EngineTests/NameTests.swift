@@ -19,7 +19,7 @@ import Testing
     @Test func `Every legal name is an object of its own`() async throws {
         for place in ConformanceTests.places {
             // The services have no objects of these two names.
-            let names = Self.odd.filter { place == EmbeddedUnderTest.self || ![".", ".."].contains($0) }
+            let names = Self.odd.filter { place == EmbeddedFixture.self || ![".", ".."].contains($0) }
             try await roundTrip(names, in: place.init())
         }
     }
@@ -78,7 +78,7 @@ import Testing
         return Unicode.Scalar(.random(in: range, using: &random)) ?? "/"
     }
 
-    private func roundTrip(_ names: [String], in place: some BackendUnderTest) async throws {
+    private func roundTrip(_ names: [String], in place: some EngineFixture) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, name) in names.enumerated() {
                 let bytes = noise(number % 10 == 0 ? 70_000 : 8, seed: UInt64(number))

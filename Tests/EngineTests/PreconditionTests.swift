@@ -57,7 +57,7 @@ import Testing
 
     private func check(
         _ write: Write, _ conditions: Preconditions, _ isHeld: Bool, _ stored: ObjectMetadata?,
-        _ place: any BackendUnderTest
+        _ place: any EngineFixture
     ) async throws {
         let what = Comment("\(type(of: place)) \(write) \(conditions)")
         if isHeld, write.isPut || stored != nil {
@@ -75,7 +75,7 @@ import Testing
         #expect(now == stored, what)
     }
 
-    @Test func `Nobody's object is replaced that was stored while the bytes were on their way`() async throws {
+    @Test func `An upload with preconditions does not replace an object that is stored while it runs`() async throws {
         for type in ConformanceTests.places {
             let place = try await type.init()
             let bytes = noise(2 * Self.granule)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `A server that forgets the preconditions of sessions is asked first what is there`() async throws {
-        let place = try GCSUnderTest(StorageFixture(.fakeGCS))
+        let place = try GCSFixture(StorageFixture(.fakeGCS))
         let stored = try await place.backend.put([1], at: "a")
         let error = try await failure { try await Write.putLarge.perform(on: place.backend, if: .init(generation: 0)) }
         #expect(error.code == .preconditionFailed && error.version == stored.version)

@@ -12,8 +12,8 @@ import Testing
 
 /// Downloads that one process began and another one ends.
 @Suite(.timeLimit(.minutes(10))) struct RestoredDownloadTests {
-    static let places: [any BackendUnderTest.Type] = [
-        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    static let places: [any EngineFixture.Type] = [
+        EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]
     let bytes = noise(9 << 20)
     let scratch: Scratch
@@ -30,8 +30,8 @@ import Testing
     }
 
     /// As the next process finds it: killed at the first report, and some way behind its mark.
-    private func interrupted(_ place: any BackendUnderTest) async throws -> Download {
-        let stop = Stop()
+    private func interrupted(_ place: any EngineFixture) async throws -> Download {
+        let stop = ThreadGate()
         let session = place.backend.beginDownload(try download())
         async let answer = session.fetch { if (1..<9 << 20).contains($0.completedUnitCount) { stop.wait() } }
         await stop.reached()
@@ -44,8 +44,8 @@ import Testing
         return next
     }
 
-    private func fetch(_ download: Download, _ place: any BackendUnderTest) async throws -> [Int64] {
-        let reports = Reports()
+    private func fetch(_ download: Download, _ place: any EngineFixture) async throws -> [Int64] {
+        let reports = ProgressRecorder()
         guard case .completed(let metadata) = await place.backend.beginDownload(download).fetch(reports.take) else {
             throw Aborted()
         }
@@ -56,7 +56,7 @@ import Testing
         return reports.counts
     }
 
-    @Test func `What has arrived is not fetched again`() async throws {
+    @Test func `A restored download does not fetch received bytes again`() async throws {
         for type in Self.places {
             let place = try await type.init()
             try await place.backend.put(bytes, at: "a")
@@ -65,7 +65,7 @@ import Testing
             #expect(mark.offset > 0)
             let again = try await place.reopened()
             #expect(try await fetch(next, again).allSatisfy { $0 >= mark.offset })
-            if let again = again as? any RemoteUnderTest {
+            if let again = again as? any RemoteFixture {
                 let range = again.fixture.log.requests(.media).last?.headers["Range"]
                 #expect(range == "bytes=\(mark.offset)-")
             }
@@ -76,7 +76,7 @@ import Testing
     enum Damage: CaseIterable { case flipped, shorter, empty, missing, another, link }
 
     @Test(arguments: Damage.allCases)
-    func `What was changed meanwhile is fetched anew`(damage: Damage) async throws {
+    func `A restored download starts over when its partial file has changed`(damage: Damage) async throws {
         for type in Self.places {
             let place = try await type.init()
             try await place.backend.put(bytes, at: "a")
@@ -94,7 +94,7 @@ import Testing
             case .link:
                 #expect(rename(part, scratch.path + "/other") == 0 && symlink(scratch.path + "/other", part) == 0)
             }
-            let reports = Reports()
+            let reports = ProgressRecorder()
             let again = try await place.reopened()
             let session = again.backend.beginDownload(next)
             guard case .completed = await session.fetch(reports.take) else { throw Aborted() }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `Another generation is fetched anew`() async throws {
+    @Test func `A restored download starts over for another generation`() async throws {
         for type in Self.places {
             let place = try await type.init()
             try await place.backend.put(noise(9 << 20, seed: 4), at: "a")
@@ -124,7 +124,7 @@ import Testing
         nil, "", "{}", #"{"generation":1,"number":-9,"inode":0,"offset":-5,"crc32c":0}"#,
         #"{"generation":1,"number":9223372036854775807,"inode":0,"offset":9223372036854775807,"crc32c":0}"#,
     ])
-    func `What was killed before anything was marked leaves nothing behind`(text: String?) async throws {
+    func `A download killed before its first checkpoint leaves no file`(text: String?) async throws {
         for type in Self.places {
             let place = try await type.init()
             try await place.backend.put(bytes, at: "a")
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `One that is given up leaves nothing behind`() async throws {
+    @Test func `A restored download that is cancelled leaves no file`() async throws {
         for type in Self.places {
             for isMarked in [true, false] {
                 let place = try await type.init()

@@ -8,8 +8,8 @@ import Testing
 
 /// Files that changed while no process watched them.
 @Suite(.timeLimit(.minutes(10))) struct RestoredSourceTests {
-    static let places: [any BackendUnderTest.Type] = [
-        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    static let places: [any EngineFixture.Type] = [
+        EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]
 
     struct Change: Sendable, CustomTestStringConvertible {
@@ -63,7 +63,7 @@ import Testing
             let again = try await place.reopened()
             let error = try await failure { _ = try await again.backend.goOn(upload) }
             #expect(error.code == .unknown && error.file == path && error.message.contains(change.testDescription))
-            if let again = again as? EmbeddedUnderTest { #expect(try await again.settledContents(.none) == .none) }
+            if let again = again as? EmbeddedFixture { #expect(try await again.settledContents(.none) == .none) }
             #expect(try await again.contents().objects == 0)
         }
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(error.message.contains("its first or its last bytes are others"))
     }
 
-    @Test func `What was sent before the crash counts, whatever became of it since`() async throws {
+    @Test func `Bytes sent before the crash count although the source has changed since`() async throws {
         let (again, upload) = try await interruptedByAnEarlierVersion { try Self.write($0, at: 10_000, andHide: true) }
         let stored = try await again.backend.goOn(upload)
         #expect(stored.crc32c == Checksum(of: noise(4 * granule)).crc32c)
@@ -86,9 +86,9 @@ import Testing
     /// Its records have neither the time of the last change nor the inode's generation.
     private func interruptedByAnEarlierVersion(
         _ change: (_ path: String) throws -> Void
-    ) async throws -> (EmbeddedUnderTest, Upload) {
+    ) async throws -> (EmbeddedFixture, Upload) {
         let path = try scratch.file("source", noise(4 * granule))
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         var upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
         guard case .file(_, var identity) = upload.source else { throw Unexpected() }
         (identity.changedSeconds, identity.changedNanoseconds, identity.generation) = (nil, nil, nil)

@@ -1,3 +1,4 @@
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -7,10 +8,10 @@ import Testing
 
 /// Uploads that an earlier process began, and objects that were stored since under the same name.
 @Suite(.timeLimit(.minutes(10))) struct SupersededUploadTests {
-    static let places: [any BackendUnderTest.Type] = [
-        EmbeddedUnderTest.self, FirebaseUnderTest.self, GCSUnderTest.self,
+    static let places: [any EngineFixture.Type] = [
+        EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]
-    static let remotes: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let remotes: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(2 * granule)
     let newer = noise(1000, seed: 2)
     let scratch: Scratch
@@ -26,10 +27,12 @@ import Testing
     }
 
     @Test(arguments: [0, granule])
-    func `They leave it alone, unless a client wants them to go on`(sent: Int) async throws {
+    func `A restored upload does not replace a newer object until a client resumes it`(sent: Int) async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: sent)
+            // The embedded engine keeps nothing of an upload before its first chunk has ended.
+            guard upload.bookmark != nil else { continue }
             try await place.backend.put(newer, at: "a")
             let again = try await place.reopened()
             let session = again.backend.beginUpload(upload)
@@ -42,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `Not even one that is stored at the last moment`() async throws {
+    @Test func `A restored upload does not replace an object that is stored just before its last chunk`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
@@ -55,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `One that was opened nowhere and one that goes in one request leave it alone, too`() async throws {
+    @Test func `A restored upload without a session does not replace a newer object`() async throws {
         for type in Self.places {
             let place = try await type.init()
             var upload = try await place.backend.interrupted(file: path, to: "a", at: 0)
@@ -69,13 +72,13 @@ import Testing
         }
     }
 
-    @Test func `What was there before is replaced`() async throws {
+    @Test func `A restored upload replaces an object that is older than its task`() async throws {
         for type in Self.places {
             let place = try await type.init()
             try await place.backend.put(newer, at: "a")
             var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
             // Whole seconds are all that a server tells of its clock.
-            upload.record?.began = .now.advanced(by: .seconds(3600))
+            upload.record?.began = TimeSource.system.now().advanced(by: .seconds(3600))
             let session = try await place.reopened().backend.beginUpload(upload)
             #expect(await session.perform(.query, replacesNewer: false) == .received(upTo: Int64(granule)))
             let last = Int64(granule)..<Int64(bytes.count)
@@ -87,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [404, 410])
-    func `What they have stored themselves is no other object`(status: Int) async throws {
+    func `A restored upload recognises the object that it stored itself`(status: Int) async throws {
         for type in Self.remotes {
             let place = try await type.init()
             var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
@@ -105,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `Where nobody may look what is there, a client has to resume them`() async throws {
+    @Test func `A restored upload without permission to read the object waits for a client`() async throws {
         for type in Self.remotes {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)

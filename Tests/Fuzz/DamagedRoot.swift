@@ -50,7 +50,9 @@ final class DamagedRoot {
                 if number > 0 {
                     try database.run("INSERT INTO files (id, state) VALUES (:id, 0)", ["id": .integer(Int64(number))])
                 }
-                _ = try database.put(NewObject(reference, bytes, file: number > 0 ? Int64(number) : nil))
+                _ = try database.put(
+                    NewObject(reference, bytes, file: number > 0 ? Int64(number) : nil), token: "t",
+                    at: TimeSource.system.now())
             }
             latest[reference] = bytes
             if number > 0 { files[objectFiles.path(of: Int64(number))] = bytes }
@@ -77,7 +79,7 @@ final class DamagedRoot {
     private func put(_ name: String, _ bytes: [UInt8], _ database: Database, file: Int64? = nil) throws {
         let reference = try Reference(bucket: "b", path: name)
         let object = NewObject(reference, bytes, file: file)
-        _ = try database.put(object)
+        _ = try database.put(object, token: "t", at: TimeSource.system.now())
         objects[reference] = bytes
         if let file { files[objectFiles.path(of: file)] = bytes }
     }

@@ -121,7 +121,8 @@ private func serve(_ object: OpenObject) {
     onLoop {
         for range in ["bytes=0-", "bytes=-3"] {
             let response = await respond(
-                to: HTTPServerRequest("/", headers: ["Range": range]), with: object.resource { _ in })
+                to: HTTPServerRequest("/", headers: ["Range": range]), with: object.resource { _ in },
+                at: TimeSource.system.httpDate)
             expect([200, 206, 404, 416].contains(response.status), "an object is served or not: \(response.status)")
         }
     }
@@ -157,10 +158,20 @@ private func checkWrites(_ database: Database) {
         let bytes = Array("new \(name)".utf8)
         let change = MetadataChange()
         for _ in 0..<2 {
-            _ = trying { try database.transaction { try database.update(reference, change) } }
-            _ = trying { try database.transaction { try database.replaceDownloadTokens(of: reference) } }
+            _ = trying {
+                try database.transaction { try database.update(reference, change, at: TimeSource.system.now()) }
+            }
+            _ = trying {
+                try database.transaction {
+                    try database.replaceDownloadTokens(of: reference, with: "t", at: TimeSource.system.now())
+                }
+            }
         }
-        if case .success = trying({ try database.transaction { try database.put(NewObject(reference, bytes)) } }),
+        if case .success = trying({
+            try database.transaction {
+                try database.put(NewObject(reference, bytes), token: "t", at: TimeSource.system.now())
+            }
+        }),
             case .success(let found) = read(reference, database)
         {
             expect(found == bytes, "what was put is there: \(name)")

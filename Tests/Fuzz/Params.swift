@@ -42,13 +42,13 @@ private func refusal(of method: String, _ members: [JSON.Member]) -> RPCError? {
 /// Whatever is an id comes back as it was.
 private func checkMessage(_ value: JSON) {
     switch ParsedMessage(Envelope(value)) {
-    case .request(let id, let method, let params):
+    case .call(let id?, let method, let params):
         expect(value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         _ = attempt { () throws(RPCError) in try allMethods.call(method, params, anyone) }
     case .invalid(let id, let error):
         expect(id == .null || value["id"].flatMap(RequestID.init) == id, "an id is the message's own")
         expect([-32600, -32602].contains(error.code), "a message is no request, or has no params: \(error)")
-    case .notification, .ignored: break
+    case .call, .ignored: break
     }
 }
 
@@ -56,11 +56,13 @@ private func checkMessage(_ value: JSON) {
 private let anyone: Request<ConnectionContext> = {
     do {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let backend = try EmbeddedBackend(StorageRoot("\(directory)/params-\(getpid())"))
+        let backend = try EmbeddedBackend(StorageRoot("\(directory)/params-\(getpid())"), time: .system)
         return onLoop {
             let configuration = ServiceContext.Configuration(
                 defaultBucket: "b", limits: Limits(), processID: 1)
-            let service = ServiceContext(configuration, transfers: Transfers(backend: backend)) { _, _ in }
+            let service = ServiceContext(
+                configuration, transfers: Transfers(backend: backend, time: .system), time: .system
+            ) { _, _ in }
             return Request(context: ConnectionContext(service, peer: Nobody()))
         }
     } catch {

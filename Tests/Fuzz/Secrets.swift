@@ -59,7 +59,7 @@ private func checkCredentials(_ bytes: [UInt8]) {
     if case .success(let library) = CryptoLibrary.ofSystem, let text = bytes.text {
         _ = SigningKey(Secret(text), library).map { key in expect(key.sign([1]) != nil, "a key signs") }
     }
-    guard let json = JSON(text: bytes) else { return }
+    guard let json = JSON(wire: bytes) else { return }
     do throws(StorageError) {
         _ = try AuthorizedUser(json, of: file)
         expect(json["client_id"]?.string?.isEmpty == false, "a user has a client")

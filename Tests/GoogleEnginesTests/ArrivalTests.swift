@@ -34,12 +34,12 @@ import Testing
         }
     }
 
-    static let breaks: [(StorageFixture.Fault.When, StorageFixture.Fault.Deed)] = [
+    static let breaks: [(StorageFixture.Fault.When, StorageFixture.Fault.Action)] = [
         (.byte(300_000), .reset), (.first(.media), .answer(503)),
     ]
 
     @Test(arguments: breaks.indices)
-    func `What has arrived is told when the try fails, and of how much`(index: Int) async throws {
+    func `A failed attempt reports the received bytes and their total`(index: Int) async throws {
         let (when, what) = Self.breaks[index]
         for type in RemoteFaultTests.places {
             let scratch = try Scratch()
@@ -47,7 +47,7 @@ import Testing
             let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock())
             try place.fixture.put(noise(size), "b", "a")
             place.fixture.faults = [.init(when, what)]
-            let reports = Reports()
+            let reports = ProgressRecorder()
             let session = try place.backend.download("a", to: scratch.path + "/file")
             guard case .failed = await session.fetch(reports.take) else { throw Aborted() }
             let part = try #require(names(in: scratch.path).first)

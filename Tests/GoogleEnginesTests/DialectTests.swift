@@ -41,7 +41,7 @@ import Testing
         #expect(gcs.open(upload, if: .init()).headers["X-Upload-Content-Length"] == "2")
     }
 
-    @Test func `One request says which bytes are meant`() throws {
+    @Test func `A request for media has the generation and the range`() throws {
         let checksum = Checksum(of: [1, 2])
         let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.wireChecksum)""#)
         var upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init())

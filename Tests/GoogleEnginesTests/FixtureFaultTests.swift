@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `An answer instead of the deed, as often as told`() async throws {
+    @Test func `The fixture answers instead of handling a request, once for each fault`() async throws {
         fixture.faults = [
             Fault(.nth(1, .chunk), .answer(503, headers: ["Retry-After": "7"], body: "later")),
             Fault(.nth(1, .chunk), .answer(429)), Fault(.nth(9, .chunk), .reset),
@@ -39,7 +39,7 @@ import Testing
         #expect(fixture.connections == 1)
     }
 
-    @Test func `An answer in the middle of a chunk`() async throws {
+    @Test func `The fixture answers in the middle of a chunk`() async throws {
         fixture.faults = [Fault(.byte(300_000), .answer(500))]
         let url = try await user.start()
         #expect(try await user.command("upload, finalize", url, 0..<600_000).status == 500)
@@ -47,7 +47,7 @@ import Testing
         #expect(fixture.log.requests(.finalize).map(\.bytesReceived) == [300_000])
     }
 
-    @Test func `Another answer after the deed`() async throws {
+    @Test func `The fixture answers with another status after handling a request`() async throws {
         fixture.faults = [Fault(.first(.finalize), .answerAfterHandling(502))]
         let url = try await user.startGCS()
         #expect(try await user.put(url, "bytes 0-599999/600000", 0..<600_000).status == 502)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2]) func `A connection that breaks before or after the deed`(which: Int) async throws {
-        let deed = [Fault.Deed.reset, .resetAfterHandling, .closeAfterHandling][which]
+        let deed = [Fault.Action.reset, .resetAfterHandling, .closeAfterHandling][which]
         fixture.faults = [Fault(.first(.chunk), deed)]
         let url = try await user.start()
         #expect(await breaks { () throws(HTTPError) in try await user.afresh.command("upload", url, 0..<262_144) })
@@ -113,7 +113,7 @@ import Testing
         #expect(try await user.command("upload, finalize", url, 524_288..<600_000).status == 200)
     }
 
-    @Test func `A late answer`() async throws {
+    @Test func `The fixture delays a response`() async throws {
         let signal = Signal()
         fixture.faults = [Fault(.first(.chunk), .answerLate(signal))]
         let url = try await user.start()
@@ -126,8 +126,10 @@ import Testing
 
     @Test func `Lies about what is persisted`() async throws {
         fixture.faults = [
-            Fault(.nth(1, .query), .lie(.granules(-1))), Fault(.nth(2, .query), .lie(.granules(1))),
-            Fault(.nth(3, .query), .lie(.beyondTotal)), Fault(.nth(4, .query), .lie(.text("many"))),
+            Fault(.nth(1, .query), .reportFalseOffset(.granules(-1))),
+            Fault(.nth(2, .query), .reportFalseOffset(.granules(1))),
+            Fault(.nth(3, .query), .reportFalseOffset(.beyondTotal)),
+            Fault(.nth(4, .query), .reportFalseOffset(.text("many"))),
         ]
         let url = try await user.start()
         try await user.command("upload", url, 0..<262_144)
@@ -135,8 +137,9 @@ import Testing
         for _ in 0..<5 { told.append(try await user.size(url)) }
         #expect(told == ["0", "524288", "862144", "many", "262144"])
         fixture.faults = [
-            Fault(.first(.chunk), .lie(.granules(-1))), Fault(.nth(2, .query, .chunk), .lie(.beyondTotal)),
-            Fault(.nth(3, .query, .chunk), .lie(.text("many"))),
+            Fault(.first(.chunk), .reportFalseOffset(.granules(-1))),
+            Fault(.nth(2, .query, .chunk), .reportFalseOffset(.beyondTotal)),
+            Fault(.nth(3, .query, .chunk), .reportFalseOffset(.text("many"))),
         ]
         let other = try await user.startGCS()
         #expect(try await user.put(other, "bytes 0-262143/600000", 0..<262_144).headers["Range"] == nil)
@@ -144,7 +147,7 @@ import Testing
         #expect(try await user.put(other, "bytes */600000").headers["Range"] == "bytes=0-many")
     }
 
-    @Test(arguments: [404, 410]) func `A session that is forgotten`(status: Int) async throws {
+    @Test(arguments: [404, 410]) func `The fixture forgets a session`(status: Int) async throws {
         fixture.faults = [Fault(.first(.chunk), .forget(status))]
         let url = try await user.startGCS()
         #expect(try await user.put(url, "bytes 0-262143/600000", 0..<262_144).status == status)

@@ -41,7 +41,7 @@ import Testing
         #expect(more?.split(separator: ",").count == 2)
     }
 
-    @Test func `Parts of an object`() async throws {
+    @Test func `The fixture serves ranges of an object`() async throws {
         try fixture.put(Array("hello".utf8), "box", "a/%2F+ü", metadata: ["contentType": "t/x"])
         let path = "/v0/b/box/o/a%2F%252F+%C3%BC?alt=media"
         let all = try await user.send("GET", path)

@@ -1,6 +1,7 @@
 import Checksums
 import Foundation
 import HTTPClient
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -89,7 +90,9 @@ final class ForeignServer {
         var text = [UInt8](repeating: 0, count: 64)
         let count = read(process.output, &text, text.count)
         let url = String(decoding: text.prefix(max(0, count)), as: UTF8.self).filter { !$0.isWhitespace }
-        backend = .gcs(at: try Endpoint(url, from: "--endpoint", allowInsecure: false), version: "test")
+        backend = .gcs(
+            at: try Endpoint(url, from: "--endpoint", allowInsecure: false), version: "test", http: HTTPClient(),
+            time: .system)
     }
 }
 

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["", "OK", "[]", "null", #"{"items":"#])
-    func `What is no listing is not taken for an empty one`(text: String) throws {
+    func `A response without a listing is not taken for an empty listing`(text: String) throws {
         #expect(try Listing(wire: Array(text.utf8), for: ListQuery(ref(""), maxResults: 9)) == nil)
     }
 

@@ -12,7 +12,7 @@ import Testing
     static let others: [UInt8] = [7, 7]
     let caller = Caller(retryTime: .seconds(60))
 
-    private func places() throws -> [any RemoteUnderTest] {
+    private func places() throws -> [any RemoteFixture] {
         try RemoteStopTests.places.map { try $0.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock()) }
     }
 
@@ -34,7 +34,7 @@ import Testing
     }
 
     private func next(
-        _ kind: StorageFixture.Kind, _ number: Int, _ deed: @escaping Deed, _ place: any RemoteUnderTest
+        _ kind: StorageFixture.Kind, _ number: Int, _ deed: @escaping Deed, _ place: any RemoteFixture
     ) -> StorageFixture.Fault {
         let fixture = place.fixture
         return .init(.nth(number, kind), .meanwhile { [weak fixture] in if let fixture { deed(fixture) } })
@@ -97,12 +97,12 @@ import Testing
         }
     }
 
-    private func retried(_ place: any RemoteUnderTest) async throws {
+    private func retried(_ place: any RemoteFixture) async throws {
         _ = try await place.backend.run(.data([1, 2], to: ref("a")), retryTime: .seconds(600))
     }
 
     @Test func `A retry is bound to what was there`() async throws {
-        let place = try GCSUnderTest(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+        let place = try GCSFixture(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
         try place.fixture.put([1], "b", "a")
         let generation = try #require(place.fixture.metadata("b", "a", as: .gcs)?["generation"]?.string)
         place.fixture.faults = [.init(.first(.multipart), .answer(503))]
@@ -111,9 +111,10 @@ import Testing
         #expect(!targets[0].contains("ifGenerationMatch") && targets[1].contains("ifGenerationMatch=\(generation)"))
     }
 
-    @Test(arguments: [StorageFixture.Manner.service, .testbench], [400, 412])
-    func `Bytes that were refused in the end are no success`(manner: StorageFixture.Manner, status: Int) async throws {
-        let place = try GCSUnderTest(StorageFixture(manner), limits: HTTPLimits(), clock: HurriedClock())
+    @Test(arguments: [StorageFixture.Variant.service, .testbench], [400, 412])
+    func `Bytes that were refused in the end are no success`(variant: StorageFixture.Variant, status: Int) async throws
+    {
+        let place = try GCSFixture(StorageFixture(variant), limits: HTTPLimits(), clock: HurriedClock())
         let phantom = #"{"name":"a","generation":"1795364457466","metageneration":"1","size":"2"}"#
         place.fixture.faults = [
             .init(.first(.finalize), .answer(status)), .init(.first(.query), .answer(200, body: phantom)),

@@ -14,8 +14,8 @@ import Testing
     static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
     static let others = noise((2 << 20) + 7, seed: 99)
 
-    @Test(arguments: Mishap.all, sizes)
-    func `The file is right or stays as it was`(mishap: Mishap, size: Int) async throws {
+    @Test(arguments: FaultScenario.all, sizes)
+    func `The file is right or stays as it was`(mishap: FaultScenario, size: Int) async throws {
         for place in RemoteFaultTests.places {
             let stage = try Stage(place, mishap, size)
             let outcome = try await stage.fetchAll()
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Mishap.all, [1, (1 << 20) + 1])
-    func `Bytes in memory are right or there are none`(mishap: Mishap, size: Int) async throws {
+    @Test(arguments: FaultScenario.all, [1, (1 << 20) + 1])
+    func `Bytes in memory are right or there are none`(mishap: FaultScenario, size: Int) async throws {
         for place in RemoteFaultTests.places {
             let stage = try Stage(place, mishap, size)
             var outcome: Result<[UInt8], StorageError> = .success([])
@@ -66,13 +66,13 @@ import Testing
 private struct Stage {
     let fixture: StorageFixture
     let backend: RemoteBackend
-    let mishap: Mishap
+    let mishap: FaultScenario
     let scratch: Scratch
     let file: String
     let reference: Reference
     let held = Signal()
 
-    init(_ type: any RemoteUnderTest.Type, _ mishap: Mishap, _ size: Int) throws {
+    init(_ type: any RemoteFixture.Type, _ mishap: FaultScenario, _ size: Int) throws {
         var limits = HTTPLimits()
         if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
         fixture = try StorageFixture()

@@ -59,7 +59,8 @@ import Testing
     @Test func `An abort answers while the disk is stuck, and the next try waits for it`() async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch, stop) = (
-                try place.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock()), try Scratch(), Stop()
+                try place.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock()), try Scratch(),
+                ThreadGate()
             )
             try place.fixture.put(noise(size), "b", "a")
             let session = try place.backend.download("a", to: scratch.path + "/file")
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `What is discarded leaves nothing, whenever it is`() async throws {
+    @Test func `A download that is discarded at any time leaves nothing`() async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try place.fixture.put(noise(size), "b", "a")

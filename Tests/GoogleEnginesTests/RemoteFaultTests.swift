@@ -10,7 +10,7 @@ import Testing
 /// Everything that can go wrong between an upload and its server, against every size that matters. The object is right
 /// or absent, the end is told once, and no byte that the server had is sent again.
 @Suite(.timeLimit(.minutes(10))) struct RemoteFaultTests {
-    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     static let granule = 256 << 10
 
     static let sizes = [0, 1, granule, granule + 1, 40 * granule]
@@ -25,7 +25,7 @@ import Testing
     }
 
     private func check(
-        _ type: any RemoteUnderTest.Type, _ trouble: Trouble, _ size: Int, chunks: ChunkSizes?
+        _ type: any RemoteFixture.Type, _ trouble: Trouble, _ size: Int, chunks: ChunkSizes?
     ) async throws {
         var limits = HTTPLimits()
         if trouble.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
@@ -144,16 +144,16 @@ struct Trouble: Sendable, CustomTestStringConvertible {
 
     private static let lies: [Trouble] = [
         Trouble("an offset too low") { _, _ in
-            [.init(nth(2, [.chunk]), .resetAfterHandling), .init(first([.query]), .lie(.granules(-1)))]
+            [.init(nth(2, [.chunk]), .resetAfterHandling), .init(first([.query]), .reportFalseOffset(.granules(-1)))]
         },
         Trouble("an offset too high") { _, _ in
-            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.granules(1)))]
+            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .reportFalseOffset(.granules(1)))]
         },
         Trouble("an offset beyond the end", .unknown) { _, _ in
-            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.beyondTotal))]
+            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .reportFalseOffset(.beyondTotal))]
         },
         Trouble("an offset that is no number", .unknown) { _, _ in
-            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .lie(.text("many")))]
+            [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .reportFalseOffset(.text("many")))]
         },
     ]
 

@@ -10,14 +10,14 @@ import Testing
 
 /// Deleting, listing and URLs, where the server or the line to it is not as it should be.
 @Suite(.timeLimit(.minutes(10))) struct RemoteObjectTests {
-    private func places(clock: any Clock<Duration> = HurriedClock()) throws -> [(any RemoteUnderTest)] {
+    private func places(clock: any Clock<Duration> = HurriedClock()) throws -> [(any RemoteFixture)] {
         try RemoteFaultTests.places.map { type in
             try type.init(StorageFixture(buckets: ["b"]), limits: HTTPLimits(), clock: clock)
         }
     }
 
     @Test(arguments: [false, true])
-    func `A deletion whose answer was lost has worked`(isFirstOnItsConnection: Bool) async throws {
+    func `A deletion with a lost response succeeds`(isFirstOnItsConnection: Bool) async throws {
         for place in try places() {
             try place.fixture.put([1], "b", "a")
             if !isFirstOnItsConnection { _ = try await place.backend.metadata(of: ref("a")) }
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [500, 503])
-    func `So has one that was obeyed but answered with an error`(status: Int) async throws {
+    func `A deletion that was carried out but answered with an error succeeds`(status: Int) async throws {
         for place in try places() {
             try place.fixture.put([1], "b", "a")
             place.fixture.faults = [.init(.first(.delete), .answerAfterHandling(status))]
@@ -37,14 +37,14 @@ import Testing
         }
     }
 
-    @Test func `What nobody had tried to delete was never there`() async throws {
+    @Test func `A missing object is not found although the first deletion was throttled`() async throws {
         for place in try places() {
             place.fixture.faults = [.init(.first(.delete), .answer(429))]
             #expect(try await failure { try await place.backend.delete("a") }.isObjectNotFound(ref("a")))
             let other = try await failure {
                 try await place.backend.delete(ref("a", in: "other"), if: .init(), for: Caller(retryTime: .zero))
             }
-            #expect(other.code == (place is GCSUnderTest ? .bucketNotFound : .objectNotFound))
+            #expect(other.code == (place is GCSFixture ? .bucketNotFound : .objectNotFound))
         }
     }
 
@@ -93,7 +93,7 @@ import Testing
         for place in try places(clock: ContinuousClock()) {
             let scratch = try Scratch()
             try place.fixture.put(bytes, "b", "a")
-            let isFirebase = place is FirebaseUnderTest
+            let isFirebase = place is FirebaseFixture
             let scheme = isFirebase ? "Firebase" : "Bearer"
             place.fixture.credentials = .init(["\(scheme) t0"])
             let (fixture, hasArrived) = (place.fixture, Signal())
@@ -148,7 +148,7 @@ private struct CountedTokens: TokenSource {
     private let escaped = "dir%2F%C3%A4%20b%2B%26%3F%23%25.txt"
 
     @Test func `Firebase gives a URL with the object's token, and another after it was revoked`() async throws {
-        let place = try FirebaseUnderTest(StorageFixture())
+        let place = try FirebaseFixture(StorageFixture())
         try place.fixture.put([1], "b", name, by: .gcs)
         let url = try await place.backend.downloadURL(name)
         #expect(url.hasPrefix("\(place.fixture.url)/v0/b/b/o/\(escaped)?alt=media&token="))
@@ -163,7 +163,7 @@ private struct CountedTokens: TokenSource {
     }
 
     @Test func `Where there is no token one is made, by who may`() async throws {
-        let place = try FirebaseUnderTest(StorageFixture())
+        let place = try FirebaseFixture(StorageFixture())
         try place.fixture.put([1], "b", "a")
         let bare = #"{"name":"a","generation":"1","size":"1"}"#
         place.fixture.faults = [.init(.first(.getMetadata), .answer(200, body: bare))]
@@ -182,7 +182,7 @@ private struct CountedTokens: TokenSource {
     }
 
     @Test func `An emulator of GCS needs no signature, and nothing signed is revoked`() async throws {
-        let place = try GCSUnderTest(StorageFixture())
+        let place = try GCSFixture(StorageFixture())
         try place.fixture.put([1], "b", name)
         let url = try await place.backend.downloadURL(name)
         #expect(url == "\(place.fixture.url)/storage/v1/b/b/o/\(escaped)?alt=media")
@@ -193,10 +193,10 @@ private struct CountedTokens: TokenSource {
         #expect(error.code == .unknown && error.message.contains("7 days"))
     }
 
-    @Test func `What is signed is Google's fourth canonical form`() throws {
-        let url = SignedURL(
+    @Test func `The signed text has the canonical form of Google's fourth version`() throws {
+        let url = DownloadLink(
             endpoint: .gcs, reference: try ref("a/b c+~é/%2F", in: "bucket.x"), account: "me@x.iam.example",
-            time: try #require(Timestamp(rfc3339: "2026-02-03T04:05:06.789Z")))
+            time: try #require(Timestamp(rfc3339: "2026-02-03T04:05:06.789Z")), lifetime: 604_800)
         let path = "/bucket.x/a/b%20c%2B~%C3%A9/%252F"
         let query =
             "X-Goog-Algorithm=GOOG4-RSA-SHA256"

@@ -11,26 +11,26 @@ import Testing
 /// Pauses and cancellations of uploads to a remote engine: what is known is not asked, and no session is left behind.
 @Suite(.timeLimit(.minutes(10))) struct RemotePauseTests {
     static let granule = Int64(256 << 10)
-    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * Int(granule))
     let clock = ManualClock()
     private let second = granule..<2 * granule
 
-    private func place(_ type: any RemoteUnderTest.Type) throws -> any RemoteUnderTest {
+    private func place(_ type: any RemoteFixture.Type) throws -> any RemoteFixture {
         // Only the test decides how long an answer takes.
         var limits = HTTPLimits()
         limits.answer = .seconds(3600)
         return try type.init(StorageFixture(), limits: limits, clock: clock)
     }
 
-    private func begin(_ place: any RemoteUnderTest, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
+    private func begin(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
         var upload = Upload.data(bytes, to: try ref("a"))
         upload.caller.tokens = tokens
         return try #require(place.backend.beginUpload(upload) as? RemoteUpload)
     }
 
     /// With the first chunk at the server.
-    private func sending(_ place: any RemoteUnderTest, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
+    private func sending(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
         let session = try await begin(place, tokens: tokens)
         #expect(await session.perform(.open, replacesNewer: true) == .opened(granularity: Self.granule))
         #expect(await session.perform(.send(0..<Self.granule), replacesNewer: true) == .received(upTo: Self.granule))
@@ -39,7 +39,7 @@ import Testing
 
     /// With its session being opened: the server has the request, and answers at the signal.
     private func opening(
-        _ place: any RemoteUnderTest, answeredAt late: Signal
+        _ place: any RemoteFixture, answeredAt late: Signal
     ) async throws -> (RemoteUpload, Task<UploadMachine.Answer, Never>) {
         let session = try await begin(place)
         place.fixture.faults = [.init(.first(.start), .answerLate(late))]
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `What is through soon is told from the speed so far`() {
+    @Test func `A body that is nearly sent is recognised by the speed so far`() {
         var body = BodyProgress(count: 100, elapsed: clock.stopwatch())
         #expect(!body.isThrough(within: .seconds(1)))
         clock.advance(by: .seconds(2))

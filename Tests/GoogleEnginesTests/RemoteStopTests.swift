@@ -10,10 +10,10 @@ import Testing
 /// What stops an upload to a remote engine in the middle: its owner, and tokens that are good no more.
 @Suite(.timeLimit(.minutes(10))) struct RemoteStopTests {
     static let granule = Int64(256 << 10)
-    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * Int(granule))
 
-    private func begin(_ place: any RemoteUnderTest) async throws -> any UploadSession {
+    private func begin(_ place: any RemoteFixture) async throws -> any UploadSession {
         let session = place.backend.beginUpload(.data(bytes, to: try ref("a")))
         #expect(await session.perform(.open) == .opened(granularity: Self.granule))
         #expect(await session.perform(.send(0..<Self.granule)) == .received(upTo: Self.granule))
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `What was completed in that very moment is told as completed`() async throws {
+    @Test func `An upload that completes during an abort succeeds`() async throws {
         for type in Self.places {
             for whole in [false, true] {
                 let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock())
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `An app's token is replaced alone`() async throws {
-        let place = try await FirebaseUnderTest()
+        let place = try await FirebaseFixture()
         place.fixture.credentials = .init(["Firebase 0"], appCheck: "1")
         try place.fixture.put([1], "b", "a")
         let tokens = Renewing(scheme: "Firebase")
@@ -143,7 +143,7 @@ private final class Renewing: TokenSource {
 
 /// Whose object it is that is looked at after an upload.
 @Suite(.timeLimit(.minutes(10))) struct RemoteOwnershipTests {
-    @Test func `What somebody else stored meanwhile is not deleted`() async throws {
+    @Test func `An object that another client stored meanwhile is not deleted`() async throws {
         for type in RemoteStopTests.places {
             let place = try await type.init()
             let held = Signal()

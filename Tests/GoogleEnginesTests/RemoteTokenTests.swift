@@ -9,7 +9,7 @@ import Testing
 
 /// Which tokens a remote engine asks its source for, and how long it waits for them.
 @Suite(.timeLimit(.minutes(10))) struct RemoteTokenTests {
-    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
 
     @Test func `No token is asked for that would not be sent`() async throws {
         for (type, expected) in zip(Self.places, [[Token.Kind.idToken, .accessToken, .appCheckToken], [.accessToken]]) {

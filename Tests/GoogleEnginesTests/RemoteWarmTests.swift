@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RemoteWarmTests {
     /// Lets a server carry out the next request of that kind and close the connection, which was in use before.
     private func close(
-        after kind: StorageFixture.Kind, at place: any RemoteUnderTest,
-        _ deed: (any RemoteUnderTest) async throws -> Void
+        after kind: StorageFixture.Kind, at place: any RemoteFixture,
+        _ deed: (any RemoteFixture) async throws -> Void
     ) async throws {
         try place.fixture.put([1], "b", "a")
         _ = try await place.backend.metadata(of: ref("a"))
@@ -23,7 +23,7 @@ import Testing
     let never = Caller(retryTime: .zero)
 
     @Test func `Nothing that changes an object is sent twice`() async throws {
-        for type in [any RemoteUnderTest.Type]([FirebaseUnderTest.self, GCSUnderTest.self]) {
+        for type in [any RemoteFixture.Type]([FirebaseFixture.self, GCSFixture.self]) {
             try await close(after: .patch, at: type.init()) { place in
                 _ = try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: never)
             }
@@ -40,7 +40,7 @@ import Testing
                 _ = try await place.backend.run(.data([2], to: ref("a")), chunks: .fixed(1))
             }
         }
-        try await close(after: .token, at: FirebaseUnderTest()) { place in
+        try await close(after: .token, at: FirebaseFixture()) { place in
             _ = try await place.backend.revokeDownloadURL(of: ref("a"), for: never)
         }
     }

@@ -14,33 +14,33 @@ import Transfers
 @Suite(.timeLimit(.minutes(10))) struct RequestCountTests {
     private let bytes = noise((2 << 20) + 3)
 
-    private func place(_ manner: StorageFixture.Manner) throws -> any RemoteUnderTest {
-        let fixture = try StorageFixture(manner)
-        return manner == .firebaseEmulator ? try FirebaseUnderTest(fixture) : try GCSUnderTest(fixture)
+    private func place(_ variant: StorageFixture.Variant) throws -> any RemoteFixture {
+        let fixture = try StorageFixture(variant)
+        return variant == .firebaseEmulator ? try FirebaseFixture(fixture) : try GCSFixture(fixture)
     }
 
-    @Test(arguments: StorageFixture.Manner.allCases, [0, 1, (2 << 20) + 3])
-    func `One request is enough where the head of the answer says which bytes follow`(
-        manner: StorageFixture.Manner, size: Int
+    @Test(arguments: StorageFixture.Variant.allCases, [0, 1, (2 << 20) + 3])
+    func `One request is enough where the response header describes the object`(
+        variant: StorageFixture.Variant, size: Int
     ) async throws {
         for metadata in [[:], ["contentEncoding": "gzip"]] as [JSON] {
-            let place = try place(manner)
+            let place = try place(variant)
             try place.fixture.put(Array(bytes.prefix(size)), "b", "a", metadata: metadata)
             #expect(try await place.backend.data("a") == Array(bytes.prefix(size)))
             let kinds = place.fixture.requests.map(\.kind)
-            #expect(kinds == (manner == .firebaseEmulator ? [.media, .getMetadata] : [.media]))
+            #expect(kinds == (variant == .firebaseEmulator ? [.media, .getMetadata] : [.media]))
         }
-        let firebase = try FirebaseUnderTest(StorageFixture())
+        let firebase = try FirebaseFixture(StorageFixture())
         try firebase.fixture.put(Array(bytes.prefix(size)), "b", "a")
         #expect(try await firebase.backend.data("a") == Array(bytes.prefix(size)))
         #expect(firebase.fixture.requests.map(\.kind) == [.media])
     }
 
-    @Test(arguments: StorageFixture.Manner.allCases)
+    @Test(arguments: StorageFixture.Variant.allCases)
     func `An object that is too large is refused before its bytes are taken`(
-        manner: StorageFixture.Manner
+        variant: StorageFixture.Variant
     ) async throws {
-        let (place, never) = (try place(manner), Signal())
+        let (place, never) = (try place(variant), Signal())
         defer { never.fire() }
         try place.fixture.put(bytes, "b", "a")
         place.fixture.faults = [.init(.byte(1 << 20), .stall(until: never))]
@@ -48,19 +48,20 @@ import Transfers
             _ = try await place.backend.data(of: ref("a"), maxSize: 1000, for: Caller(retryTime: .seconds(600)))
         }
         #expect(error.code == .downloadSizeExceeded && error.message.contains("\(bytes.count) bytes"))
-        #expect(place.fixture.requests.count == (manner == .firebaseEmulator ? 2 : 1))
+        #expect(place.fixture.requests.count == (variant == .firebaseEmulator ? 2 : 1))
     }
 
-    @Loop @Test(arguments: StorageFixture.Manner.allCases)
-    func `A look for the size, before memory is set aside, is the only one`(manner: StorageFixture.Manner) async throws
-    {
-        let place = try place(manner)
+    @Loop @Test(arguments: StorageFixture.Variant.allCases)
+    func `Metadata is read once when its size reserves memory`(variant: StorageFixture.Variant) async throws {
+        let place = try place(variant)
         try place.fixture.put(bytes, "b", "a")
-        let fetched = try await Transfers(backend: place.backend).data(of: ref("a"), maxSize: .max) { $0 }
+        let fetched = try await Transfers(backend: place.backend, time: .system).data(of: ref("a"), maxSize: .max) {
+            $0
+        }
         #expect(fetched == bytes && place.fixture.requests.map(\.kind) == [.getMetadata, .media])
     }
 
-    @Test func `What comes unpacked is asked for as it is stored, of the same generation`() async throws {
+    @Test func `A decompressed response is requested again as stored, of the same generation`() async throws {
         let place = try place(.service)
         try place.fixture.put(bytes, "b", "a", metadata: ["contentEncoding": "gzip"])
         let metadata = try #require(place.fixture.metadata("b", "a"))
@@ -82,12 +83,12 @@ import Transfers
         #expect(last.target.contains("generation=\(generation)") && last.headers["Accept-Encoding"] == "gzip")
     }
 
-    @Test(arguments: Mishap.all)
-    func `Bytes whose head says too little are compared with the metadata`(mishap: Mishap) async throws {
+    @Test(arguments: FaultScenario.all)
+    func `Bytes whose head says too little are compared with the metadata`(mishap: FaultScenario) async throws {
         let (fixture, reference, held) = (try StorageFixture(.firebaseEmulator), try ref("a"), Signal())
         var limits = HTTPLimits()
         if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
-        let backend = try FirebaseUnderTest(fixture, limits: limits, clock: HurriedClock()).backend
+        let backend = try FirebaseFixture(fixture, limits: limits, clock: HurriedClock()).backend
         try fixture.put(bytes, "b", "a")
         fixture.faults = mishap.faults(bytes.count, fixture, held)
         var outcome: Result<[UInt8], StorageError> = .success([])

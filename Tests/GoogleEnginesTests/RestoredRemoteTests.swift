@@ -9,7 +9,7 @@ import Testing
 
 /// Uploads to remote engines that one process began and another one ends.
 @Suite(.timeLimit(.minutes(10))) struct RestoredRemoteTests {
-    static let places: [any RemoteUnderTest.Type] = [FirebaseUnderTest.self, GCSUnderTest.self]
+    static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * granule + 1000)
     let scratch: Scratch
     let path: String
@@ -19,7 +19,7 @@ import Testing
         path = try scratch.file("source", bytes)
     }
 
-    private func expectStored(_ place: any RemoteUnderTest, _ stored: ObjectMetadata) async throws {
+    private func expectStored(_ place: any RemoteFixture, _ stored: ObjectMetadata) async throws {
         #expect(stored.crc32c == Checksum(of: bytes).crc32c && stored.size == bytes.count)
         #expect(place.fixture.bytes("b", "a") == bytes && place.fixture.objects == ["b/a"])
         #expect(try await place.backend.metadata(of: ref("a")) == stored)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: 0...5)
-    func `It goes on with the same session from every border of chunks`(chunks: Int) async throws {
+    func `A restored upload continues its session from every chunk boundary`(chunks: Int) async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: chunks * granule)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `What the server has got since counts`() async throws {
+    @Test func `A restored upload does not send bytes again that the server has received since`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule, thenSending: 2 * granule)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `What was damaged before the crash is noticed after it`() async throws {
+    @Test func `Damage before a crash is detected after it`() async throws {
         for type in Self.places {
             let place = try await type.init()
             place.fixture.faults = [.init(.byte(7), .corrupt)]
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `What was completed behind our back is a success, once`(isForgotten: Bool) async throws {
+    func `An upload that completed before the crash succeeds without a second object`(isForgotten: Bool) async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: 4 * granule)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `What went in one request is not sent twice`() async throws {
+    @Test func `A restored upload of one request that was stored is not sent again`() async throws {
         let small = try scratch.file("small", [1, 2, 3])
         for type in Self.places {
             let place = try await type.init()
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{}", "null"])
-    func `What was never a bookmark is begun anew`(text: String) async throws {
+    func `A restored upload with an invalid bookmark starts over`(text: String) async throws {
         for type in Self.places {
             let place = try await type.init()
             var upload = try await place.backend.upload(file: path, to: "a")

@@ -30,7 +30,7 @@ import Testing
     enum Instruction: Sendable {
         case answer(Int), reset, obeyAndAnswer(Int), obeyAndReset
 
-        var deed: StorageFixture.Fault.Deed {
+        var deed: StorageFixture.Fault.Action {
             switch self {
             case .answer(let status): .answer(status)
             case .reset: .reset
@@ -91,7 +91,7 @@ import Testing
     }
 
     private func check(
-        _ scenario: Scenario, _ type: any RemoteUnderTest.Type, _ operation: Operation, _ instructions: [Instruction],
+        _ scenario: Scenario, _ type: any RemoteFixture.Type, _ operation: Operation, _ instructions: [Instruction],
         _ isBound: Bool
     ) async throws {
         let what = Comment("\(type) \(operation) \(instructions) \(isBound)")
@@ -131,7 +131,7 @@ import Testing
     }
 
     private func expectOnce(
-        _ operation: Operation, _ place: any RemoteUnderTest, _ before: ObjectMetadata, _ what: Comment
+        _ operation: Operation, _ place: any RemoteFixture, _ before: ObjectMetadata, _ what: Comment
     ) async throws {
         let now = try? await place.backend.metadata(of: ref("a"))
         switch operation {

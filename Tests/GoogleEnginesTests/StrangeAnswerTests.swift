@@ -11,7 +11,7 @@ import Testing
     typealias Deed = @Sendable (RemoteBackend, Caller) async throws -> Void
 
     private func check(
-        _ type: any RemoteUnderTest.Type, _ kind: StorageFixture.Kind, _ body: String, _ deed: Deed
+        _ type: any RemoteFixture.Type, _ kind: StorageFixture.Kind, _ body: String, _ deed: Deed
     ) async throws {
         let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
         try place.fixture.put([1], "b", "a", by: type.dialect)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["", "hello", "[1]", "{}", #"{"generation": "x", "size": "1"}"#, #"{"size": "1"}"#])
-    func `What cannot be understood is an error at once, and nothing is written twice`(body: String) async throws {
+    func `A malformed response is an error without a second write`(body: String) async throws {
         for type in RemoteStopTests.places {
             try await check(type, .getMetadata, body) { _ = try await $0.metadata(of: ref("a"), for: $1) }
             try await check(type, .patch, body) {
@@ -38,16 +38,16 @@ import Testing
 
     @Test(arguments: ["", "hello", #"{"generation": "1", "size": "1", "downloadTokens": 7}"#])
     func `Nonsense is not taken for an object without a download token`(body: String) async throws {
-        try await check(FirebaseUnderTest.self, .getMetadata, body) {
+        try await check(FirebaseFixture.self, .getMetadata, body) {
             _ = try await $0.downloadURL(of: ref("a"), expiresIn: nil, for: $1)
         }
-        try await check(FirebaseUnderTest.self, .token, body) {
+        try await check(FirebaseFixture.self, .token, body) {
             _ = try await $0.revokeDownloadURL(of: ref("a"), for: $1)
         }
     }
 
     @Test func `An object whose size is not told is empty`() async throws {
-        let place = try GCSUnderTest(StorageFixture(.testbench))
+        let place = try GCSFixture(StorageFixture(.testbench))
         #expect(try await place.backend.put([], at: "a").size == 0)
         #expect(try await place.backend.metadata(of: ref("a")).size == 0)
         #expect(try await place.backend.data("a") == [])

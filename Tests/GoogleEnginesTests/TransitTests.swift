@@ -15,19 +15,19 @@ import Testing
 
     /// One engine, and how a server of its kind takes an upload.
     struct Way: Sendable, CustomTestStringConvertible {
-        let type: any RemoteUnderTest.Type
-        let manner: StorageFixture.Manner
+        let type: any RemoteFixture.Type
+        let variant: StorageFixture.Variant
         let isWhole: Bool
         var givesMD5 = false
 
         var testDescription: String {
-            "\(type) \(manner) \(isWhole ? "whole" : "chunks") \(givesMD5 ? "with MD5" : "")"
+            "\(type) \(variant) \(isWhole ? "whole" : "chunks") \(givesMD5 ? "with MD5" : "")"
         }
     }
 
     /// What is left at a, where the first byte of the upload's last request arrives damaged.
     private func attempt(_ way: Way) async throws -> (left: [UInt8]?, requests: StorageFixture.Log) {
-        let place = try way.type.init(StorageFixture(way.manner))
+        let place = try way.type.init(StorageFixture(way.variant))
         try place.fixture.put(Self.old, "b", "a")
         place.fixture.faults = [.init(.first(.finalize, .multipart), .corrupt)]
         let bytes = way.isWhole ? Array(Self.bytes.prefix(1000)) : Self.bytes
@@ -43,31 +43,31 @@ import Testing
     }
 
     static let compared = [
-        Way(type: GCSUnderTest.self, manner: .service, isWhole: true),
-        Way(type: GCSUnderTest.self, manner: .service, isWhole: false),
-        Way(type: GCSUnderTest.self, manner: .testbench, isWhole: true),
-        Way(type: GCSUnderTest.self, manner: .testbench, isWhole: false),
-        Way(type: GCSUnderTest.self, manner: .fakeGCS, isWhole: true),
-        Way(type: GCSUnderTest.self, manner: .fakeGCS, isWhole: false, givesMD5: true),
-        Way(type: FirebaseUnderTest.self, manner: .service, isWhole: true),
-        Way(type: FirebaseUnderTest.self, manner: .service, isWhole: false, givesMD5: true),
+        Way(type: GCSFixture.self, variant: .service, isWhole: true),
+        Way(type: GCSFixture.self, variant: .service, isWhole: false),
+        Way(type: GCSFixture.self, variant: .testbench, isWhole: true),
+        Way(type: GCSFixture.self, variant: .testbench, isWhole: false),
+        Way(type: GCSFixture.self, variant: .fakeGCS, isWhole: true),
+        Way(type: GCSFixture.self, variant: .fakeGCS, isWhole: false, givesMD5: true),
+        Way(type: FirebaseFixture.self, variant: .service, isWhole: true),
+        Way(type: FirebaseFixture.self, variant: .service, isWhole: false, givesMD5: true),
     ]
 
     @Test(arguments: compared)
-    func `A server that compares refuses them, and what was there stays`(way: Way) async throws {
+    func `A server that verifies checksums refuses damaged bytes and keeps the old object`(way: Way) async throws {
         let (left, log) = try await attempt(way)
         #expect(left == Self.old && log.requests(.delete).isEmpty)
         #expect(log.requests(.finalize, .multipart).count == 1)
     }
 
     static let ignored = [
-        Way(type: GCSUnderTest.self, manner: .fakeGCS, isWhole: false),
-        Way(type: FirebaseUnderTest.self, manner: .service, isWhole: false),
-        Way(type: FirebaseUnderTest.self, manner: .firebaseEmulator, isWhole: true),
+        Way(type: GCSFixture.self, variant: .fakeGCS, isWhole: false),
+        Way(type: FirebaseFixture.self, variant: .service, isWhole: false),
+        Way(type: FirebaseFixture.self, variant: .firebaseEmulator, isWhole: true),
     ]
 
     @Test(arguments: ignored)
-    func `Where a server ignores the checksum what it stored is deleted`(way: Way) async throws {
+    func `A damaged object that a server has stored is deleted`(way: Way) async throws {
         let (left, log) = try await attempt(way)
         #expect(left == nil && log.requests(.delete).count == 1)
     }

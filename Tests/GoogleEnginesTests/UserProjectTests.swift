@@ -26,8 +26,8 @@ import Testing
     @Test(arguments: [
         (nil, nil, nil), ("file", nil, "file"), (nil, "setting", "setting"), ("file", "setting", "setting"),
     ])
-    func `Every request names it`(ofToken: String?, set: String?, told: String?) async throws {
-        for type in [FirebaseUnderTest.self, GCSUnderTest.self] as [any RemoteUnderTest.Type] {
+    func `Every request carries the user project`(ofToken: String?, set: String?, told: String?) async throws {
+        for type in [FirebaseFixture.self, GCSFixture.self] as [any RemoteFixture.Type] {
             let place = try await type.init()
             let caller = Caller(tokens: Tokens(project: ofToken), retryTime: .seconds(10), userProject: set)
             var upload = Upload.data(noise(600_000), to: try ref("a"))
@@ -41,14 +41,14 @@ import Testing
     }
 
     @Test func `Without tokens it is named all the same, where somebody has said so`() async throws {
-        let place = try GCSUnderTest(StorageFixture())
+        let place = try GCSFixture(StorageFixture())
         try place.fixture.put([1], "b", "a")
         _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .zero, userProject: "payer"))
         #expect(told(to: place.fixture) == ["payer"])
     }
 
     @Test func `A session at another server hears nothing of it`() async throws {
-        let (place, other) = (try GCSUnderTest(StorageFixture()), try StorageFixture())
+        let (place, other) = (try GCSFixture(StorageFixture()), try StorageFixture())
         let session = "\(other.url)/upload/storage/v1/b/b/o?upload_id=1"
         place.fixture.faults = [.init(.first(.start), .answer(200, headers: ["Location": session]))]
         var upload = Upload.data(noise(600_000), to: try ref("a"))

@@ -8,7 +8,7 @@ import Testing
     let client = HTTPClient(.none)
 
     @Test(arguments: [200, 204, 206, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 412, 429, 500, 503, 599])
-    func `Every status is an answer`(status: Int) async throws {
+    func `Every status is a response`(status: Int) async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.answer("\(status) Whatever", status == 204 || status == 304 ? "" : "said")
@@ -30,7 +30,7 @@ import Testing
         #expect(response.bytesSent == 3)
     }
 
-    @Test func `A request is sent as it stands`() async throws {
+    @Test func `A request is sent unchanged`() async throws {
         let got = Mutex<FixturePeer.Request?>(nil)
         let server = try FixtureServer { peer in
             let request = try peer.readRequest()
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["GET", "DELETE", "POST", "PUT", "PATCH"])
-    func `Nothing is sent for no body`(method: String) async throws {
+    func `A request without a body has no body`(method: String) async throws {
         let server = try FixtureServer { peer in
             let request = try peer.readRequest()
             #expect(request.line == "\(method) / HTTP/1.1")
@@ -61,7 +61,7 @@ import Testing
         #expect(String(decoding: response.body, as: UTF8.self) == (["GET", "DELETE"].contains(method) ? "none" : "0"))
     }
 
-    @Test func `A source of nothing is a body`() async throws {
+    @Test func `An empty source is an empty body`() async throws {
         let server = try FixtureServer { peer in
             let request = try peer.readRequest()
             #expect(request.headers["Content-Length"] == "0")
@@ -71,7 +71,7 @@ import Testing
         #expect(try await client.perform(HTTPRequest("PUT", server.url, body: .source(source))).status == 200)
     }
 
-    @Test func `HEAD has the length of a body and no body`() async throws {
+    @Test func `A response to HEAD has a length and no body`() async throws {
         let server = try FixtureServer { peer in
             for _ in 1...2 {
                 #expect(try peer.readRequest().line == "HEAD / HTTP/1.1")
@@ -85,7 +85,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func `Interim answers are passed over`() async throws {
+    @Test func `Interim responses are skipped`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: early\r\n\r\n")
@@ -95,7 +95,7 @@ import Testing
         #expect(response.status == 201 && response.headers["link"] == nil && response.headers["x"] == "late")
     }
 
-    @Test func `Chunks make a body, trailers make no header`() async throws {
+    @Test func `Chunks are joined to a body, and trailers are ignored`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX:\t a \r\nx:b\r\n\r\n")
@@ -110,7 +110,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func `A body larger than allowed is not held`() async throws {
+    @Test func `A body above the limit is an error`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.answer("200 OK", String(repeating: "x", count: 1001))
@@ -123,7 +123,7 @@ import Testing
         #expect(error.kind == .tooLarge(limit: 1000) && error.mayHaveReachedServer && !error.isRetryable)
     }
 
-    @Test func `A head without end is not held`() async throws {
+    @Test func `A header above the limit is an error`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.write("HTTP/1.1 200 OK\r\n")
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n", "HTTP/9 x\r\n\r\n"])
-    func `What is not HTTP is an error`(greeting: String) async throws {
+    func `A response that is not HTTP is an error`(greeting: String) async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.write(greeting)

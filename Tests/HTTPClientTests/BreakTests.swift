@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BreakTests {
-    /// Where in the exchange the server goes away.
+    /// The point of the exchange at which the server disconnects.
     enum Moment: CaseIterable {
         case atOnce, afterHead, withinBody, afterBody, withinHead, withinAnswer, withinChunks
     }
@@ -12,7 +12,7 @@ import Testing
     static let cases = Moment.allCases.flatMap { moment in [(moment, true), (moment, false)] }
 
     @Test(arguments: cases)
-    func `A server that goes away is a broken connection`(moment: Moment, resets: Bool) async throws {
+    func `A server that disconnects is a broken connection`(moment: Moment, resets: Bool) async throws {
         let server = try FixtureServer { peer in
             if resets { peer.breakOff() }
             if moment == .atOnce { return }
@@ -28,20 +28,20 @@ import Testing
             try peer.write(moment == .withinChunks ? "\r\n8\r\nabcd" : "\r\nabcd")
         }
         let error = try await failure(of: HTTPRequest("PUT", server.url, body: .bytes(pattern(32 << 20))))
-        // Where it goes at once, it may be gone before it is known to have been there.
+        // A server that closes at once may be gone before the client has connected.
         let isUnreached = if case .cannotConnect = error.kind { moment == .atOnce } else { false }
         #expect((error.kind.isBroken || isUnreached) && error.isRetryable)
         #expect(error.mayHaveReachedServer || moment == .atOnce)
     }
 
     @Test(arguments: [true, false])
-    func `An answer may come before the end of the body`(keepsReading: Bool) async throws {
+    func `A response may arrive before the whole body is sent`(keepsReading: Bool) async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readHead()
             try peer.answer("403 Forbidden", "no", headers: ["Connection: close"])
             if keepsReading { peer.waitForEnd() }
         }
-        // Where the server closes at once, its answer and the news that it is gone race each other.
+        // If the server closes at once, its response and the end of the connection race.
         let request = HTTPRequest("PUT", server.url, body: .bytes(pattern(32 << 20)))
         do throws(HTTPError) {
             let response = try await HTTPClient(.none).perform(request)

@@ -23,7 +23,7 @@ import Testing
         #expect(error.mayHaveReachedServer == reached, sourceLocation: location)
     }
 
-    @Test func `Before it begins`() async throws {
+    @Test func `A request can be cancelled before it starts`() async throws {
         let server = try FixtureServer { _ in }
         let task = Task { [client] () throws(HTTPError) in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -33,15 +33,15 @@ import Testing
         #expect(server.connections == 0)
     }
 
-    @Test func `While it connects`() async throws {
-        let crowd = try Crowd()
+    @Test func `A request can be cancelled while it connects`() async throws {
+        let crowd = try FullListenQueue()
         let request = HTTPRequest("GET", crowd.url)
         let tasks = (0..<10).map { _ in begin(request) }
         for task in tasks { task.cancel() }
         for task in tasks { expectCancelled(await task.value, reached: false) }
     }
 
-    @Test func `While it waits for a connection`() async throws {
+    @Test func `A request can be cancelled while it waits for a connection`() async throws {
         let asked = Signal()
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
@@ -59,11 +59,11 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    /// What the server does once it has the head, until the client is gone.
+    /// The behaviour of the server after the head, until the client disconnects.
     enum Stage: CaseIterable { case reads, doesNotRead, isSilent, answersInPart }
 
     @Test(arguments: Stage.allCases)
-    func `The server sees it end`(stage: Stage) async throws {
+    func `A cancellation closes the connection to the server`(stage: Stage) async throws {
         let (reached, gone, end) = (Signal(), Signal(), Signal())
         let server = try FixtureServer { peer in
             let request = try peer.readHead()
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `While its source or its sink holds it up`(isSource: Bool) async throws {
+    func `A request can be cancelled while it waits for its source or its sink`(isSource: Bool) async throws {
         let server = try FixtureServer { peer in
             let request = try peer.readHead()
             _ = try peer.readBody(request)
@@ -114,7 +114,7 @@ import Testing
         expectCancelled(await task.value, reached: true)
     }
 
-    @Test func `At any moment, a thousand times`() async throws {
+    @Test func `A request can be cancelled at any time`() async throws {
         let server = try FixtureServer { peer in
             while true { try peer.answer("200 OK", peer.readRequest().line) }
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
     let client = HTTPClient(.none)
 
-    @Test func `A connection is used again`() async throws {
+    @Test func `A connection is reused`() async throws {
         let server = try FixtureServer { peer in
             while true { try peer.answer("200 OK", String(peer.readRequest().body.count)) }
         }
@@ -20,7 +20,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func `A hundred requests are under way at once`() async throws {
+    @Test func `A hundred requests run at once`() async throws {
         let arrived = Mutex(0)
         let all = Signal()
         let server = try FixtureServer { peer in
@@ -42,7 +42,7 @@ import Testing
         #expect(server.connections == 100)
     }
 
-    @Test func `More requests than connections wait for their turn`() async throws {
+    @Test func `Requests beyond the connection limit wait`() async throws {
         let server = try FixtureServer { peer in
             while true { try peer.answer("200 OK", peer.readRequest().line) }
         }
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [100, 3 << 20])
-    func `A request is sent again where a kept connection dies before its answer`(count: Int) async throws {
+    func `A request is resent if a reused connection closes before the response`(count: Int) async throws {
         let server = try FixtureServer { peer in
             if peer.number == 1 {
                 _ = try peer.readRequest()
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "GET"], [nil, 0, 100, 3 << 20])
-    func `A request that is to be sent once reaches a server once`(method: String, count: Int?) async throws {
+    func `A request with isSentOnce reaches a server once`(method: String, count: Int?) async throws {
         let received = Mutex(0)
         let server = try FixtureServer { peer in
             if peer.number == 1 {
@@ -94,10 +94,10 @@ import Testing
         #expect(received.withLock { $0 } == 1)
     }
 
-    @Test func `A file is read anew for another connection, unless it may be sent only once`() async throws {
+    @Test func `A body is read again for another connection, unless the request has isSentOnce`() async throws {
         let bytes = pattern(20 << 20)
         let file = try ScratchFile(bytes)
-        let received = Follower(bytes)
+        let received = PieceComparison(bytes)
         let server = try FixtureServer { peer in
             if peer.number % 2 == 1 {
                 _ = try peer.readRequest()
@@ -123,7 +123,7 @@ import Testing
         #expect(error.kind.isBroken && error.isRetryable)
     }
 
-    @Test func `A server that always closes kept connections is given up`() async throws {
+    @Test func `A request to a server that closes every reused connection fails`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             if peer.number == 1 {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct DownloadTests {
-    @Test func `A slow sink holds the server up, and gets every byte once`() async throws {
+    @Test func `A slow sink delays the server, and gets every byte once`() async throws {
         let bytes = pattern(64 << 20)
         let held = Signal()
         let sent = Mutex(0)
@@ -13,7 +13,7 @@ import Testing
             try peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n")
             try peer.write(bytes, heldUp: held) { count in sent.withLock { $0 += count } }
         }
-        let taken = Follower(bytes)
+        let taken = PieceComparison(bytes)
         let waiting = Mutex<HTTPWaker?>(nil)
         let isOpen = Mutex(false)
         let sink = ScriptedSink { piece, wake in
@@ -33,7 +33,7 @@ import Testing
         #expect(taken.isComplete)
     }
 
-    @Test func `A sink may pause at every piece`() async throws {
+    @Test func `A sink may pause after every piece`() async throws {
         let bytes = pattern(3 << 20)
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
@@ -46,7 +46,7 @@ import Testing
             }
             try peer.write("0\r\n\r\n")
         }
-        let taken = Follower(bytes)
+        let taken = PieceComparison(bytes)
         let turns = Mutex(0)
         let sink = ScriptedSink { piece, wake in
             guard
@@ -64,7 +64,7 @@ import Testing
         #expect(taken.isComplete)
     }
 
-    @Test func `An answer that is no success stays in memory`() async throws {
+    @Test func `The body of an error response is held in memory`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
             try peer.answer("404 Not Found", "why")

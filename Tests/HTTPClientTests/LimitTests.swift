@@ -13,7 +13,7 @@ import Testing
         return request
     }
 
-    /// Returns when some time has passed on the client's own clock.
+    /// Returns after this time on the client's own clock.
     private func wait(_ time: Duration) async throws {
         let end = Signal()
         let server = try FixtureServer { peer in
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"])
-    func `A server that stops within its answer has stalled`(beginning: String) async throws {
+    func `A server that stops during its response has stalled`(beginning: String) async throws {
         let end = Signal()
         let server = try FixtureServer { peer in
             _ = try peer.readHead()
@@ -56,7 +56,7 @@ import Testing
         #expect(error.kind == (beginning.hasSuffix("abc") ? .stalled : .noAnswer))
     }
 
-    @Test func `A late answer is an answer, however short the limit for a stall`() async throws {
+    @Test func `The stall limit does not apply to the wait for a response`() async throws {
         let asked = Signal()
         let release = Signal()
         let server = try FixtureServer { peer in
@@ -75,7 +75,7 @@ import Testing
         #expect(try await answer.body == Array("late".utf8))
     }
 
-    @Test func `Who waits for its own source has not stalled`() async throws {
+    @Test func `A transfer that waits for its source has not stalled`() async throws {
         let server = try FixtureServer { peer in
             try peer.answer("200 OK", "\(peer.readRequest().body == [7])")
         }
@@ -104,7 +104,7 @@ import Testing
         waker.withLock { $0 }?()
     }
 
-    @Test func `A deadline ends what keeps moving`() async throws {
+    @Test func `The total limit ends a transfer that makes progress`() async throws {
         let server = try FixtureServer { peer in
             _ = try peer.readHead()
             try peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -118,7 +118,7 @@ import Testing
         #expect(error.kind == .deadlineExceeded && !error.isRetryable && error.mayHaveReachedServer)
     }
 
-    @Test func `A deadline counts the wait for a free connection`() async throws {
+    @Test func `The total limit includes the wait for a free connection`() async throws {
         let asked = Signal()
         let release = Signal()
         let server = try FixtureServer { peer in
@@ -136,13 +136,13 @@ import Testing
         #expect(try await first.status == 200)
     }
 
-    @Test func `A host that does not take connections is not waited for`() async throws {
-        let crowd = try Crowd()
+    @Test func `A host that does not accept connections exceeds the connect limit`() async throws {
+        let crowd = try FullListenQueue()
         let error = try await failure(of: request(crowd.url) { $0.connect = .milliseconds(150) })
         #expect(error.kind == .connectTimedOut && error.isRetryable && !error.mayHaveReachedServer)
     }
 
-    @Test func `Waiting for a free connection is not connecting`() async throws {
+    @Test func `The connect limit excludes the wait for a free connection`() async throws {
         let release = Signal()
         let asked = Signal()
         let server = try FixtureServer { peer in
@@ -169,15 +169,15 @@ import Testing
 }
 
 extension Optional where Wrapped: Sendable {
-    /// Returns what was there before.
+    /// Returns the previous value.
     mutating func replace(with new: Wrapped) -> Wrapped? {
         defer { self = new }
         return self
     }
 }
 
-/// A port whose queue of connections is full, so that further ones hang.
-final class Crowd: Sendable {
+/// A port whose listen queue is full, so that further connections hang.
+final class FullListenQueue: Sendable {
     let url: String
     private let sockets: [Int32]
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ReachTests {
-    @Test func `Nobody listens`() async throws {
+    @Test func `A refused connection is an error`() async throws {
         let (socket, port) = try FixtureServer.silentPort()
         defer { close(socket) }
         let error = try await failure(of: HTTPRequest("PUT", "http://127.0.0.1:\(port)/o?token=x", body: .bytes([1])))
@@ -14,13 +14,13 @@ import Testing
         #expect(error.description == "127.0.0.1:\(port): no connection: Connection refused")
     }
 
-    @Test func `No such host`() async throws {
+    @Test func `A host without an address is an error`() async throws {
         let error = try await failure(of: HTTPRequest("GET", "http://nowhere.invalid/"))
         #expect(error.kind == .cannotResolve && error.isRetryable && !error.mayHaveReachedServer)
         #expect(error.description == "nowhere.invalid: the name cannot be resolved")
     }
 
-    @Test func `The proxy is asked, but for hosts that are excepted`() async throws {
+    @Test func `Requests go through the proxy, except to the hosts in no_proxy`() async throws {
         let proxy = try FixtureServer { peer in
             while true { try peer.answer("200 OK", peer.readRequest().line) }
         }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `A proxy that refuses is no connection`() async throws {
+    @Test func `A refusal of the proxy is a failed connection`() async throws {
         let proxy = try FixtureServer { peer in
             let request = try peer.readRequest()
             #expect(request.line == "CONNECT upstream.invalid:443 HTTP/1.1" && request.headers["X-Secret"] == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(error.kind == .cannotConnect("the proxy answered 403"))
     }
 
-    @Test func `The environment goes by curl's names`() {
+    @Test func `The environment variables are those of curl`() {
         let variables = [
             "http_proxy": "a", "HTTPS_PROXY": "b", "all_proxy": "c", "no_proxy": "d", "SSL_CERT_FILE": "e",
             "SSL_CERT_DIR": "f", "CURL_CA_BUNDLE": "g", "https_proxy": "",

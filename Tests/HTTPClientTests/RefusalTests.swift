@@ -5,7 +5,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// Requests that are not sent at all.
+/// Requests that fail before they are sent.
 @Suite struct RefusalTests {
     private static let url = "http://127.0.0.1:1/"
 
@@ -13,38 +13,38 @@ import Testing
         "", "/", "http://", "http:///x", "ftp://host/", "file:///etc/passwd", "http://host/a b", "http://host/\r\nX: y",
         "http://host/\0", "http://host/ü", "https:/host", "http://host:99999/", "http://user:secret@127.0.0.1:1/",
     ])
-    func `What is no URL`(url: String) async throws {
+    func `An invalid URL is refused`(url: String) async throws {
         let error = try await failure(of: HTTPRequest("GET", url))
         #expect(error.kind == .badURL && !error.mayHaveReachedServer && !error.isRetryable)
         #expect(!error.description.contains("secret"))
     }
 
     @Test(arguments: ["", "GET ", "GET / HTTP/1.1\r\nX: y", "G\0T", "GÉT"])
-    func `What is no method`(method: String) async throws {
+    func `An invalid method is refused`(method: String) async throws {
         let error = try await failure(of: HTTPRequest(method, Self.url))
         #expect(error.kind == .badRequest("the method is not a token"))
     }
 
     @Test(arguments: ["", "X Y", "X:", "X\r\nY", "X\0", "Ü"])
-    func `What is no header's name`(name: String) async throws {
+    func `An invalid header name is refused`(name: String) async throws {
         let error = try await failure(of: HTTPRequest("GET", Self.url, headers: [name: "secret"]))
         #expect(error.kind == .badRequest("a header's name is not a token"))
     }
 
     @Test(arguments: ["secret\r\nX: y", "secret\n", "\rsecret", "sec\0ret"])
-    func `What is no header's value`(value: String) async throws {
+    func `An invalid header value is refused`(value: String) async throws {
         let error = try await failure(of: HTTPRequest("GET", Self.url, headers: ["Authorization": value]))
         #expect(error.kind == .badRequest("the header Authorization has a line break or a NUL in it"))
         #expect(!"\(error)".contains("secret") && !"\(HTTPHeaders(dictionaryLiteral: ("A", value)))".contains("secret"))
     }
 
     @Test(arguments: ["content-length", "Transfer-Encoding", "EXPECT"])
-    func `Headers that the body decides`(name: String) async throws {
+    func `Headers that the client sets are refused`(name: String) async throws {
         let error = try await failure(of: HTTPRequest("GET", Self.url, headers: [name: "1"]))
         #expect(error.kind == .badRequest("the header \(name) is not the caller's to set"))
     }
 
-    @Test func `Headers are found whatever their case`() {
+    @Test func `Headers are found in any case`() {
         var headers: HTTPHeaders = ["A": "1", "b": "2", "a": "3"]
         #expect(headers["a"] == "3" && headers.all("A") == ["1", "3"] && headers["B"] == "2" && headers["c"] == nil)
         headers["A"] = "4"
@@ -53,7 +53,7 @@ import Testing
         #expect(headers.description == "A")
     }
 
-    @Test func `Without a thread a request fails and may be tried again`() async {
+    @Test func `Without a thread a request fails and is retryable`() async {
         let isShort = Mutex(true)
         let client = HTTPClient(connectionsPerHost: 1, environment: .ofProcess) {
             name, stackSize, body throws(ThreadUnavailable) in
@@ -81,8 +81,7 @@ import Testing
         ("SSL_CERT_FILE", "CURLOPT_CAINFO"), ("SSL_CERT_DIR", "CURLOPT_CAPATH"), ("https_proxy", "CURLOPT_PROXY"),
         ("no_proxy", "CURLOPT_NOPROXY"),
     ])
-    func `An option that libcurl does not take is an error that names it`(variable: String, option: String) async throws
-    {
+    func `An option that libcurl refuses is an error that names it`(variable: String, option: String) async throws {
         let tooLong = String(repeating: "x", count: 8_000_001)
         let client = HTTPClient(HTTPEnvironment { $0 == variable ? tooLong : nil })
         let error = try await failure(of: HTTPRequest("GET", "https://127.0.0.1:1/"), by: client)

@@ -2,7 +2,7 @@ import HTTPClient
 import TestSupport
 import Synchronization
 
-/// A source that does what the script says.
+/// A source that calls a closure for each read.
 final class ScriptedSource: HTTPBodySource {
     typealias Script =
         @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64, _ wake: HTTPWaker) -> HTTPBodyRead
@@ -23,7 +23,7 @@ final class ScriptedSource: HTTPBodySource {
     func transferEnded() { ended.fire() }
 }
 
-/// A sink that does what the script says.
+/// A sink that calls a closure for each write.
 struct ScriptedSink: HTTPBodySink {
     let script: @Sendable (_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> HTTPBodyWrite
 

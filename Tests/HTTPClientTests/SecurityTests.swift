@@ -4,13 +4,13 @@ import HTTPText
 import TestSupport
 import Testing
 
-/// Against `openssl s_server` with certificates of its own.
+/// Requests to `openssl s_server` with test certificates.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: access("/usr/bin/openssl", X_OK) == 0)) struct SecurityTests {
     private func request(_ server: SecureServer) -> HTTPRequest {
         HTTPRequest("GET", "https://127.0.0.1:\(server.port)/", headers: ["Authorization": "Bearer secret"])
     }
 
-    @Test func `A certificate that nobody vouches for is refused`() async throws {
+    @Test func `An untrusted certificate is refused`() async throws {
         let server = try SecureServer(name: "IP:127.0.0.1")
         let error = try await failure(of: request(server))
         guard case .tls(let reason) = error.kind else {
@@ -21,7 +21,7 @@ import Testing
         #expect(!"\(error)".contains("secret"))
     }
 
-    @Test func `A certificate of the environment's is trusted`() async throws {
+    @Test func `A certificate from the environment is trusted`() async throws {
         let server = try SecureServer(name: "IP:127.0.0.1")
         let client = HTTPClient(HTTPEnvironment { $0 == "SSL_CERT_FILE" ? server.certificate : nil })
         let response = try await client.perform(request(server))
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `A file of certificates that is not there is named`() async throws {
+    @Test func `A missing certificate file is an error that names it`() async throws {
         let server = try SecureServer(name: "IP:127.0.0.1")
         let client = HTTPClient(HTTPEnvironment { $0 == "SSL_CERT_FILE" ? "/nowhere/ca.pem" : nil })
         let error = try await failure(of: request(server), by: client)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A server that hangs up while the connection is secured is no danger`(resets: Bool) async throws {
+    func `A server that disconnects during the TLS handshake is a retryable error`(resets: Bool) async throws {
         let server = try FixtureServer { peer in
             _ = try peer.read(5)
             if resets { peer.breakOff() }
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-/// A process of openssl's and its certificate, gone with the test.
+/// An openssl process and its certificate, removed after the test.
 final class SecureServer: Sendable {
     let port: Int
     let certificate: String
@@ -104,7 +104,7 @@ final class SecureServer: Sendable {
     }
 }
 
-/// Starts openssl; what it says can be read from the descriptor.
+/// Starts openssl; the descriptor reads its output.
 private func run(_ arguments: [String]) throws -> (pid_t, Int32) {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -113,7 +113,7 @@ private func run(_ arguments: [String]) throws -> (pid_t, Int32) {
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // Connections of other tests must not live on in here.
+    // Closes the connections of other tests in the child.
     for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
     defer {
         posix_spawn_file_actions_destroy(&actions)

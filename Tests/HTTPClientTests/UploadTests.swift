@@ -8,10 +8,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct UploadTests {
     private let threads = WorkerThreads("read", limit: 2)
 
-    @Test func `A large file arrives as it is`() async throws {
+    @Test func `A large file arrives unchanged`() async throws {
         let bytes = pattern(64 << 20)
         let file = try ScriptedFile(bytes)
-        let received = Follower(bytes)
+        let received = PieceComparison(bytes)
         let server = try FixtureServer { peer in
             let request = try peer.readHead()
             #expect(request.headers["Content-Length"] == "\(bytes.count)")
@@ -29,7 +29,7 @@ import Testing
         #expect(file.largestRead <= 512 << 10)
     }
 
-    @Test func `Part of a file, many at once`() async throws {
+    @Test func `Parts of a file are sent at once`() async throws {
         let bytes = pattern(2 << 20)
         let file = try ScratchFile(bytes)
         let server = try FixtureServer { peer in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `A file that became shorter is not sent to its end`() async throws {
+    @Test func `A truncated file fails the upload`() async throws {
         let file = try ScratchFile(pattern(100_000))
         let server = try FixtureServer { peer in
             _ = try peer.readRequest()
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-/// A file that remembers how much was read of it at a time.
+/// A file that records the size of each read.
 private final class ScriptedFile: Sendable {
     private let bytes: [UInt8]
     private let largest = Mutex(0)

@@ -1,3 +1,4 @@
+import HTTPText
 import Platform
 import Foundation
 import Glibc
@@ -42,7 +43,8 @@ import Testing
     private func serving(_ file: ScratchFile) throws -> ServerFixture {
         try ServerFixture { request in
             await respond(
-                to: request, with: ServedResource(size: file.count, etag: EntityTag("tag")) { file.body($0) })
+                to: request, with: ServedResource(size: file.count, etag: EntityTag("tag")) { file.body($0) },
+                at: TimeSource.system.httpDate)
         }
     }
 
@@ -57,11 +59,12 @@ import Testing
         await until { fixture.server.connectionCount == 0 }
     }
 
-    @Test(arguments: [true, false]) func `Who reads slowly holds up nobody else`(isVerified: Bool) async throws {
+    @Test(arguments: [true, false]) func `A slow reader does not delay other connections`(isVerified: Bool) async throws
+    {
         let big = try ScratchFile([], size: 24 << 20)
         let body = isVerified ? big.body(as: Array(repeating: 0, count: 24 << 20)) : big.body
         let fixture = try ServerFixture { HTTPServerResponse(200, body: $0.path == "/big" ? body : .bytes([7])) }
-        // More of them than there are threads that send files.
+        // More clients than threads that send files.
         let slow = try (0..<20).map { _ in try fixture.client(isNarrow: true) }
         for client in slow { await client.get("/big") }
         for client in slow { _ = await client.bytes(1) }
@@ -75,7 +78,7 @@ import Testing
         #expect(fixture.server.connectionCount == 21)
     }
 
-    @Test func `A peer that vanishes in the middle leaves nothing behind`() async throws {
+    @Test func `A client that disconnects during an answer leaves no connection and no file open`() async throws {
         weak var owner: ScratchFile?
         let fixture: ServerFixture
         do {
@@ -94,7 +97,7 @@ import Testing
         await until { fixture.server.connectionCount == 0 && owner == nil }
     }
 
-    @Test func `A handler whose peer has gone is cancelled`() async throws {
+    @Test func `A disconnect cancels the handler of the request`() async throws {
         let begun = Mail<Void>(), cancelled = Mail<Void>()
         let fixture = try ServerFixture { _ in
             begun.deliver(())
@@ -112,7 +115,7 @@ import Testing
         await until { fixture.server.connectionCount == 0 }
     }
 
-    @Test func `Who has stopped sending still gets the answers`() async throws {
+    @Test func `A half-closed client still gets the answers`() async throws {
         let may = Mail<Void>()
         let big = try ScratchFile([], size: 12 << 20)
         let fixture = try ServerFixture { request in
@@ -130,7 +133,7 @@ import Testing
         #expect(await client.isOver())
     }
 
-    @Test(.enabled(if: access("/usr/bin/curl", X_OK) == 0)) func `curl gets what it asks for`() async throws {
+    @Test(.enabled(if: access("/usr/bin/curl", X_OK) == 0)) func `curl gets the requested bytes`() async throws {
         let bytes = pattern(3_000_000)
         let fixture = try serving(ScratchFile(bytes))
         let url = "http://127.0.0.1:\(fixture.port)/file"

@@ -1,4 +1,5 @@
 import HTTPText
+import Platform
 import Testing
 
 @testable import HTTPServer
@@ -37,21 +38,21 @@ import Testing
         ("bytes=0-0,5-6", .whole), ("bytes=0-0,", .whole), ("bytes=a-b", .whole), ("bytes=0x0-1", .whole),
         ("bytes=+0-1", .whole), ("bytes=--1", .whole), ("bytes=1-2-3", .whole), ("bytes=1 - 2", .whole),
         ("bytes =1-2", .whole), ("items=0-5", .whole), ("bytes=٠-١", .whole), ("0-5", .whole),
-    ]) func `One range is served, and what is not understood is as if it were not there`(
+    ]) func `One range is served, and an unsupported Range header is ignored`(
         range: String, is: ConditionalOutcome
     ) {
         #expect(Self.outcome(["Range": range]) == `is`)
         #expect(Self.outcome(["Range": range], .head) == .whole, "ranges are for GET")
     }
 
-    @Test func `Of nothing there is no part`() {
+    @Test func `An empty resource has no ranges`() {
         let empty = Self.resource(0)
         #expect(Self.outcome(["Range": "bytes=0-"], of: empty) == .unsatisfiable)
         #expect(Self.outcome(["Range": "bytes=-5"], of: empty) == .whole)
         #expect(Self.outcome(HTTPHeaders([.init("Range", "bytes=0-1"), .init("Range", "bytes=2-3")])) == .whole)
     }
 
-    /// With a tag `"a"` that is strong, and one that is weak.
+    /// Runs the test with the strong tag `"a"`, and with the weak one.
     static let conditions: [(HTTPHeaders, ConditionalOutcome, ConditionalOutcome)] = [
         (["If-None-Match": "\"a\""], .notModified, .notModified),
         (["If-None-Match": "W/\"a\""], .notModified, .notModified),
@@ -88,23 +89,25 @@ import Testing
     ]
 
     @Test(arguments: conditions)
-    func `Conditions come in their order`(headers: HTTPHeaders, strong: ConditionalOutcome, weak: ConditionalOutcome) {
+    func `Preconditions are evaluated in the order of RFC 9110`(
+        headers: HTTPHeaders, strong: ConditionalOutcome, weak: ConditionalOutcome
+    ) {
         #expect(Self.outcome(headers) == strong)
         #expect(Self.outcome(headers, of: Self.resource(100, EntityTag("a", isWeak: true))) == weak)
     }
 
-    @Test func `A date within its own second does not say which bytes they are`() {
+    @Test func `A date within the current second does not identify the bytes`() {
         let headers: HTTPHeaders = ["If-Range": Self.same, "Range": "bytes=0-1"]
         #expect(Self.outcome(headers, at: Self.modified) == .whole)
         #expect(Self.outcome(headers, at: HTTPDate(secondsSince1970: 784_111_778)) == .part(0..<2))
     }
 
-    @Test func `Lists go on over several lines`() {
+    @Test func `Lists of entity tags may span several lines`() {
         let lines = HTTPHeaders([.init("If-None-Match", "\"x\""), .init("if-none-match", "\"a\"")])
         #expect(Self.outcome(lines) == .notModified)
     }
 
-    @Test func `What has neither tag nor date matches nothing but the star`() {
+    @Test func `A resource without tag and date matches only the star`() {
         var bare = Self.resource(100, nil)
         bare.lastModified = nil
         #expect(Self.outcome(["If-None-Match": "\"a\""], of: bare) == .whole)
@@ -119,10 +122,10 @@ import Testing
         #expect(EntityTag("", isWeak: true)?.description == "W/\"\"")
     }
 
-    @Test func `Each answer carries what belongs to it`() async {
+    @Test func `Each status has its header fields`() async {
         func fields(_ headers: HTTPHeaders, _ method: HTTPServerRequest.Method = .get) async -> [String] {
             let request = HTTPServerRequest("/", method: method, headers: headers)
-            let response = await respond(to: request, with: Self.resource())
+            let response = await respond(to: request, with: Self.resource(), at: TimeSource.system.httpDate)
             let count = response.body.count ?? -1
             return ["\(response.status) \(count)"] + response.headers.fields.map { "\($0.name): \($0.value)" }.sorted()
         }
@@ -138,12 +141,14 @@ import Testing
         #expect(await fields(["If-Match": "\"b\""]) == ["412 0"])
     }
 
-    @Test func `Only what is sent is opened, and what cannot be opened is not there`() async {
+    @Test func `Only a GET opens the resource, and one that cannot be opened is a 404`() async {
         var resource = Self.resource()
         resource.open = { range in range == 10..<20 ? HTTPServerResponse.Body.none : nil }
-        #expect(await respond(to: HTTPServerRequest("/"), with: resource).status == 404)
-        #expect(await respond(to: HTTPServerRequest("/", method: .head), with: resource).status == 200)
+        #expect(await respond(to: HTTPServerRequest("/"), with: resource, at: TimeSource.system.httpDate).status == 404)
+        #expect(
+            await respond(to: HTTPServerRequest("/", method: .head), with: resource, at: TimeSource.system.httpDate)
+                .status == 200)
         let part = HTTPServerRequest("/", headers: ["Range": "bytes=10-19"])
-        #expect(await respond(to: part, with: resource).status == 206)
+        #expect(await respond(to: part, with: resource, at: TimeSource.system.httpDate).status == 206)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct CrowdTests {
-    @Test func `A thousand that are silent hold up nobody, and leave together when their time is over`() async throws {
+    @Test func `A thousand idle connections delay no other, and close together at the timeout`() async throws {
         raiseDescriptorLimit()
         let fixture = try ServerFixture()
         let silent = try (0..<1000).map { _ in try fixture.client() }
@@ -33,7 +33,7 @@ import Testing
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    @Test func `In a full house the one that has been silent longest makes room`() async throws {
+    @Test func `A full server closes the longest idle connection for a new one`() async throws {
         let fixture = try ServerFixture(atMost(2))
         let clients = try (0..<2).map { _ in try fixture.client() }
         for client in clients.reversed() {
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["close", "keep-alive"])
-    func `Where nobody is silent the next one waits, but not for a minute`(connection: String) async throws {
+    func `Without an idle connection a new one waits until another is idle`(connection: String) async throws {
         let begun = Mail<Void>(), may = Mail<Void>()
         let fixture = try ServerFixture(atMost(2)) { request in
             begun.deliver(())

@@ -55,9 +55,9 @@ import Testing
         #expect(await client.answer()?.status == 204)
     }
 
-    @Test func `Who takes nothing for half a minute is dropped`() async throws {
+    @Test func `A client that reads nothing for half a minute is disconnected`() async throws {
         let (fixture, client) = try await heldUp()
-        // What its system takes without being asked counts too, but that has an end.
+        // The kernel of the client accepts some bytes by itself.
         while fixture.server.connectionCount != 0 {
             fixture.clock.advance(by: .seconds(30))
             try await otherAnswer()
@@ -65,12 +65,12 @@ import Testing
         #expect(await client.bytes(100 << 20).count < 24 << 20)
     }
 
-    @Test func `Who takes little is not`() async throws {
+    @Test func `A client that reads slowly is not disconnected`() async throws {
         let (fixture, client) = try await heldUp()
         var count = 0
         for _ in 0..<10 {
             fixture.clock.advance(by: .seconds(29))
-            // More than the client's own memory: some of it has just left the server's.
+            // Reads more than the client's socket buffer holds, so that bytes leave the server's.
             count += await client.bytes(300_000).count
             try await otherAnswer()
         }
@@ -78,7 +78,7 @@ import Testing
         #expect(await client.bytes(100 << 20).count > (24 << 20) - count, "all of it, and the head")
     }
 
-    /// A client that has taken the first bytes of 24 MiB, and a server that waits for it to take more.
+    /// A client that has read the first bytes of 24 MiB, and a server that waits until it reads more.
     private func heldUp() async throws -> (ServerFixture, TestClient) {
         let big = try ScratchFile([], size: 24 << 20)
         let fixture = try ServerFixture { _ in HTTPServerResponse(200, body: big.body) }
@@ -90,7 +90,7 @@ import Testing
         return (fixture, client)
     }
 
-    @Test func `Who does not close after the end is not waited for`() async throws {
+    @Test func `A client that does not close after the last answer is disconnected`() async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         await client.get("/", "GET", "Connection: close")
@@ -98,14 +98,14 @@ import Testing
         #expect(await client.isOver())
         #expect(fixture.server.connectionCount == 1)
         while await fixture.clock.nextSleep() != .seconds(5) {}
-        // That the end has come is acknowledged when the client's system likes, and counts as taken.
+        // The kernel of the client acknowledges the end at any time, which counts as a read.
         while fixture.server.connectionCount != 0 {
             fixture.clock.advance(by: .seconds(5))
             try await otherAnswer()
         }
     }
 
-    @Test func `Deadlines come in their order, and only those that still count`() async {
+    @Test func `Deadlines expire in their order, and cleared ones do not expire`() async {
         let clock = ManualClock()
         let deadlines = Deadlines(HTTPServerLimits(), clock: clock)
         let due = Mail<String>()

@@ -1,4 +1,5 @@
 import HTTPText
+import Platform
 import TestSupport
 import Testing
 
@@ -36,7 +37,7 @@ struct ParserFuzzTests {
         return limits
     }
 
-    @Test(arguments: 0..<20) func `However requests are damaged and cut, they mean one thing or nothing`(seed: Int) {
+    @Test(arguments: 0..<20) func `Damaged and split requests have one interpretation or none`(seed: Int) {
         var random = SeededGenerator(state: UInt64(seed))
         for _ in 0..<300 {
             var bytes: [UInt8] = []
@@ -51,7 +52,7 @@ struct ParserFuzzTests {
         }
     }
 
-    /// What a handler may rely on.
+    /// Checks what a handler may rely on.
     private func check(_ request: HTTPServerRequest) {
         #expect(request.path.hasPrefix("/") && request.path.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x3F })
         #expect(request.headers.fields.count <= 4 && request.headers["Transfer-Encoding"] == nil)
@@ -60,6 +61,6 @@ struct ParserFuzzTests {
         }
         _ = request.queryItems.map { ($0.name, $0.value) }
         let resource = ServedResource(size: 10, etag: EntityTag("a")) { _ in HTTPServerResponse.Body.none }
-        _ = ConditionalOutcome(request, resource, at: .now)
+        _ = ConditionalOutcome(request, resource, at: TimeSource.system.httpDate)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What `bytes` are cut into when they come in pieces of this size, up to the first event that needs more or refuses.
+/// The events of `bytes` that arrive in pieces of this size, up to the first incomplete or refused request.
 func events(of bytes: [UInt8], piece: Int = .max, _ limits: HTTPServerLimits = HTTPServerLimits())
     -> [RequestParser.Event]
 {
@@ -40,7 +40,7 @@ private func request(_ text: String) throws -> HTTPServerRequest {
 private struct NoRequest: Error { var events: String }
 
 struct RequestParserTests {
-    /// What is refused, and with what. `|` is CR LF.
+    /// Refused requests with their statuses. `|` is CR LF.
     static let malformed: [(String, Int)] = [
         // The request line.
         ("|||", 400), (" GET / HTTP/1.1|Host: localhost||", 400), ("GET  / HTTP/1.1|Host: localhost||", 400),
@@ -54,7 +54,7 @@ struct RequestParserTests {
         ("GET http://localhost/ HTTP/1.1|", 400), ("GET a HTTP/1.1|", 400), ("GET /a#b HTTP/1.1|", 400),
         ("GET /% HTTP/1.1|", 400), ("GET /%4 HTTP/1.1|", 400), ("GET /%4g HTTP/1.1|", 400),
         ("GET /%%41 HTTP/1.1|", 400), ("GET /%4?1 HTTP/1.1|", 400), ("GET /é HTTP/1.1|", 400),
-        // DeadlineQueue ends and control characters.
+        // Line ends and control characters.
         ("GET / HTTP/1.1\n", 400), ("GET / HTTP/1.1\r\r", 400), ("GET /\r/ HTTP/1.1|", 400), ("\n", 400), ("\rG", 400),
         ("GET /\0 HTTP/1.1|", 400), ("GET / HTTP/1.1|Host: localhost\n\n", 400), ("\u{16}\u{3}\u{1}", 400),
         ("GET / HTTP/1.1|Host: localhost|A: b\0||", 400), ("GET / HTTP/1.1|Host: localhost|A: b\rC: d||", 400),
@@ -91,7 +91,7 @@ struct RequestParserTests {
         ("HEAD / HTTP/1.1|Host: localhost|transfer-encoding: identity||", 400),
         ("GET / HTTP/1.0|Transfer-Encoding: chunked||", 400),
         ("POST / HTTP/1.1|Host: localhost|Transfer-Encoding: chunked|Content-Length: 0||", 400),
-        // What is not done.
+        // Unsupported features.
         ("POST / HTTP/1.1|Host: localhost|Content-Length: 5||hello", 405),
         ("POST / HTTP/1.1|Host: localhost|Transfer-Encoding: chunked||", 405),
         ("DELETE / HTTP/1.1|Host: localhost||", 405), ("get / HTTP/1.1|Host: localhost||", 405),
@@ -100,14 +100,14 @@ struct RequestParserTests {
         ("GET / HTTP/1.1|Host: localhost|expect: ||", 417),
     ]
 
-    @Test(arguments: malformed) func `What is malformed is refused`(text: String, status: Int) {
+    @Test(arguments: malformed) func `A malformed request is refused`(text: String, status: Int) {
         let bytes = Array(text.replacing("|", with: "\r\n").utf8)
         for piece in [1, 2, 3, 7, .max] {
             #expect(events(of: bytes, piece: piece) == [.refused(status)], "in pieces of \(piece)")
         }
     }
 
-    @Test func `A request comes as it was sent`() throws {
+    @Test func `A request is parsed as it was sent`() throws {
         let request = try request(
             "GET /v0/b/a%2Fb?alt=media&token=x+y%20z&flag&=3 HTTP/1.1\r\nhOst:localhost:80\r\n"
                 + "X-Odd: \t a, \"b\"\t c \t\r\nEmpty:\r\nX-Odd: é\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n")
@@ -131,12 +131,14 @@ struct RequestParserTests {
         ("1.1", "", true), ("1.1", "Connection: close", false), ("1.1", "Connection: Foo, CLOSE ,", false),
         ("1.1", "Connection: closed", true), ("1.0", "", false), ("1.0", "Connection: Keep-Alive", true),
         ("1.0", "Connection: keep-alive, close", false), ("1.1", "Connection: keep-alive\r\nConnection: close", false),
-    ]) func `A connection goes on where both versions say so`(version: String, field: String, keeps: Bool) throws {
+    ]) func `A connection is kept open as both HTTP versions specify`(version: String, field: String, keeps: Bool)
+        throws
+    {
         let lines = ["GET / HTTP/\(version)", "Host: [::1]:1", field].filter { !$0.isEmpty }
         #expect(try request(lines.joined(separator: "\r\n") + "\r\n\r\n").keepsAlive == keeps)
     }
 
-    @Test func `Hosts of this machine and those named are accepted`() {
+    @Test func `Hosts of this machine and the named hosts are accepted`() {
         let hosts = AcceptedHosts(andAlso: ["box.example", "10.0.0.1"])
         for name in ["localhost", "LocalHost:1", "127.0.0.1", "127.9.8.7:80", "[::1]", "[::1]:8", "BOX.example:"] {
             #expect(AcceptedHosts.host(of: name).map(hosts.accepts) == true, "\(name)")
@@ -146,7 +148,7 @@ struct RequestParserTests {
         }
     }
 
-    @Test func `Lines, fields and heads are as long as they may be, and no longer`() throws {
+    @Test func `Lines, fields and heads have exactly the limits of their length`() throws {
         let host = "Host: localhost\r\n"
         func path(_ length: Int) -> String {
             "GET /\(String(repeating: "a", count: length - 14)) HTTP/1.1\r\n\(host)\r\n"
@@ -169,7 +171,7 @@ struct RequestParserTests {
         #expect(refusal(of: head(32 << 10)) == nil && refusal(of: head(32 << 10 + 1)) == 431)
     }
 
-    @Test func `Requests that come together are told apart, also behind a blank line`() {
+    @Test func `Pipelined requests are separated, also after a blank line`() {
         let text = (1...5).map { "GET /\($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined(separator: "\r\n")
         let bytes = Array(text.utf8)
         let whole = events(of: bytes)
@@ -181,7 +183,7 @@ struct RequestParserTests {
         if case .request(let request) = event { request.path } else { nil }
     }
 
-    @Test func `After a fault nothing is believed any more`() {
+    @Test func `Nothing is parsed after an error`() {
         var parser = RequestParser(limits: HTTPServerLimits(), hosts: AcceptedHosts())
         Array("BAD\r\nGET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8).withUnsafeBytes { parser.append($0) }
         for _ in 0..<3 { #expect(parser.next() == .refused(400)) }

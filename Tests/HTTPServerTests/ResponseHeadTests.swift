@@ -9,7 +9,7 @@ struct ResponseHeadTests {
         return head.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    @Test func `A head has its length, its date and what becomes of the connection`() {
+    @Test func `A head has Content-Length, Date and Connection`() {
         let response = HTTPServerResponse(200, headers: ["A": "b"], body: .bytes([1, 2, 3]))
         let common = ["HTTP/1.1 200 OK", "Date: today", "Content-Length: 3", "A: b"]
         #expect(lines(response) == common + ["", ""])
@@ -17,11 +17,11 @@ struct ResponseHeadTests {
         #expect(lines(response, .keepAlive) == common + ["Connection: keep-alive", "", ""])
     }
 
-    @Test(arguments: [204, 304]) func `Where there is never a body there is no length`(status: Int) {
+    @Test(arguments: [204, 304]) func `A status without a body has no Content-Length`(status: Int) {
         #expect(!lines(HTTPServerResponse(status, body: .unopened(5))).contains { $0.hasPrefix("Content-Length") })
     }
 
-    @Test func `Nothing in a field makes another line`() {
+    @Test func `A value of a field cannot start another line`() {
         let response = HTTPServerResponse(
             200,
             headers: [
@@ -36,7 +36,7 @@ struct ResponseHeadTests {
             ])
     }
 
-    @Test func `What the server says itself nobody else says`() {
+    @Test func `A handler cannot set the fields of the server`() {
         let response = HTTPServerResponse(
             206,
             headers: [

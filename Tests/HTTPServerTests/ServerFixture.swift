@@ -12,13 +12,14 @@ import Testing
     let server: HTTPServer
     var port: Int { server.port }
 
-    /// Without a handler the answer is the path.
+    /// The default handler responds with the path.
     init(
         _ limits: HTTPServerLimits = HTTPServerLimits(),
         handler: @escaping HTTPServer.Handler = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
     ) throws {
         signal(SIGPIPE, SIG_IGN)
-        server = try HTTPServer(address: "127.0.0.1:0", limits: limits, clock: clock, handler: handler)
+        server = try HTTPServer(
+            address: "127.0.0.1:0", limits: limits, time: TimeSource(clock: clock), handler: handler)
     }
 
     isolated deinit { server.close() }
@@ -26,7 +27,7 @@ import Testing
     func client(isNarrow: Bool = false) throws -> TestClient { try TestClient(port, isNarrow: isNarrow) }
 }
 
-/// Returns when another server on the loop has answered a request: it has done everything that was ready before.
+/// Returns when another server on the loop has answered a request: the loop has then handled everything that was ready before.
 @Loop func otherAnswer() async throws {
     let other = try ServerFixture()
     let client = try other.client()
@@ -40,7 +41,7 @@ final class ScratchFile: Sendable {
     let descriptor: Int32
     let count: Int64
 
-    /// Bytes, and behind them a hole up to this size.
+    /// Writes bytes, and extends the file with a hole to this size.
     init(_ bytes: [UInt8], size: Int64? = nil) throws {
         var template = Array("/tmp/http-serving-tests-XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
@@ -58,7 +59,7 @@ final class ScratchFile: Sendable {
 
     var body: HTTPServerResponse.Body { body(0..<count) }
 
-    /// All of it, with the checksum of these bytes.
+    /// The whole file, with the checksum of these bytes.
     func body(
         as bytes: [UInt8], report: @escaping @Sendable (ServedFile.Fault) -> Void = { _ in }
     ) -> HTTPServerResponse.Body {
@@ -68,7 +69,7 @@ final class ScratchFile: Sendable {
     }
 }
 
-/// Bytes that tell where they are: a sequence that repeats itself after a prime number.
+/// Bytes that depend on their offset: a sequence whose period is a prime number.
 func pattern(_ count: Int) -> [UInt8] {
     let one = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     var all: [UInt8] = []

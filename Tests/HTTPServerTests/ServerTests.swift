@@ -19,7 +19,7 @@ import Testing
         #expect(fixture.server.connectionCount == 1)
     }
 
-    @Test func `HEAD gets the length of what GET gets, and the connection goes on`() async throws {
+    @Test func `HEAD gets the length of the GET response, and the connection stays open`() async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         await client.get("/hello", "HEAD")
@@ -57,7 +57,7 @@ import Testing
         await sent
     }
 
-    @Test func `A request may come byte by byte`() async throws {
+    @Test func `A request may arrive byte by byte`() async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         for byte in "GET /slow HTTP/1.1\r\nHost: localhost\r\nX: y\r\n\r\n".utf8 {
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [("GET / HTTP/1.1\r\n\r\n", 400), ("\u{16}\u{3}\u{1}\u{2}", 400), ("GET / HTTP/3.0\r\n", 505)])
-    func `What is malformed gets its answer and no other`(text: String, status: Int) async throws {
+    func `A malformed request gets one error, and ends the connection`(text: String, status: Int) async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         await client.send(text + "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -79,7 +79,7 @@ import Testing
         await until { fixture.server.connectionCount == 0 }
     }
 
-    @Test func `A refusal can be read while a body still comes`() async throws {
+    @Test func `A client can read a refusal while it sends a body`() async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         await client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
@@ -89,7 +89,7 @@ import Testing
         #expect(await client.isOver())
     }
 
-    @Test func `Who says that it is the last request is believed`() async throws {
+    @Test func `Connection: close ends the connection after the answer`() async throws {
         let fixture = try ServerFixture()
         for head in ["GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"] {
             let client = try fixture.client()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `A connection ends after as many requests as it may have`() async throws {
+    @Test func `A connection ends after its maximum number of requests`() async throws {
         var limits = HTTPServerLimits()
         limits.requestsPerConnection = 2
         let fixture = try ServerFixture(limits)
@@ -116,7 +116,7 @@ import Testing
         #expect(await client.isOver())
     }
 
-    @Test func `Nonsense from a handler is an internal error`() async throws {
+    @Test func `An invalid response of a handler is a 500`() async throws {
         let file = try ScratchFile([1])
         let fixture = try ServerFixture { request in
             switch request.path {
@@ -133,21 +133,21 @@ import Testing
         }
     }
 
-    @Test func `The handler learns who asks`() async throws {
+    @Test func `The handler gets the address of the client`() async throws {
         let fixture = try ServerFixture { HTTPServerResponse(200, body: .bytes(Array($0.remoteAddress.utf8))) }
         let client = try fixture.client()
         await client.get("/")
         #expect(await client.answer()?.text.hasPrefix("127.0.0.1:") == true)
     }
 
-    @Test func `Addresses that cannot be listened on are said so`() throws {
+    @Test func `An address that cannot be listened on is an error that names it`() throws {
         let fixture = try ServerFixture()
         for address in [
             "127.0.0.1:\(fixture.port)", "", "localhost", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
             "example.com:80", "::1:80", "[::1]", "[::1:80", "127.0.0.1:+1", "203.0.113.1:0",
         ] {
             #expect(throws: HTTPServer.ListenError.self, "\(address)") {
-                try HTTPServer(address: address) { _ in HTTPServerResponse(200) }
+                try HTTPServer(address: address, time: .system) { _ in HTTPServerResponse(200) }
             }
         }
         #expect(SocketAddress("[::1]:80")?.description == "[::1]:80")

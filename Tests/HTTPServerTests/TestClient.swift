@@ -20,10 +20,10 @@ final class TestClient: Sendable {
 
     private let raw: Int32
     private static let threads = WorkerThreads("clients", limit: 256)
-    /// Touched by one reader at a time.
+    /// Used by one reader at a time.
     private nonisolated(unsafe) var buffer: [UInt8] = []
 
-    /// `isNarrow` takes as little memory for what comes as the system allows.
+    /// `isNarrow` makes the receive buffer as small as the system allows.
     init(_ port: Int, isNarrow: Bool = false) throws {
         raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var size: Int32 = 4096
@@ -48,7 +48,7 @@ final class TestClient: Sendable {
 
     func send(_ text: String) async { await send(Array(text.utf8)) }
 
-    /// Returns when the socket has taken all of it, or nobody takes it.
+    /// Returns when the socket has accepted all bytes, or the peer is gone.
     func send(_ bytes: [UInt8]) async {
         await Self.threads.run { [raw] in
             var rest = bytes[...]
@@ -83,7 +83,7 @@ final class TestClient: Sendable {
         }
     }
 
-    /// So many bytes, or fewer at the end of the stream.
+    /// The next `count` bytes; fewer at the end of the stream.
     func bytes(_ count: Int) async -> [UInt8] {
         await Self.threads.run { [self] in
             while buffer.count < count, fill() {}
@@ -93,12 +93,12 @@ final class TestClient: Sendable {
         }
     }
 
-    /// Whether the stream is over, and nothing more comes.
+    /// Whether the stream has ended.
     func isOver() async -> Bool { await bytes(1).isEmpty }
 
     func endSending() { shutdown(raw, Int32(SHUT_WR)) }
 
-    /// Is gone at once, and says so.
+    /// Resets the connection.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

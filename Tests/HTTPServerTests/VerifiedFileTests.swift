@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Files whose checksum is known: whoever gets all of an answer gets the right bytes.
+/// Files with a known checksum: a complete response has the right bytes.
 @Loop @Suite(.timeLimit(.minutes(10))) struct VerifiedFileTests {
     private nonisolated static let piece = 256 << 10
     nonisolated static let sizes = [1, 1000, piece - 1, piece, piece + 1, 5_000_000]
@@ -18,7 +18,7 @@ import Testing
         return (try ServerFixture { _ in HTTPServerResponse(200, body: body) }, found)
     }
 
-    @Test(arguments: [0] + sizes) func `Bytes that are right arrive`(count: Int) async throws {
+    @Test(arguments: [0] + sizes) func `Undamaged bytes arrive`(count: Int) async throws {
         let bytes = pattern(count)
         let (fixture, _) = try serving(ScratchFile(bytes), as: bytes)
         let client = try fixture.client()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(arguments: sizes, [0.0, 0.5, 1.0]) func `With a wrong one the answer ends before its end`(
+    @Test(arguments: sizes, [0.0, 0.5, 1.0]) func `A damaged byte breaks the connection before the last bytes`(
         count: Int, place: Double
     ) async throws {
         let bytes = pattern(count)
@@ -42,7 +42,7 @@ import Testing
         await until { fixture.server.connectionCount == 0 }
     }
 
-    @Test func `A file that became shorter is found as well`() async throws {
+    @Test func `A truncated file breaks the connection too`() async throws {
         let bytes = pattern(1_000_000)
         let (fixture, found) = try serving(ScratchFile(Array(bytes.dropLast())), as: bytes)
         let client = try fixture.client()
@@ -51,7 +51,7 @@ import Testing
         #expect(await found.next() == .wrongBytes)
     }
 
-    @Test func `A file that cannot be read is told`() async throws {
+    @Test func `A file that cannot be read is reported`() async throws {
         let descriptor = open("/proc/self/mem", O_RDONLY)
         defer { close(descriptor) }
         let found = Mail<ServedFile.Fault>()
@@ -65,14 +65,14 @@ import Testing
         #expect(await found.next() == .unreadable(errno: EIO))
     }
 
-    @Test func `What changes after it was read does not arrive as a whole`() throws {
+    @Test func `A file that changes after it was read does not arrive completely`() throws {
         let bytes = pattern(1 << 20)
         let file = try ScratchFile(bytes)
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         defer { for end in ends { close(end) } }
         var response = OutgoingResponse(head: [], file.body(as: bytes))
-        // The socket has no room for all of it.
+        // The socket has no room for the whole file.
         var outcome = response.send(to: ends[0])
         #expect(outcome == .blocked)
         let last: [UInt8] = [~bytes[bytes.count - 1]]
@@ -89,21 +89,21 @@ import Testing
         #expect(received > 0 && received < bytes.count)
     }
 
-    @Test func `What changes while a slow peer reads does not arrive as a whole`() async throws {
+    @Test func `A file that changes while a slow client reads does not arrive completely`() async throws {
         let bytes = pattern(24 << 20)
         let file = try ScratchFile(bytes)
         let (fixture, found) = try serving(file, as: bytes)
         let client = try fixture.client(isNarrow: true)
         await client.get("/")
         _ = await client.bytes(1)
-        // It has not been read by far: the peer's system takes a few mebibytes at most.
+        // Most of the file is unread: the socket buffers hold a few mebibytes.
         let last: [UInt8] = [~bytes[bytes.count - 1]]
         #expect(pwrite(file.descriptor, last, 1, off_t(bytes.count - 1)) == 1)
         #expect(await client.bytes(bytes.count + 1000).count < bytes.count)
         #expect(await found.next() == .wrongBytes)
     }
 
-    @Test func `A slow peer gets all that is right`() async throws {
+    @Test func `A slow client gets all bytes of an undamaged file`() async throws {
         let bytes = pattern(24 << 20)
         let (fixture, _) = try serving(ScratchFile(bytes), as: bytes)
         let client = try fixture.client(isNarrow: true)

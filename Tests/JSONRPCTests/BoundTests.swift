@@ -5,11 +5,11 @@ import Testing
 
 @testable import JSONRPC
 
-/// What one connection may ask for: at the bound, beyond it, and afterwards.
+/// The limits of one connection: at the limit, beyond it, and afterwards.
 @Loop @Suite(.timeLimit(.minutes(10))) struct BoundTests {
-    let desk = Desk()
+    let desk = TestContext()
 
-    @Test func `A message is nested as deeply as allowed, and no deeper`() async throws {
+    @Test func `A message has at most the allowed nesting`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.nesting = 16 })
         func nested(_ depth: Int) -> String {
@@ -25,7 +25,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch has as many messages as allowed, and no more`() async throws {
+    @Test func `A batch has at most the allowed number of messages`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.batchMessages = 3 })
         await wire.sendLine("[\(echo("1")),\(echo("2")),\(echo("3"))]")
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A message has as many values as allowed, and no more`(isBatch: Bool) async throws {
+    func `A message has at most the allowed number of values`(isBatch: Bool) async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.messageValues = 20 })
         func message(_ values: Int) -> String {
@@ -58,7 +58,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `The messages of a batch begin as far as the gate lets them`() async throws {
+    @Test func `The messages of a batch begin as admission permits`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.requests = 2 })
         await wire.sendLine("[\((1...5).map { wait("\($0)") }.joined(separator: ","))]")
@@ -72,7 +72,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch takes no more members when its answers are long already`() async throws {
+    @Test func `A batch refuses further messages when its answers are too large`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 2000 })
         let long = "\"" + String(repeating: "x", count: 600) + "\""
@@ -86,7 +86,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `As many requests wait aside as allowed; a seat that is left can be taken again`() async throws {
+    @Test func `At most the allowed number of requests wait for tasks, and a place can be reused`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.waitingRequests = 2 })
         for id in ["1", "2"] {
@@ -105,7 +105,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Those who wait for answers of the peer are not without number either`() async throws {
+    @Test func `Requests that wait for the peer have a limit too`() async throws {
         let wire = Wire()
         let clock = ManualClock()
         let limits = ConnectionLimits.with { ($0.requests, $0.waitingRequests) = (1, 2) }
@@ -114,13 +114,13 @@ import Testing
         #expect(await wire.lines(4) == (1...4).map(question))
         try await laterReply()
         #expect(connection.pending.count == 4)
-        for _ in 1...4 { #expect(await clock.nextSleep() == Desk.timeout) }
-        clock.advance(by: Desk.timeout)
+        for _ in 1...4 { #expect(await clock.nextSleep() == TestContext.timeout) }
+        clock.advance(by: TestContext.timeout)
         #expect(await wire.lines(5).contains(question(5)))
         connection.close()
     }
 
-    @Test func `Who lends a place keeps its bytes`() async throws {
+    @Test func `A request that waits for the peer keeps its bytes`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.requestBytes = 4000 })
         let padding = String(repeating: " ", count: 3000)
@@ -132,10 +132,10 @@ import Testing
         connection.close()
     }
 
-    @Test func `A peer that leaves too much unread is disconnected when there is news`() async throws {
+    @Test func `A peer with too much unread output is disconnected at the next notification`() async throws {
         let (wire, other) = (Wire(isNarrow: true), Wire())
         let limits = ConnectionLimits.with { $0.unreadBytes = 100_000 }
-        let bystander = Desk()
+        let bystander = TestContext()
         let (healthy, _) = try bystander.connect(other, limits: limits)
         let (connection, ended) = try desk.connect(wire, limits: limits)
         while connection.outbox.unsent < limits.unreadBytes {
@@ -155,7 +155,7 @@ import Testing
         healthy.close()
     }
 
-    @Test func `A peer that reads at last has all its room again`() async throws {
+    @Test func `A peer that has read everything has its whole limit again`() async throws {
         let wire = Wire(isNarrow: true)
         let limits = ConnectionLimits.with { $0.unreadBytes = 100_000 }
         let (connection, _) = try desk.connect(wire, limits: limits)
@@ -173,7 +173,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Ten thousand requests are all answered to one who reads afterwards`() async throws {
+    @Test func `Ten thousand requests are answered to a client that reads afterwards`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 50_000 })
         async let sent = wire.send((1...10_000).map { echo("\($0)") + "\n" }.joined())

@@ -6,10 +6,10 @@ import Testing
 @testable import JSONRPC
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionEndTests {
-    let desk = Desk()
+    let desk = TestContext()
     let wire = Wire()
 
-    @Test func `Half-closed: what is pending is answered, then it ends`() async throws {
+    @Test func `A half-closed connection answers pending requests, then it ends`() async throws {
         let (_, ended) = try desk.connect(wire)
         await wire.send([wait("1"), wait("2", aside: true), echo("3")].joined(separator: "\n"))
         wire.endSending()
@@ -23,7 +23,7 @@ import Testing
         await ended.next()
     }
 
-    @Test func `A peer that vanishes takes its requests along`() async throws {
+    @Test func `A disconnect cancels the requests of the peer`() async throws {
         let (_, ended) = try desk.connect(wire)
         await wire.sendLine(wait("1"))
         await wire.sendLine(wait("2", aside: true))
@@ -36,7 +36,7 @@ import Testing
         #expect(ended.waiting.isEmpty, "it ends once")
     }
 
-    @Test func `What a peer said before it vanished still happens`() async throws {
+    @Test func `Requests before a disconnect still run`() async throws {
         await wire.sendLine(wait("1"))
         wire.vanish()
         let (_, ended) = try desk.connect(wire)
@@ -51,8 +51,8 @@ import Testing
         await ended.next()
     }
 
-    @Test func `The linger comes between the last answers and the end`() async throws {
-        let lingering = Mail<Connection<Desk>>()
+    @Test func `The linger runs between the last request and the end`() async throws {
+        let lingering = Mail<Connection<TestContext>>()
         let enough = Waiters()
         let (_, ended) = try desk.connect(wire) { connection in
             await connection.workIsDone()
@@ -90,7 +90,7 @@ import Testing
         await ended.next()
     }
 
-    @Test func `What nobody has foreseen is told to the service as well`() async throws {
+    @Test func `An unforeseen error is reported to the service`() async throws {
         let reportInternalError = Mail<String>()
         let (_, ended) = try desk.connect(wire, reportInternalError: { reportInternalError.deliver($0) })
         await wire.send(
@@ -104,7 +104,7 @@ import Testing
         #expect(reportInternalError.waiting == Array(repeating: "fail: Odd()", count: 3))
     }
 
-    @Test func `Finishing answers what waits, and returns when all is written`() async throws {
+    @Test func `Finishing answers pending requests, and returns when the output is flushed`() async throws {
         let (connection, ended) = try desk.connect(wire)
         await wire.sendLine(wait("1"))
         _ = await desk.started.next()
@@ -116,14 +116,14 @@ import Testing
         connection.close()
     }
 
-    @Test func `A pipe that has ended does not keep the loop busy`() async throws {
+    @Test func `An ended pipe does not keep the loop busy`() async throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe2(&ends) == 0)
         let input = Descriptor(owning: ends[0])
         let ended = Mail<Void>()
         let enough = Waiters()
         let connection = Connection(
-            input: input, output: try #require(wire.takeServer()), table: Desk.methods, limits: .init(),
+            input: input, output: try #require(wire.takeServer()), table: TestContext.methods, limits: .init(),
             linger: { _ in do { try await enough.wait() } catch {} }, ended: { _ in ended.deliver(()) })
         connection.serve(desk)
         let message = echo("1") + "\n"
@@ -145,5 +145,5 @@ import Testing
 }
 
 extension Connection {
-    var watchesInput: Bool { stream?.watchesInput ?? false }
+    var watchesInput: Bool { stream?.inputWatcher != nil }
 }

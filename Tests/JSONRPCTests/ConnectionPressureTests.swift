@@ -6,9 +6,9 @@ import Testing
 @testable import JSONRPC
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionPressureTests {
-    let desk = Desk()
+    let desk = TestContext()
 
-    @Test func `A flood of slow requests stays behind the gate`() async throws {
+    @Test func `Admission limits a flood of slow requests`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire)
         let count = ConnectionLimits().requests * 2
@@ -31,7 +31,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `One who only waits for others does not hold the gate`() async throws {
+    @Test func `Requests that wait for tasks do not close admission`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire)
         let count = ConnectionLimits().requests * 2
@@ -45,7 +45,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Large messages fill the gate by their bytes`() async throws {
+    @Test func `Large messages close admission by their bytes`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(
             wire, limits: .with { $0.messageBytes = ConnectionLimits().requestBytes * 2 })
@@ -63,7 +63,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A slow reader costs little, and hears the newest`() async throws {
+    @Test func `A slow reader costs little memory, and gets the newest sample`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
         var highest = 0
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `An answer does not overtake older news`(inBatch: Bool) async throws {
+    func `A reply does not overtake older notifications`(inBatch: Bool) async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
         while !connection.outbox.isBlocked {
@@ -116,7 +116,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `One who reads no answers is not read from for ever`() async throws {
+    @Test func `The connection stops reading from a peer that reads no answers`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, ended) = try desk.connect(wire, limits: .with { $0.messageBytes = 4 << 20 })
         let big = echo("1", "\"" + String(repeating: "x", count: 1 << 20) + "\"") + "\n"
@@ -152,7 +152,7 @@ import Testing
         await until { connection.pending.isEmpty }
     }
 
-    @Test func `A batch of large answers ends where it gets too long`() async throws {
+    @Test func `A batch of large answers is refused beyond the limit`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# }.joined(separator: ",")

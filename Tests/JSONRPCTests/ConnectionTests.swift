@@ -6,14 +6,14 @@ import Testing
 @testable import JSONRPC
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
-    let desk = Desk()
+    let desk = TestContext()
     let wire = Wire()
 
     @Test func `Ten thousand requests before any answer is read`() async throws {
         let (connection, _) = try desk.connect(wire)
         let count = 10_000
         async let sent = wire.send((0..<count).map { echo("\($0)") + "\n" }.joined())
-        // The pipe is full of answers before the last request is in: they wait, and none is lost.
+        // The pipe is full of answers before the last request arrives: the answers wait, and none is lost.
         #expect(await wire.lines(count) == (0..<count).map { reply("\($0)") })
         _ = await sent
         connection.close()
@@ -58,7 +58,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `News come after the reply that they belong to`() async throws {
+    @Test func `Notifications of a request follow its reply`() async throws {
         let (connection, _) = try desk.connect(wire)
         await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"announce"}"#)
         let lines = await wire.lines(4)
@@ -69,7 +69,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch is answered as one, in which news come last`() async throws {
+    @Test func `A batch is answered as one, and its notifications follow`() async throws {
         let (connection, _) = try desk.connect(wire)
         let note = #"{"jsonrpc":"2.0","method":"echo","params":{"value":1}}"#
         await wire.sendLine("[\(note),\(note)]")
@@ -85,7 +85,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Nobody holds what was answered, in a batch or alone`() async throws {
+    @Test func `Answered requests are released, in a batch or alone`() async throws {
         let (connection, _) = try desk.connect(wire)
         let borrow = #"{"jsonrpc":"2.0","id":1,"method":"borrow"}"#
         let lent = reply("1", #""lent""#)
@@ -99,7 +99,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch waits for its slowest, others overtake it`() async throws {
+    @Test func `A batch waits for its slowest request, and later requests overtake it`() async throws {
         let (connection, _) = try desk.connect(wire)
         await wire.sendLine("[\(wait("1")),\(echo("2"))]")
         _ = await desk.started.next()
@@ -110,7 +110,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A waiting request can be cancelled, and only that one`() async throws {
+    @Test func `A cancellation ends only its own request`() async throws {
         let (connection, _) = try desk.connect(wire)
         for id in ["1", #""one""#, "99999999999999999999"] {
             await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"aside":true}}"#)
@@ -126,7 +126,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch can cancel its own member`() async throws {
+    @Test func `A batch can cancel one of its own requests`() async throws {
         let (connection, _) = try desk.connect(wire)
         await wire.sendLine(#"[\#(wait("1")),{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}]"#)
         let replies = try parse(try #require(await wire.line()))
@@ -134,7 +134,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Framing with headers is answered in kind, events too`() async throws {
+    @Test func `Replies and notifications use the peer's framing with headers`() async throws {
         let (connection, _) = try desk.connect(wire)
         let message = #"{"jsonrpc":"2.0","id":1,"method":"announce"}"#
         await wire.send("content-length: \(message.utf8.count)\r\nContent-Type: x\r\n\r\n\(message)")
@@ -159,7 +159,7 @@ import Testing
         await ended.next()
     }
 
-    @Test func `What is too long or broken is skipped`() async throws {
+    @Test func `A message that is too long or malformed is skipped`() async throws {
         let (connection, _) = try desk.connect(wire, limits: .with { $0.messageBytes = 200 })
         for length in [201, 10_000, 300_000] {
             await wire.sendLine("{" + String(repeating: "x", count: length))

@@ -5,17 +5,17 @@ import Testing
 
 @testable import JSONRPC
 
-/// What one connection asks for does not keep another one waiting for all of it.
+/// One connection does not delay the requests of another.
 @Loop @Suite(.timeLimit(.minutes(5))) struct FairnessTests {
-    private let hostile = Desk(), wire = Wire()
-    private let other = Desk(), otherWire = Wire()
+    private let hostile = TestContext(), wire = Wire()
+    private let other = TestContext(), otherWire = Wire()
     private static let look = #"{"jsonrpc":"2.0","id":1,"method":"look"}"#
     private static let many = (1...900).map { echo("\($0)") }
 
-    /// Each of them has said everything before the service hears any of it, the hostile one first.
+    /// Both clients have sent everything before the service reads, the hostile one first.
     private func connectBoth(
         _ trace: TraceHook? = nil, threads: DecodingThreads = .shared
-    ) throws -> (Connection<Desk>, Connection<Desk>) {
+    ) throws -> (Connection<TestContext>, Connection<TestContext>) {
         let (first, _) = try hostile.connect(wire, trace: trace, threads: threads)
         let (second, _) = try other.connect(otherWire, threads: threads)
         other.sight = { [weak first] in first?.lastNumber ?? -1 }
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", ","])
-    func `Another's request begins before a backlog is done`(separator: String) async throws {
+    func `A request of another connection begins before a backlog is done`(separator: String) async throws {
         let backlog = Self.many.joined(separator: separator)
         await wire.sendLine(separator == "," ? "[\(backlog)]" : backlog)
         await otherWire.sendLine(Self.look)
@@ -50,7 +50,7 @@ import Testing
         second.close()
     }
 
-    @Test func `A peer that reads fast does not get all of a large answer at once`() async throws {
+    @Test func `A large answer is written in several iterations`() async throws {
         let (connection, _) = try hostile.connect(wire)
         await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"bulk"}"#)
         _ = await hostile.started.next()
@@ -68,14 +68,14 @@ import Testing
     }
 }
 
-/// What happens while a large message is decoded on a thread.
+/// The behaviour while a thread decodes a large message.
 @Loop @Suite(.timeLimit(.minutes(5))) struct DecodingTests {
-    private let desk = Desk(), wire = Wire()
+    private let desk = TestContext(), wire = Wire()
     private let threads = DecodingThreads()
     private let gate = Signal()
     private static let long = "\"" + String(repeating: "x", count: 40_000) + "\""
 
-    /// From here on nothing is decoded on the threads until the gate fires.
+    /// Blocks the decoding threads until the gate fires.
     private func holdThreads() {
         threads.submit(bytes: 0) { [gate] in
             gate.block()
@@ -83,12 +83,12 @@ import Testing
         }
     }
 
-    @Test func `Others are served meanwhile, and what came behind it waits its turn`() async throws {
+    @Test func `Decoding a large message delays only the messages behind it`() async throws {
         holdThreads()
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2") + "\n")
         await until { connection.inputState.isDecoding }
-        let (other, otherWire) = (Desk(), Wire())
+        let (other, otherWire) = (TestContext(), Wire())
         let (second, _) = try other.connect(otherWire, threads: threads)
         for id in ["1", "2", "3"] {
             await otherWire.sendLine(echo(id))
@@ -101,7 +101,7 @@ import Testing
         second.close()
     }
 
-    @Test func `A long batch is answered whole, and in the order in which it began`() async throws {
+    @Test func `A long batch is answered as one, in the order of its requests`() async throws {
         let (connection, _) = try desk.connect(wire, threads: threads)
         let calls = (1...1000).map { echo("\($0)") }
         await wire.sendLine("[\(calls.joined(separator: ","))]")
@@ -109,7 +109,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `What was said before the end of the input is still answered`() async throws {
+    @Test func `Requests before the end of the input are answered`() async throws {
         holdThreads()
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2"))
@@ -121,7 +121,7 @@ import Testing
         await ended.next()
     }
 
-    @Test func `What a peer said before it vanished still begins`() async throws {
+    @Test func `A large message before a disconnect still begins`() async throws {
         holdThreads()
         let padding = String(repeating: " ", count: 40_000)
         await wire.send(wait("1") + padding + "\n" + wait("2") + "\n")
@@ -135,7 +135,7 @@ import Testing
         await ended.next()
     }
 
-    @Test func `A connection that ends takes along what is decoded for it`() async throws {
+    @Test func `The end of a connection drops the message that is being decoded`() async throws {
         holdThreads()
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.sendLine(echo("1", Self.long))
@@ -147,7 +147,7 @@ import Testing
         #expect(connection.lastNumber == 0)
     }
 
-    @Test func `A service that ends answers what of a batch has begun`() async throws {
+    @Test func `The end of the service answers the begun requests of a batch`() async throws {
         let (connection, ended) = try desk.connect(wire, limits: .with { $0.requests = 2 }, threads: threads)
         await wire.sendLine("[\(wait("1")),\(wait("2")),\(wait("3"))]")
         for _ in 1...2 { _ = await desk.started.next() }
@@ -157,7 +157,7 @@ import Testing
         await ended.next()
     }
 
-    @Test func `A long line of blanks is no message`() async throws {
+    @Test func `A long blank line is ignored`() async throws {
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.sendLine(String(repeating: " ", count: 40_000))
         await wire.sendLine(echo("1"))

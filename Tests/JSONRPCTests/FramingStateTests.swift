@@ -3,7 +3,7 @@ import Testing
 @testable import JSONRPC
 
 struct FramingStateTests {
-    @Test func `The style is known from the first bytes that decide it`() {
+    @Test func `The first bytes determine the framing`() {
         for (input, style) in [
             ("", nil), (" \r\n", nil), ("Content-Length", nil), ("{", .lines), ("\n[", .lines), ("x y", .lines),
             ("\"", .lines), ("Content-Length:", .headers), ("x:", .headers),
@@ -15,7 +15,7 @@ struct FramingStateTests {
         }
     }
 
-    @Test func `Messages stay until they are taken`() {
+    @Test func `Messages are kept until they are taken`() {
         var framing = Framing(maxMessageBytes: 20)
         framing.append("[1]\n[2]\n[3")
         #expect(framing.next(\.count) == .message(3))
@@ -40,7 +40,7 @@ struct FramingStateTests {
     }
 
     @Test(arguments: [Framing.Style.lines, .headers])
-    func `Wrapped messages are cut out again`(style: Framing.Style) {
+    func `Framed messages are parsed again`(style: Framing.Style) {
         let messages = [twoHundred, "{}", "[]", twoHundred]
         var stream: [UInt8] = []
         for message in messages {
@@ -57,10 +57,10 @@ struct FramingStateTests {
 struct FramingMemoryTests {
     private static let piece = 64 << 10
     private static let limit = 1 << 20
-    /// The most that one message, one piece and the headers may take, with what the allocator rounds up.
+    /// The memory limit of one message, one piece and the headers, with the rounding of the allocator.
     private static let bound = limit + piece + HeaderBlock.maxBytes + 4096
 
-    /// Feeds `count` pieces of `byte` after `opening`; says the most memory that was held, and the frames.
+    /// Feeds `count` pieces of `byte` after `opening`; returns the highest memory use and the frames.
     private func feed(_ opening: String, _ byte: UInt8, count: Int) -> (held: Int, frames: [Frame<Int>]) {
         var framing = Framing(maxMessageBytes: Self.limit)
         framing.append(opening)
@@ -90,7 +90,7 @@ struct FramingMemoryTests {
         #expect(frames == expected)
     }
 
-    @Test func `A message of the greatest size is held once`() {
+    @Test func `A message of the maximum size is held once`() {
         let (held, frames) = feed("[]\n{", UInt8(ascii: "x"), count: Self.limit / Self.piece - 1)
         #expect(frames == [.message(2)])
         #expect(held <= Self.bound)

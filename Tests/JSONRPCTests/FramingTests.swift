@@ -2,7 +2,7 @@ import Testing
 
 @testable import JSONRPC
 
-/// What `input` is cut into when it arrives `piece` bytes at a time and the caller drains after each piece.
+/// The frames of `input` that arrives `piece` bytes at a time, drained after each piece.
 func frames(of input: [UInt8], piece: Int, max: Int = 20, finishing: Bool = true) -> [Frame<String>] {
     var framing = Framing(maxMessageBytes: max)
     var found: [Frame<String>] = []
@@ -26,8 +26,8 @@ extension Framing {
     }
 }
 
-/// A stream of bytes and what it has to be cut into, whatever the size of the pieces (messages up to 20 bytes).
-struct Cutting: Sendable, CustomTestStringConvertible {
+/// A stream of bytes and its frames, for any size of the pieces (messages up to 20 bytes).
+struct FramingCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let input: String
     let expected: [Frame<String>]
@@ -51,38 +51,39 @@ private let twenty = "[\(String(repeating: "1", count: 18))]"
 
 struct LineFramingTests {
     static let cuttings = [
-        Cutting("nothing", "", []),
-        Cutting("blank", " \r\n\t\n", []),
-        Cutting("two lines", "{\"a\":1}\n[2]\n", [.message("{\"a\":1}"), .message("[2]")]),
-        Cutting("CR LF", "{}\r\n[]\r\n", [.message("{}"), .message("[]")]),
-        Cutting("a CR within", "{\r}\r\r\n", [.message("{\r}\r")]),
-        Cutting("blank lines anywhere", "\n \r\n{}\n\n \t\r\n\r\n[]\n\n", [.message("{}"), .message("[]")]),
-        Cutting("unterminated last line", "{}\n[1]", [.message("{}"), .message("[1]")]),
-        Cutting("unterminated last line with a CR", "{}\n[1]\r", [.message("{}"), .message("[1]")]),
-        Cutting(
+        FramingCase("nothing", "", []),
+        FramingCase("blank", " \r\n\t\n", []),
+        FramingCase("two lines", "{\"a\":1}\n[2]\n", [.message("{\"a\":1}"), .message("[2]")]),
+        FramingCase("CR LF", "{}\r\n[]\r\n", [.message("{}"), .message("[]")]),
+        FramingCase("a CR within", "{\r}\r\r\n", [.message("{\r}\r")]),
+        FramingCase("blank lines anywhere", "\n \r\n{}\n\n \t\r\n\r\n[]\n\n", [.message("{}"), .message("[]")]),
+        FramingCase("unterminated last line", "{}\n[1]", [.message("{}"), .message("[1]")]),
+        FramingCase("unterminated last line with a CR", "{}\n[1]\r", [.message("{}"), .message("[1]")]),
+        FramingCase(
             "headers later are no headers", "{}\nContent-Length: 2\n", [.message("{}"), .message("Content-Length: 2")]),
-        Cutting("garbage first", "GET / HTTP/1.1\n{}\n", [.message("GET / HTTP/1.1"), .message("{}")]),
-        Cutting("a word first", "null\n{}\n", [.message("null"), .message("{}")]),
-        Cutting("a word and no more", "null", [.message("null")]),
-        Cutting("a string first", "\"a\":1\n", [.message("\"a\":1")]),
-        Cutting("a byte order mark first", "\u{FEFF}{}\n", [.message("\u{FEFF}{}")]),
-        Cutting("a colon first", ": 1\n", [.message(": 1")]),
-        Cutting("a blank before the colon", "Token : 1\n{}\n", [.message("Token : 1"), .message("{}")]),
-        Cutting(
+        FramingCase("garbage first", "GET / HTTP/1.1\n{}\n", [.message("GET / HTTP/1.1"), .message("{}")]),
+        FramingCase("a word first", "null\n{}\n", [.message("null"), .message("{}")]),
+        FramingCase("a word and no more", "null", [.message("null")]),
+        FramingCase("a string first", "\"a\":1\n", [.message("\"a\":1")]),
+        FramingCase("a byte order mark first", "\u{FEFF}{}\n", [.message("\u{FEFF}{}")]),
+        FramingCase("a colon first", ": 1\n", [.message(": 1")]),
+        FramingCase("a blank before the colon", "Token : 1\n{}\n", [.message("Token : 1"), .message("{}")]),
+        FramingCase(
             "the longest", "\(twenty)\n\(twenty)\r\n\(twenty)", [.message(twenty), .message(twenty), .message(twenty)]),
-        Cutting("one too long", "\(twenty)1\n{}\n", [tooLongLine, .message("{}")]),
-        Cutting("one too long with a CR", "\(twenty)1\r\n{}\n", [tooLongLine, .message("{}")]),
-        Cutting("two too long", "\(twenty)\(twenty)\n\(twenty)1\n{}\n", [tooLongLine, tooLongLine, .message("{}")]),
-        Cutting("too long at the end", "{}\n\(twenty)1", [.message("{}"), tooLongLine]),
-        Cutting(
+        FramingCase("one too long", "\(twenty)1\n{}\n", [tooLongLine, .message("{}")]),
+        FramingCase("one too long with a CR", "\(twenty)1\r\n{}\n", [tooLongLine, .message("{}")]),
+        FramingCase(
+            "two too long", "\(twenty)\(twenty)\n\(twenty)1\n{}\n", [tooLongLine, tooLongLine, .message("{}")]),
+        FramingCase("too long at the end", "{}\n\(twenty)1", [.message("{}"), tooLongLine]),
+        FramingCase(
             "blanks too long", "{}\n\(String(repeating: " ", count: 21))\n[]\n",
             [.message("{}"), tooLongLine, .message("[]")]),
-        Cutting(
+        FramingCase(
             "name too long to be one", "\(String(repeating: "x", count: 257)): 1\n{}\n", [tooLongLine, .message("{}")]),
     ]
 
     @Test(arguments: cuttings)
-    func `Lines are the same however they arrive`(cutting: Cutting) {
+    func `Lines are the same however they arrive`(cutting: FramingCase) {
         cutting.check()
     }
 
@@ -93,37 +94,38 @@ struct LineFramingTests {
 
 struct HeaderFramingTests {
     static let cuttings = [
-        Cutting(
+        FramingCase(
             "two messages", "Content-Length: 2\r\n\r\n{}Content-Length: 3\r\n\r\n[1]",
             [.message("{}"), .message("[1]")]),
-        Cutting("bare LF", "Content-Length: 2\n\n{}Content-Length:3\n\n[1]", [.message("{}"), .message("[1]")]),
-        Cutting("any case", "cOnTeNt-lEnGtH:\t2 \t\r\n\r\n{}", [.message("{}")]),
-        Cutting(
+        FramingCase("bare LF", "Content-Length: 2\n\n{}Content-Length:3\n\n[1]", [.message("{}"), .message("[1]")]),
+        FramingCase("any case", "cOnTeNt-lEnGtH:\t2 \t\r\n\r\n{}", [.message("{}")]),
+        FramingCase(
             "others are ignored", "X-A: b:c\r\nContent-Length: 2\r\nContent-Type: x\r\nE:\r\n\r\n{}", [.message("{}")]),
-        Cutting("agreeing twice", "Content-Length: 2\r\nContent-Length: 02\r\n\r\n{}", [.message("{}")]),
-        Cutting("line ends within", "Content-Length: 4\r\n\r\n{\n\n}", [.message("{\n\n}")]),
-        Cutting("empty", "Content-Length: 0\r\n\r\nContent-Length: 2\r\n\r\n{}", [.message(""), .message("{}")]),
-        Cutting(
+        FramingCase("agreeing twice", "Content-Length: 2\r\nContent-Length: 02\r\n\r\n{}", [.message("{}")]),
+        FramingCase("line ends within", "Content-Length: 4\r\n\r\n{\n\n}", [.message("{\n\n}")]),
+        FramingCase("empty", "Content-Length: 0\r\n\r\nContent-Length: 2\r\n\r\n{}", [.message(""), .message("{}")]),
+        FramingCase(
             "blank lines between", "\r\n Content-Length: 2\n\n{}\r\n\nContent-Length: 2\n\n[]\n",
             [.message("{}"), .message("[]")]),
-        Cutting(
+        FramingCase(
             "the longest name", "\(String(repeating: "x", count: 256)): 1\nContent-Length: 2\n\n{}", [.message("{}")]),
-        Cutting("the longest", "Content-Length: 20\r\n\r\n\(twenty)", [.message(twenty)]),
-        Cutting(
+        FramingCase("the longest", "Content-Length: 20\r\n\r\n\(twenty)", [.message(twenty)]),
+        FramingCase(
             "one too long", "Content-Length: 23\r\n\r\n\(twenty)\n\n\nContent-Length: 2\r\n\r\n{}",
             [.tooLong(bytes: 23, limit: 20), .message("{}")]),
-        Cutting("too long and cut short", "Content-Length: 23\r\n\r\n\(twenty)", [.tooLong(bytes: 23, limit: 20)]),
-        Cutting(
+        FramingCase("too long and cut short", "Content-Length: 23\r\n\r\n\(twenty)", [.tooLong(bytes: 23, limit: 20)]),
+        FramingCase(
             "body cut short", "Content-Length: 2\n\n{}Content-Length: 3\n\n[1",
             [.message("{}"), .unreadable(reason: "the input ended within a message of 3 bytes")]),
-        Cutting(
+        FramingCase(
             "headers cut short", "Content-Length: 2\n",
             [.unreadable(reason: "the input ended within the headers")]),
-        Cutting("a header cut short", "Content-Length:", [.unreadable(reason: "the input ended within the headers")]),
+        FramingCase(
+            "a header cut short", "Content-Length:", [.unreadable(reason: "the input ended within the headers")]),
     ]
 
     @Test(arguments: cuttings)
-    func `Messages are the same however they arrive`(cutting: Cutting) {
+    func `Messages are the same however they arrive`(cutting: FramingCase) {
         cutting.check()
     }
 

@@ -11,7 +11,7 @@ import Testing
 
     init() { quota = MemoryQuota(limit: 1000, clock: clock) }
 
-    @Test func `What is reserved never exceeds the limit, and is granted in order`() {
+    @Test func `Reservations never exceed the limit, and are granted in order`() {
         let shares = (0..<3).map { _ in QuotaShare(of: quota) }
         var granted: [Int] = []
         #expect(shares[0].reserve(600) {})
@@ -22,7 +22,7 @@ import Testing
         #expect(shares.map(\.reserved) == [0, 600, 300])
     }
 
-    @Test func `More than the limit is granted to one alone`() {
+    @Test func `A single reservation may exceed the limit`() {
         let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
         #expect(first.reserve(5000) {})
         #expect(!second.reserve(1) {})
@@ -30,7 +30,7 @@ import Testing
         #expect(second.reserved == 1)
     }
 
-    @Test func `Nothing is reserved while what is used reaches the limit`() {
+    @Test func `Nothing is reserved while the used memory reaches the limit`() {
         let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
         first.use(1000)
         var isResumed = false
@@ -41,7 +41,7 @@ import Testing
         #expect(isResumed)
     }
 
-    @Test func `One that leaves gives up what it has, and its place among those that wait`() {
+    @Test func `A share that leaves frees its memory and its place in the queue`() {
         let shares = (0..<3).map { _ in QuotaShare(of: quota) }
         shares[0].use(1000)
         #expect(!shares[1].reserve(500) { Issue.record("it has left") })
@@ -51,7 +51,7 @@ import Testing
         #expect(shares[2].reserved == 500)
     }
 
-    @Test func `Who gets nowhere while others wait has to give up what it holds`() async {
+    @Test func `A share without progress is revoked while others wait`() async {
         let (idle, busy, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota), QuotaShare(of: quota))
         idle.revoke = { [unowned idle] in idle.free(500) }
         busy.revoke = { Issue.record("it gets on") }
@@ -65,7 +65,7 @@ import Testing
         #expect(idle.reserved == 0 && busy.reserved == 500)
     }
 
-    @Test func `Nobody has to give up anything while nobody waits`() async throws {
+    @Test func `No share is revoked while none waits`() async throws {
         let (idle, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota))
         idle.revoke = { Issue.record("nobody waits") }
         #expect(idle.reserve(800) {})
@@ -80,7 +80,7 @@ import Testing
     @Test func `An answer waits for room until its request is over`() async throws {
         let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
         #expect(first.reserve(800) {})
-        let desk = Desk()
+        let desk = TestContext()
         let granted = Task { @Loop in try await second.reserve(300, unless: { desk.isShut }) }
         #expect(await clock.nextSleep() == .seconds(30))
         desk.isShut = true
@@ -90,16 +90,16 @@ import Testing
     }
 }
 
-/// What connections do for which there is not enough memory.
+/// Connections when memory is short.
 @Loop @Suite(.timeLimit(.minutes(5))) struct ConnectionMemoryTests {
     private let clock = ManualClock()
-    private let desk = Desk(), wire = Wire()
-    private let other = Desk(), otherWire = Wire()
+    private let desk = TestContext(), wire = Wire()
+    private let other = TestContext(), otherWire = Wire()
     private let limits = ConnectionLimits.with { $0.messageBytes = 1 << 20 }
     private static let long = "\"" + String(repeating: "x", count: 600 << 10) + "\""
 
     @Test(arguments: ["", "Content-Length: 1000000\r\n\r\n"])
-    func `A message that does not come whole gives way to those that do`(header: String) async throws {
+    func `An incomplete message is abandoned while others wait for memory`(header: String) async throws {
         let memory = ConnectionMemory(messageBytes: 1 << 20, clock: clock)
         let (first, _) = try desk.connect(wire, limits: limits, memory: memory)
         let (second, _) = try other.connect(otherWire, limits: limits, memory: memory)
@@ -118,7 +118,7 @@ import Testing
         second.close()
     }
 
-    @Test func `One that reads nothing is disconnected when others wait for its memory`() async throws {
+    @Test func `A client that reads nothing is disconnected while others wait for memory`() async throws {
         let narrow = Wire(isNarrow: true)
         let memory = ConnectionMemory(unreadBytes: 500 << 10, clock: clock)
         let (first, ended) = try desk.connect(narrow, memory: memory)

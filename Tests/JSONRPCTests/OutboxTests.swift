@@ -3,7 +3,7 @@ import Testing
 @testable import JSONRPC
 
 @Suite struct OutboxTests {
-    /// Takes up to `room` bytes, then no more.
+    /// Accepts up to `room` bytes.
     private struct Reader {
         var text = ""
         var room = Int.max
@@ -50,7 +50,7 @@ import Testing
         ([.sample("s1", key: "k"), .sample("s2", key: "k"), .fact("f")], "s2 f ", "s1 s2 f "),
     ]
 
-    @Test func `A sample does not pass an older one of its key that waits for the next turn`() {
+    @Test func `A sample does not overtake an older one of its key`() {
         var (outbox, reader) = Self.blocked()
         outbox.put(Array("s1 ".utf8), sample: "k")
         reader.room = 2
@@ -62,7 +62,7 @@ import Testing
         #expect(reader.text == "old s2 ")
     }
 
-    @Test func `Samples give way only while somebody reads slowly, and never pass a fact`() {
+    @Test func `Samples are replaced only for a slow reader, and never overtake a fact`() {
         for story in Self.stories {
             var (outbox, reader) = Self.blocked()
             put(story.0, into: &outbox)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `A million samples for a slow reader are a few bytes`() {
+    @Test func `A million samples for a slow reader take a few bytes`() {
         var (outbox, reader) = Self.blocked()
         for number in 0..<1_000_000 {
             outbox.put(Array("\(number) ".utf8), sample: "\(number % 3)")
@@ -104,7 +104,7 @@ import Testing
         #expect(reader.text == expected)
     }
 
-    @Test func `What was offered and not taken is offered again`() throws {
+    @Test func `Bytes that were not written are offered again`() throws {
         struct Broken: Error {}
         var outbox = Outbox()
         outbox.put { $0 += "abc".utf8 }

@@ -7,7 +7,7 @@ import Testing
     private typealias Reading = @Sendable (inout Params) throws(RPCError) -> Void
     private static let one: JSON = 1
 
-    /// What is read from an object whose one member, "p", is the value; the sentence must begin with the full path.
+    /// Decodes the value of the only member "p" of an object; the message of an error must begin with the full path.
     private static let complaints: [(JSON?, Reading, String)] = [
         (nil, { (p) throws(RPCError) in _ = try p.string("p") }, "is missing"),
         (nil, { (p) throws(RPCError) in _ = try p.require("p") }, "is missing"),
@@ -38,7 +38,7 @@ import Testing
         (one, { (p) throws(RPCError) in try p.finish() }, "is unknown"),
     ]
 
-    @Test func `A complaint names the whole path`() {
+    @Test func `An error names the whole path of a param`() {
         for (value, read, complaint) in Self.complaints {
             for path in ["", "metadata.", "metadata.customMetadata."] {
                 var params = Params(value.map { [.init(key: "p", value: $0)] } ?? [], path: path)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Objects within objects add to the path`() throws {
+    @Test func `Nested objects extend the path`() throws {
         var params = Params([.init(key: "a", value: ["b": ["c": 1]])])
         var a = try #require(try params.optionalObject("a"))
         let b = try #require(try a.optionalObject("b"))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Of several with one name the last counts, and none is left over`() throws {
+    @Test func `The last of several params with one name counts`() throws {
         var params = Params([.init(key: "p", value: 1), .init(key: "q", value: .null), .init(key: "p", value: "x")])
         #expect(try params.string("p") == "x")
         #expect(params.takeOrNull("q") == .null && params.takeOrNull("q") == nil)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-0", "9223372036854775807", "-9223372036854775808"])
-    func `Whole numbers have 64 bits`(literal: String) throws {
+    func `Integers have 64 bits`(literal: String) throws {
         var params = Params([.init(key: "p", value: .number(.init(literal: literal)))])
         #expect(try params.optionalInteger("p") == Int64(literal))
     }

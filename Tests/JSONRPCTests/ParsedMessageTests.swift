@@ -12,13 +12,13 @@ import Testing
     ])
     func `An id comes back as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
-        guard case .request(let found, let method, _) = ParsedMessage(Envelope(message)) else {
+        guard case .call(let found?, let method, _) = ParsedMessage(Envelope(message)) else {
             return #expect(Bool(false))
         }
         #expect(found.bytes == Array(id.utf8) && method == "m")
     }
 
-    @Test func `Two ids that look alike are two`() throws {
+    @Test func `Ids with different literals are different`() throws {
         let ids = try ["1", #""1""#, "null", #""null""#, "-0", "0", "\"\u{E9}\"", "\"e\u{301}\""].map {
             RequestID(try parse($0))
         }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["1.5", "-1.5", "1e-3", "1E-400", "0.1", "true", "false", "[]", "[1]", "{}"])
-    func `Other ids are refused, with a null`(id: String) throws {
+    func `Other ids are refused with the id null`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
         guard case .invalid(.null, let error) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
         #expect(error.code == -32600 && error.message.contains("id"))
@@ -61,23 +61,23 @@ import Testing
         (#"{"jsonrpc":"2.0","id":1,"method":"m","params":true}"#, "invalid 1 -32600"),
     ]
 
-    @Test func `Every JSON value is something`() throws {
+    @Test func `Every JSON value has one meaning as a message`() throws {
         for (text, expected) in Self.table {
             #expect(try describe(ParsedMessage(Envelope(parse(text)))) == expected, "\(text)")
         }
     }
 
     @Test(arguments: ["", #","params":null"#, #","params":{}"#, #","params":[]"#])
-    func `There are four ways to write no params`(params: String) throws {
+    func `No params can be written in four ways`(params: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":1,"method":"m"\#(params)}"#)
-        guard case .request(_, _, let params) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
+        guard case .call(_?, _, let params) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
         try params.finish()
     }
 
     private func describe(_ incoming: ParsedMessage) -> String {
         switch incoming {
-        case .request(let id, let method, _): "request \(String(decoding: id.bytes, as: UTF8.self)) \(method)"
-        case .notification(let method, _): "notification \(method)"
+        case .call(let id?, let method, _): "request \(String(decoding: id.bytes, as: UTF8.self)) \(method)"
+        case .call(nil, let method, _): "notification \(method)"
         case .ignored: "ignored"
         case .invalid(let id, let error): "invalid \(String(decoding: id.bytes, as: UTF8.self)) \(error.code)"
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import JSONRPC
 
-/// Who listens in hears what the peer hears, and what it says.
+/// The trace gets the messages of both directions.
 @Loop @Suite(.timeLimit(.minutes(5))) struct TapTests {
     private final class Ear: Sendable {
         private let heard = Mutex<[String]>([])
@@ -18,9 +18,9 @@ import Testing
         }
     }
 
-    private let ear = Ear(), desk = Desk(), wire = Wire(isNarrow: true)
+    private let ear = Ear(), desk = TestContext(), wire = Wire(isNarrow: true)
 
-    @Test func `Messages are heard in order, broken ones too, without their framing`() async throws {
+    @Test func `The trace gets all messages in order, also malformed ones, without framing`() async throws {
         let (connection, _) = try desk.connect(wire, trace: ear.trace)
         await wire.send(echo("1") + "\r\n\n{]\n[\(echo("2"))]\n")
         let answers = await wire.lines(3)
@@ -31,7 +31,7 @@ import Testing
         #expect(ear.all.firstIndex(of: said[0]) ?? 9 < ear.all.firstIndex(of: "service \(reply("1"))") ?? 0)
     }
 
-    @Test func `Headers are no part of messages`() async throws {
+    @Test func `Headers are not part of traced messages`() async throws {
         let (connection, _) = try desk.connect(wire, trace: ear.trace)
         let answer = reply("1")
         await wire.send("Content-Length: \(echo("1").utf8.count)\r\n\r\n\(echo("1"))")
@@ -43,7 +43,7 @@ import Testing
         #expect(ear.all == ["client \(echo("1"))", "service \(answer)", "service \(news)"])
     }
 
-    @Test func `News that gave way to newer news is not heard`() async throws {
+    @Test func `A replaced sample is not traced`() async throws {
         let (connection, _) = try desk.connect(wire, trace: ear.trace)
         let count = 20_000
         for number in 1...count {

@@ -19,7 +19,7 @@ import Testing
 
     private func refusal(_ path: String) -> StorageError { scene.refusal(path, "read", "--allow-read") }
 
-    @Test func `What is inside may be read, whatever leads there`() throws {
+    @Test func `A file inside an allowed directory may be read through any path`() throws {
         try scene.link("in/absolute", to: path + "/in/file")
         try scene.link("in/relative", to: "sub/../file")
         try scene.link("in/around", to: "../in/sub/../../in/sub")
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `What is outside is refused, there or not`() throws {
+    @Test func `A file outside the allowed directories is refused, whether it exists or not`() throws {
         try scene.link("in/file-link", to: path + "/out/secret")
         try scene.link("in/none-link", to: path + "/out/none")
         try scene.link("in/directory-link", to: "../out")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A link may have any name and lead to any`() throws {
+    @Test func `A link may have any name and any target`() throws {
         let name: [UInt8] = [0x66, 0xFF, 0xFE]
         let bytes = name.map { CChar(bitPattern: $0) } + [0]
         let directory = open(path + "/in", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `What is wrong inside is told`() throws {
+    @Test func `Errors inside the allowed directories are reported`() throws {
         try scene.link("in/dangling", to: path + "/in/none")
         #expect(mkfifo(path + "/in/fifo", 0o600) == 0)
         let table = [
@@ -170,7 +170,8 @@ import Testing
     }
 
     @Test(arguments: AllowedScene.Swap.allCases, [2000, 1_500_000])
-    func `What is swapped after the task was made is refused`(swap: AllowedScene.Swap, size: Int) async throws {
+    func `A file that is swapped after its task was created is refused`(swap: AllowedScene.Swap, size: Int) async throws
+    {
         let file = try scene.scratch.file("in/sub/swapped", noise(size))
         for backend in try scene.backends(FileAccessPolicy(reading: [path + "/in"], writing: [])) {
             let upload = try await backend.upload(file: file, to: "a")
@@ -183,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: AllowedScene.Swap.allCases)
-    func `What is swapped while it is read is refused, too`(swap: AllowedScene.Swap) throws {
+    func `A file that is swapped while it is read is refused`(swap: AllowedScene.Swap) throws {
         let file = try scene.scratch.file("in/sub/swapped", noise(10))
         let places = try FileAccessPolicy(reading: [path + "/in"], writing: [])
         let source = try SourceFile(file, SourceFile.inspect(file, in: places.reading), in: places.reading)

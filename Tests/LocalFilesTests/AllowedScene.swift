@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -37,9 +38,10 @@ struct AllowedScene {
     func backends(_ allowed: FileAccessPolicy) throws -> [any Backend] {
         let endpoint = try Endpoint(fixture.url, from: "--endpoint", allowInsecure: false)
         return [
-            try EmbeddedBackend(StorageRoot(path + "/root"), allowed: allowed),
+            try EmbeddedBackend(StorageRoot(path + "/root"), time: .system, allowed: allowed),
             RemoteBackend.gcs(
                 at: endpoint, version: "test", http: HTTPClient(environment: HTTPEnvironment { _ in nil }),
+                time: .system,
                 allowed: allowed),
         ]
     }

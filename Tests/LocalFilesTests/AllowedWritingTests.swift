@@ -33,7 +33,7 @@ import Testing
         #expect(try partial.finish(size: Int64(bytes.count), crc32c: Checksum(of: bytes).crc32c) { true })
     }
 
-    @Test func `What is inside may be written, whatever leads there`() throws {
+    @Test func `A file inside an allowed directory may be written through any path`() throws {
         try scene.link("in/around", to: "../in")
         for name in ["in/new", "in/file", "in/sub/../new", "in/../in/new", "in/around/new"] {
             let partial = try partial("\(path)/\(name)")
@@ -59,7 +59,7 @@ import Testing
         #expect(try names(in: path + "/in") == ["file", "missing", "sub", "there"])
     }
 
-    @Test func `What is outside is refused, there or not, and nothing is made`() throws {
+    @Test func `A file outside the allowed directories is refused and not created, whether it exists or not`() throws {
         try scene.link("in/directory-link", to: "../out")
         try scene.link("in/none-link", to: "../out/none")
         for name in [
@@ -74,7 +74,7 @@ import Testing
         #expect(try names(in: path) == ["in", "inside", "out"])
     }
 
-    @Test func `What is wrong inside is told`() throws {
+    @Test func `Errors inside the allowed directories are reported`() throws {
         for (name, why) in [
             ("sub", "is not a regular file but a directory"), ("file/new", "cannot be written: Not a directory"),
             ("none/new", "cannot be written: the directory \(path)/in/none does not exist"),
@@ -116,7 +116,7 @@ import Testing
         #expect(try names(in: path + "/out") == ["secret", "sub"])
     }
 
-    @Test func `What was parked goes on only where it still may be`() throws {
+    @Test func `A parked download continues only in an allowed directory`() throws {
         let file = path + "/in/sub/new"
         let partial = try partial(file)
         try begin(partial)

@@ -43,7 +43,61 @@ import Testing
         return try #require(found, "no storage error was thrown")
     }
 
-    @Test func `What was parked goes on from its last byte`() throws {
+    @Test func `A short download has no name before it is complete`() throws {
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1, isShort: true) { true }
+        try append(partial, to: 1000)
+        #expect(try names(in: scratch.path) == [] && partial.checkpoint.bookmark == nil)
+        try append(partial, to: bytes.count)
+        #expect(try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
+    @Test func `A short download that was parked starts over`() throws {
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1, isShort: true) { true }
+        try append(partial, to: 1000)
+        partial.park()
+        try partial.open(for: 1, isShort: true) { true }
+        #expect(partial.offset == 0)
+        try append(partial, to: bytes.count)
+        #expect(try partial.finish(size: Int64(bytes.count), crc32c: crc32c) { true })
+        #expect(try contentsOf(target) == bytes)
+    }
+
+    @Test(arguments: [false, true])
+    func `A short download is recorded before it gets a name beside the file it replaces`(comesLate: Bool) throws {
+        if !comesLate { _ = try scratch.file("file", [1]) }
+        let recorded = Mutex<[[String]]>([])
+        var download = try Download(
+            reference: ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        download.record = { [scratch] in
+            let names = (try? names(in: scratch.path)) ?? []
+            recorded.withLock { $0.append(names) }
+        }
+        let partial = PartialDownload(download, in: nil)
+        try partial.open(for: 1, isShort: true) { true }
+        try append(partial, to: bytes.count)
+        #expect(recorded.withLock { $0 }.isEmpty)
+        #expect(
+            try partial.finish(size: Int64(bytes.count), crc32c: crc32c) {
+                if comesLate { _ = try? scratch.file("file", [1]) }
+                return true
+            })
+        #expect(recorded.withLock { $0 } == [["file"]])
+        #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
+    }
+
+    @Test func `A download that cannot be recorded leaves nothing`() throws {
+        var download = try Download(
+            reference: ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        download.record = { () async throws(StorageError) in throw StorageError(.quotaExceeded, "full") }
+        let partial = PartialDownload(download, in: nil)
+        #expect(try error { try partial.open(for: 1) { true } }.code == .quotaExceeded)
+        #expect(try names(in: scratch.path) == [])
+    }
+
+    @Test func `A parked download continues after its last byte`() throws {
         let (partial, _) = try parked()
         try partial.open(for: 1) { true }
         #expect(partial.offset == 1_500_000)
@@ -51,7 +105,7 @@ import Testing
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
-    @Test func `Another generation begins anew, and leaves one file`() throws {
+    @Test func `Another generation starts over and leaves one file`() throws {
         let (partial, path) = try parked()
         try partial.open(for: 2) { true }
         #expect(partial.offset == 0)
@@ -73,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1_048_576, 1_499_999, 1_500_001, 9_000_000])
-    func `One that was cut or lengthened goes on from what arrived`(size: Int) throws {
+    func `A partial file that was cut or extended continues from the received bytes`(size: Int) throws {
         let (partial, path) = try parked()
         #expect(truncate(path, size) == 0)
         try partial.open(for: 1) { true }
@@ -84,21 +138,21 @@ import Testing
         }
     }
 
-    @Test func `What is behind the last byte does not get into the file`() throws {
+    @Test func `Bytes behind the last received one do not get into the file`() throws {
         let (partial, path) = try parked()
         #expect(truncate(path, 9_000_000) == 0)
         #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes)
     }
 
-    @Test func `One that was removed begins anew`() throws {
+    @Test func `A partial file that was removed starts over`() throws {
         let (partial, path) = try parked()
         #expect(unlink(path) == 0)
         #expect(try complete(partial))
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
-    @Test func `What took its place is neither followed nor touched`() throws {
+    @Test func `A file that took the place of the partial file is neither followed nor changed`() throws {
         let other = try scratch.file("other", [7])
         for makeImpostor in [{ symlink(other, $0) }, { link(other, $0) }, { mkfifo($0, 0o600) }] {
             let (partial, path) = try parked()
@@ -117,7 +171,7 @@ import Testing
         #expect(try contentsOf(target) == bytes)
     }
 
-    @Test func `Where it may not commit nothing is replaced, and it may later`() throws {
+    @Test func `A download that may not commit replaces nothing, and can commit later`() throws {
         _ = try scratch.file("file", [1, 2, 3])
         let (partial, _) = try parked(at: 3 << 20)
         try partial.open(for: 1) { true }
@@ -128,7 +182,7 @@ import Testing
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
-    @Test func `Too few bytes are not what was sent, with and without a checksum`() throws {
+    @Test func `Missing bytes are an error, with and without a checksum`() throws {
         for checksum in [crc32c, nil] {
             let (partial, _) = try parked()
             try partial.open(for: 1) { true }
@@ -138,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `It is private until it is in its place, then like every new file`() throws {
+    @Test func `A partial file is private until it replaces its destination`() throws {
         let (partial, path) = try parked()
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)

@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: Meddling.allCases, [0, 262_144, 786_432])
     func `A file that changes is not stored, whenever it does`(meddling: Meddling, offset: Int64) async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(1_500_000))
         let upload = try await place.backend.upload(file: path, to: "a")
         let error = try await failure {
@@ -58,8 +58,8 @@ import Testing
     }
 
     @Test(arguments: Meddling.allCases)
-    func `Nor is a small one`(meddling: Meddling) async throws {
-        let place = try await EmbeddedUnderTest()
+    func `A small file that changes during its upload is not stored`(meddling: Meddling) async throws {
+        let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(2000))
         let upload = try await place.backend.upload(file: path, to: "a")
         try meddling.meddle(path, place.scratch)
@@ -68,8 +68,8 @@ import Testing
         #expect(try await place.settledContents(.none) == .none)
     }
 
-    @Test func `Nor is one that changed while it was paused`() async throws {
-        let place = try await EmbeddedUnderTest()
+    @Test func `A file that changed during a pause is not stored`() async throws {
+        let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(1_500_000))
         let session = place.backend.beginUpload(try await place.backend.upload(file: path, to: "a"))
         #expect(await session.perform(.open) == .opened())
@@ -99,8 +99,8 @@ import Testing
         #expect(error?.message.contains("another file took its place") == true)
     }
 
-    @Test func `What cannot be uploaded says why`() async throws {
-        let place = try await EmbeddedUnderTest()
+    @Test func `A file that cannot be uploaded gives an error with the reason`() async throws {
+        let place = try await EmbeddedFixture()
         let scratch = place.scratch
         let (fifo, link) = (scratch.path + "/fifo", scratch.path + "/link")
         #expect(mkfifo(fifo, 0o600) == 0 && symlink(scratch.path + "/nowhere", link) == 0)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func `A socket is no file`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let path = place.scratch.path + "/socket"
         #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
         let error = try await failure { _ = try await place.backend.inspect(file: path) }
@@ -127,7 +127,7 @@ import Testing
 
     @Test(.disabled(if: geteuid() == 0, "nothing is unreadable to root"))
     func `An unreadable file says so`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let path = try place.scratch.file("secret", [1])
         chmod(path, 0)
         let error = try await failure { _ = try await place.backend.inspect(file: path) }
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func `A link to a file is as good as the file`() async throws {
-        let place = try await EmbeddedUnderTest()
+        let place = try await EmbeddedFixture()
         let file = try place.scratch.file("file", noise(100))
         let link = place.scratch.path + "/link"
         #expect(symlink(file, link) == 0)

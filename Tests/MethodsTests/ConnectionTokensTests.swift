@@ -8,28 +8,28 @@ import Testing
 @testable import Methods
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionTokensTests {
-    let client = Client()
+    let client = TokenClient()
     let time = TimeOfDay()
 
     func tokens(own: String? = nil) -> ConnectionTokens {
         ConnectionTokens(of: client, fallback: own.map { OwnToken(secret: $0) }, now: { [time] in time.now })
     }
 
-    /// The same with a token that the client has set.
+    /// Returns the tokens of a connection whose client has set one.
     func tokens(holding secret: String, for seconds: Double? = nil, own: String? = nil) -> ConnectionTokens {
         let tokens = tokens(own: own)
         tokens.set(.idToken, to: Token(.idToken, secret, expires: seconds.map(tokens.moment)))
         return tokens
     }
 
-    @Test func `One who has set nothing is not asked`() async throws {
+    @Test func `A client without a token is not asked for one`() async throws {
         #expect(try await tokens().secret() == nil)
         #expect(try await tokens(own: "own").secret() == "own")
         #expect(try await tokens(own: "own").secret(insteadOf: "own") == nil)
         #expect(client.asked == 0)
     }
 
-    @Test func `What was set is given, for that kind, until it is taken away`() async throws {
+    @Test func `A token is used for its kind until it is removed`() async throws {
         let tokens = tokens(holding: "first", own: "own")
         #expect(try await tokens.secret() == "first")
         #expect(try await tokens.secret(.accessToken) == "own")
@@ -55,7 +55,7 @@ import Testing
         #expect(client.asked == 1)
     }
 
-    @Test func `Kinds are asked for on their own`() async throws {
+    @Test func `Each kind of token is refreshed separately`() async throws {
         let tokens = tokens(holding: "id")
         tokens.set(.accessToken, to: Token(.accessToken, "access"))
         async let id = tokens.secret(insteadOf: "id")
@@ -68,7 +68,7 @@ import Testing
         #expect(client.asked == 2)
     }
 
-    @Test func `A token is asked for anew half a minute before it expires`() async throws {
+    @Test func `A token is refreshed half a minute before it expires`() async throws {
         let tokens = tokens(holding: "old", for: 61)
         time.advance(bySeconds: 30)
         #expect(try await tokens.secret() == "old")
@@ -83,14 +83,14 @@ import Testing
         #expect(client.asked == 1)
     }
 
-    @Test func `A token that lives shorter than that is used all the same`() async throws {
+    @Test func `A token with a shorter lifetime is used`() async throws {
         let tokens = tokens(holding: "old", for: 1)
         async let fresh = tokens.secret()
         client.answer(await client.questions.next().number, .success(["token": "new", "expiresIn": 1]))
         #expect(try await fresh == "new")
     }
 
-    @Test func `Who gives no new token in time goes on with the old one while it is good`() async throws {
+    @Test func `Without a new token the old one is used while it is valid`() async throws {
         let tokens = tokens(holding: "old", for: 30)
         async let first = tokens.secret()
         client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
@@ -101,7 +101,7 @@ import Testing
         #expect(try await second == nil)
     }
 
-    @Test func `Who gave no new token before one expires is not asked again for the same failure`() async throws {
+    @Test func `A client that gave no new token is not asked again when the old one is refused`() async throws {
         let tokens = tokens(holding: "old", for: 29)
         async let first = tokens.secret()
         client.answer(await client.questions.next().number, .failure(RPCError.methodNotFound("auth/refreshToken")))
@@ -127,7 +127,7 @@ import Testing
     ]
 
     @Test(arguments: noAnswers.indices)
-    func `What is no new token leads to none, never to another's`(index: Int) async throws {
+    func `An invalid answer gives no token, and never that of the service`(index: Int) async throws {
         for own in [nil, "own", "old"] {
             let tokens = tokens(holding: "old", own: own)
             async let fresh = tokens.secret(insteadOf: "old")
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `A token that was refused is given to nobody again`() async throws {
+    @Test func `A refused token is not used again`() async throws {
         let tokens = tokens(holding: "old")
         for refused in ["old", nil, "older"] {
             async let fresh = tokens.secret(insteadOf: refused)
@@ -148,7 +148,7 @@ import Testing
         #expect(try await fresh == "new")
     }
 
-    @Test func `A plain string is a token, and null for expiresIn is nothing`() async throws {
+    @Test func `A plain string is a token, and null for expiresIn counts as absent`() async throws {
         for answer: JSON in ["new", ["token": "new", "expiresIn": nil, "more": 1]] {
             let tokens = tokens(holding: "old")
             async let fresh = tokens.secret(insteadOf: "old")
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `Setting a token settles the request for one`() async throws {
+    @Test func `Setting a token ends the refresh`() async throws {
         let tokens = tokens(holding: "old")
         async let fresh = tokens.secret(insteadOf: "old")
         let question = await client.questions.next()
@@ -170,7 +170,7 @@ import Testing
         #expect(try await tokens.secret() == "set")
     }
 
-    @Test func `Taking the token away settles the request for one`() async throws {
+    @Test func `Removing the token ends the refresh`() async throws {
         let tokens = tokens(holding: "old", own: "own")
         async let fresh = tokens.secret(insteadOf: "old")
         _ = await client.questions.next()
@@ -178,7 +178,7 @@ import Testing
         #expect(try await fresh == "own")
     }
 
-    @Test func `Setting the refused token again settles the request, and helps nobody who knows better`() async throws {
+    @Test func `Setting the refused token again ends the refresh, without a token`() async throws {
         let tokens = tokens(holding: "old")
         async let fresh = tokens.secret(insteadOf: "old")
         _ = await client.questions.next()
@@ -188,7 +188,7 @@ import Testing
         #expect(client.asked == 1)
     }
 
-    @Test func `Who has left is not waited for, and the last token is used as long as it is good`() async throws {
+    @Test func `A closed connection is not asked, and its last token is used while it is valid`() async throws {
         let tokens = tokens(holding: "old", for: 40)
         client.hasLeft = true
         #expect(try await tokens.secret() == "old")
@@ -198,8 +198,8 @@ import Testing
         #expect(try await tokens.secret() == nil)
     }
 
-    @Test func `Tokens do not keep their connection`() async throws {
-        var other: Client? = Client()
+    @Test func `Tokens do not retain their connection`() async throws {
+        var other: TokenClient? = TokenClient()
         weak let trace = other
         let tokens = try ConnectionTokens(of: #require(other), fallback: nil, now: { [time] in time.now })
         tokens.set(.idToken, to: Token(.idToken, "old"))
@@ -208,7 +208,7 @@ import Testing
         #expect(try await tokens.secret(insteadOf: "old") == nil)
     }
 
-    @Test func `Who does not wait any more leaves the others waiting`() async throws {
+    @Test func `A cancelled caller leaves the other callers waiting`() async throws {
         let tokens = tokens(holding: "old")
         let impatient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
         let question = await client.questions.next()

@@ -8,7 +8,7 @@ import Transfers
 @testable import Methods
 
 extension ScriptedBackend {
-    /// Knows every object, but tells only those who show the id token "fresh".
+    /// Knows every object, but requires the id token "fresh".
     static func guarded(_ kind: EngineKind = .firebase) -> ScriptedBackend {
         ScriptedBackend(kind: kind) { reference, caller throws(StorageError) in
             var refused: Token?
@@ -22,15 +22,16 @@ extension ScriptedBackend {
     }
 }
 
-/// A service over a scripted engine, for which no time passes.
-@Loop final class Scene {
+/// A service with a scripted engine and a clock that stands still.
+@Loop final class TestService {
     private nonisolated let time = TimeOfDay()
     private let backend: ScriptedBackend
     private let own: (any TokenSource)?
     private let limits: Limits
     private lazy var service = ServiceContext(
         .init(defaultBucket: "b", limits: limits, processID: 1),
-        transfers: Transfers(backend: backend), tokens: own, now: { [time] in time.now }
+        transfers: Transfers(backend: backend, time: .system), tokens: own,
+        time: TimeSource(clock: ContinuousClock()) { [time] in time.now }
     ) { _, _ in }
 
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
@@ -59,12 +60,12 @@ extension ScriptedBackend {
     }
 }
 
-/// A guarded service within the tests, each connection a pair of sockets.
+/// A guarded service in this process; each connection is a socket pair.
 final class GuardedStage: TranscriptStage {
-    private let scene: Scene
+    private let scene: TestService
 
     init(own: String? = nil, engine: EngineKind = .firebase) {
-        scene = Scene(.guarded(engine), own: own.map { OwnToken(secret: $0) })
+        scene = TestService(.guarded(engine), own: own.map { OwnToken(secret: $0) })
     }
 
     func connect(_ framing: WireFraming) throws -> WireClient {

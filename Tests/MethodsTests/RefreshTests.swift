@@ -6,7 +6,7 @@ import Testing
 
 @testable import Methods
 
-/// Tokens from end to end: a client on a connection, and an engine that lets only some in.
+/// Tokens from end to end: a client on a connection, and an engine that requires a token.
 @Suite(.timeLimit(.minutes(10))) struct RefreshTests {
     private func play(_ text: String, own: String? = nil, engine: EngineKind = .firebase) async throws {
         let watch = ContractWatch(try ContractDocument())
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `A client is asked for a token in place of the refused one`() async throws {
+    @Test func `The service requests a token from the client after a refusal`() async throws {
         try await play(
             """
             >> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "stale"}}
@@ -31,7 +31,7 @@ import Testing
             """)
     }
 
-    @Test func `A client may set a token instead of an answer, or say that it has none`() async throws {
+    @Test func `A client may set a token instead of answering, or answer without one`() async throws {
         try await play(
             """
             >> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "stale", "expiresIn": 29}}
@@ -51,7 +51,7 @@ import Testing
             """)
     }
 
-    @Test func `Each connection has its own tokens, beside those of the service`() async throws {
+    @Test func `Each connection has its own tokens, apart from those of the service`() async throws {
         try await play(
             """
             a>> {"jsonrpc": "2.0", "id": 1, "method": "reference/getMetadata", "params": {"reference": "gs://b/a"}}
@@ -67,7 +67,7 @@ import Testing
             """, own: "fresh")
     }
 
-    @Test func `A token whose kind is not named is what the engine wants`() async throws {
+    @Test func `The default kind of a token is that of the engine`() async throws {
         let set = #">> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "fresh"}}"#
         let rest = """
 
@@ -81,10 +81,9 @@ import Testing
         try await play(set + rest + unknown, engine: .gcs)
     }
 
-    @Loop @Test func `Thousands that wait for a token need one request, whose answer stands behind them`() async throws
-    {
+    @Loop @Test func `Thousands of requests share one refresh, whose answer arrives behind them`() async throws {
         let wire = Wire()
-        let connection = try Scene(.guarded()).serve(#require(wire.takeServer()))
+        let connection = try TestService(.guarded()).serve(#require(wire.takeServer()))
         await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"stale"}}"#)
         #expect(await wire.line()?.contains(#""result":null"#) == true)
         let count = 5000
@@ -100,7 +99,7 @@ import Testing
 
     @Loop @Test func `A request that waits for a token can be cancelled`() async throws {
         let wire = Wire()
-        let connection = try Scene(.guarded()).serve(#require(wire.takeServer()))
+        let connection = try TestService(.guarded()).serve(#require(wire.takeServer()))
         await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"stale"}}"#)
         await wire.sendLine(
             #"{"jsonrpc":"2.0","id":7,"method":"reference/getMetadata","params":{"reference":"gs://b/a"}}"#)
@@ -110,10 +109,10 @@ import Testing
         connection.close()
     }
 
-    @Loop @Test func `A client that never answers holds nobody up for longer than half a minute`() async throws {
+    @Loop @Test func `A refresh without an answer ends after half a minute`() async throws {
         let wire = Wire()
         let clock = ManualClock()
-        let connection = try Scene(.guarded()).serve(#require(wire.takeServer()), clock: clock)
+        let connection = try TestService(.guarded()).serve(#require(wire.takeServer()), clock: clock)
         await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"stale"}}"#)
         await wire.sendLine(
             #"{"jsonrpc":"2.0","id":7,"method":"reference/getMetadata","params":{"reference":"gs://b/a"}}"#)
@@ -124,10 +123,10 @@ import Testing
     }
 
     @Loop @Test(arguments: ["putData", "putFile"])
-    func `An upload has the tokens of its connection, even when that is gone`(method: String) async throws {
+    func `An upload keeps the tokens of a closed connection`(method: String) async throws {
         let wire = Wire()
         let backend = ScriptedBackend()
-        let scene = Scene(backend)
+        let scene = TestService(backend)
         let connection = try scene.serve(#require(wire.takeServer()))
         await wire.sendLine(#"{"jsonrpc":"2.0","id":0,"method":"auth/setToken","params":{"token":"first"}}"#)
         let source = method == "putData" ? #""text":"a""# : #""file":"/a""#

@@ -66,6 +66,21 @@ import Testing
         #expect(log.entries == [1, 2, 3])
     }
 
+    @Test(arguments: [false, true]) @Loop
+    func `An immediate task runs up to its first wait before its caller goes on`(isNested: Bool) async {
+        let log = Log()
+        let start: @Loop () -> Task<Void, Never> = {
+            defer { log.add(2) }
+            return Loop.immediateTask {
+                log.add(1)
+                await Loop.nextIteration()
+                log.add(3)
+            }
+        }
+        await (isNested ? Loop.task { start() }.value : start()).value
+        #expect(log.entries == [1, 2, 3])
+    }
+
     @Test @Loop func `The loop is one thread, whoever calls`() async {
         Loop.shared.assertIsolated()
         await Task.detached { await Task { @Loop in Loop.shared.assertIsolated() }.value }.value

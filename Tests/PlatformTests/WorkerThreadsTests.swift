@@ -93,6 +93,24 @@ import Testing
         for number in 0..<5000 { #expect(await results.next() == number) }
     }
 
+    @Test func `Work that is submitted here runs here where the queue is idle, and behind other work otherwise`() async
+    {
+        let queue = SerialQueue(on: WorkerThreads("test"), 0)
+        let results = Mail<Int>()
+        startTestThread("caller") {
+            let ranHere = Mutex(false)
+            queue.submitHere { _ in
+                ranHere.withLock { $0 = true }
+                // The queue is busy now: this work waits, and the caller does not.
+                queue.submitHere { _ in results.deliver(2) }
+                results.deliver(1)
+            }
+            #expect(ranHere.withLock { $0 })
+        }
+        #expect(await results.next() == 1)
+        #expect(await results.next() == 2)
+    }
+
     @Test func `One that is stuck does not hold up another`() async {
         let threads = WorkerThreads("test", limit: 2)
         let (stuck, free) = (SerialQueue(on: threads, 0), SerialQueue(on: threads, 0))

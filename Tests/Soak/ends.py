@@ -62,6 +62,8 @@ def root(place, keep):
         (small,), = database.execute("SELECT count(*) FROM objects WHERE file IS NULL AND size > 0")
         database.close()
         there = {file.name: file.stat().st_size for file in (place / "objects").iterdir()}
+        # The empty ones are made ahead.
+        there = {name: size for name, size in there.items() if size > 0 or name in wanted}
         spooled = list((place / "spool").iterdir()) if (place / "spool").exists() else []
         return [sorted(there.items() ^ wanted.items()), spooled, bodies - small]
     keep(promises.ROOT, until(lambda: not any(surplus()[:2])), f"too much or too little: {surplus()}")

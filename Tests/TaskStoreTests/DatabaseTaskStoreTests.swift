@@ -16,7 +16,7 @@ import Testing
         var error = StorageError(.retryLimitExceeded, "A sentence.")
         (error.bucket, error.object, error.file, error.param) = ("b", "o", "f", "p")
         (error.httpStatus, error.serverResponse, error.retryable, error.retryAfter) = (503, "{}", true, .seconds(3))
-        error.attempts = [.init(time: .now, httpStatus: nil, cause: "c", completedUnitCount: 7)]
+        error.attempts = [.init(time: TimeSource.system.now(), httpStatus: nil, cause: "c", completedUnitCount: 7)]
         return error
     }
 
@@ -24,7 +24,7 @@ import Testing
         try await taskStore.records().map { try $0.get() }
     }
 
-    @Test func `What is kept is what is found, in the next process too`() async throws {
+    @Test func `A stored task record is found unchanged by the next process`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
         var download = try TaskRecord.sample("download")
@@ -61,7 +61,7 @@ import Testing
         record.stage = .unfinished(TaskRequest(file: "/g", retryTime: 1, hasOwnTokens: false), nil)
         try await taskStore.keep(record, isUrgent: false)
         #expect(try await kept(taskStore) == [record])
-        let ended = record.ended(.cancelled, at: .now)
+        let ended = record.ended(.cancelled, at: TimeSource.system.now())
         try await taskStore.keep(ended, isUrgent: false)
         try await taskStore.keep(record, isUrgent: false)
         #expect(try await kept(taskStore) == [ended])
@@ -69,7 +69,7 @@ import Testing
         #expect(try await kept(taskStore).isEmpty)
     }
 
-    @Test func `Tasks of another endpoint are told with it, and stay its own`() async throws {
+    @Test func `Tasks of another endpoint are listed with it and stay its own`() async throws {
         let root = try StorageRoot(try Scratch().path + "/root")
         let one = DatabaseTaskStore(root, place: "http://me:secret@one:80?key=secret")
         let other = DatabaseTaskStore(root, place: "http://other")
@@ -115,12 +115,12 @@ import Testing
         #expect(errors.first?.hasPrefix("Task damaged cannot be restored: its record cannot be read: ") == true)
     }
 
-    @Test func `What is taken over leaves records that cannot be read where they are, and says so`() async throws {
+    @Test func `Adopting tasks leaves unreadable records in place and reports them`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/old")
         let old = DatabaseTaskStore(root, place: "p")
         for id in ["damaged", "sound"] {
-            try await old.keep(TaskRecord.sample(id).ended(.cancelled, at: .now), isUrgent: true)
+            try await old.keep(TaskRecord.sample(id).ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
         }
         try await old.database.write { try $0.execute("UPDATE tasks SET kind = 'sideload' WHERE id = 'damaged'") }
         let new = DatabaseTaskStore(try StorageRoot(scratch.path + "/new"), place: "p")
@@ -175,7 +175,8 @@ import Testing
         #expect(try await taskStore.records().isEmpty)
         for id in ["unfinished", "ended", "unknown"] { _ = try await taskStore.spool([1], for: id) }
         try await taskStore.keep(TaskRecord.sample("unfinished"), isUrgent: true)
-        try await taskStore.keep(TaskRecord.sample("ended").ended(.cancelled, at: .now), isUrgent: true)
+        try await taskStore.keep(
+            TaskRecord.sample("ended").ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
         _ = try await DatabaseTaskStore(root, place: "another").records()
         #expect(try names(in: scratch.path + "/root/spool") == ["unfinished"])
     }

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: 0..<3)
-    func `The next process knows them from the slots, and its database afterwards`(index: Int) async throws {
+    func `The next process moves the ends from the slots to its database`(index: Int) async throws {
         let record = try TaskRecord.sample()
         let ended = record.ended(Self.outcomes(record)[index], at: Self.time)
         let first = table()
@@ -48,7 +48,7 @@ import Testing
         #expect(try await kept(table()) == [ended])
     }
 
-    @Test func `Where the database takes nothing more, an end still has room`() async throws {
+    @Test func `An outcome is recorded in its slot when the database is full`() async throws {
         let full = table()
         let record = try TaskRecord.sample()
         try await full.keep(record, isUrgent: true)
@@ -65,7 +65,7 @@ import Testing
         #expect(known.code == .quotaExceeded && known.message.hasPrefix("long long"))
     }
 
-    @Test func `Each task has a slot, however many there are`() async throws {
+    @Test func `Each task gets a slot, however many there are`() async throws {
         let first = table()
         let records = try (100..<300).map { try TaskRecord.sample("task \($0)") }
         for record in records { try await first.keep(record, isUrgent: false) }
@@ -73,7 +73,7 @@ import Testing
         #expect(try await kept(table()) == records.map { $0.ended(.cancelled, at: Self.time) })
     }
 
-    @Test func `A slot is used again once the task has a record of its end, or none`() async throws {
+    @Test func `A slot is reused once the task has a recorded end or no record`() async throws {
         let first = table()
         for index in 0..<200 {
             let record = try TaskRecord.sample("task \(index)")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["{", "", "{}\n\n", "\u{0}"])
-    func `One that is damaged still says that the task has ended`(rest: String) async throws {
+    func `A damaged slot still says that the task has ended`(rest: String) async throws {
         let record = try TaskRecord.sample()
         let first = table()
         try await first.keep(record, isUrgent: true)
@@ -103,14 +103,14 @@ import Testing
         }
     }
 
-    @Test func `Where they cannot be read, no task is taken for unfinished`() async throws {
+    @Test func `No task counts as unfinished when the slots cannot be read`() async throws {
         try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
         let error = try await failure { _ = try await table().records() }
         #expect(error.message.contains(file))
     }
 
-    @Test func `A start sweeps what one had written that has ended in its slot alone`() async throws {
-        let place = try await EmbeddedUnderTest()
+    @Test func `A start removes the file of an upload whose end is only in its slot`() async throws {
+        let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(3 * granule))
         let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
         let record = try #require(upload.record)

@@ -17,7 +17,7 @@ public final class ScriptedBackend: Backend {
     private let describe: Describe
     /// What it answers to `data` and `list`, and does when it is to delete.
     public typealias Read = @Sendable (Reference, _ maxSize: Int64, Caller) async throws(StorageError) -> [UInt8]
-    public typealias Page = @Sendable (Reference, Int, String?, Caller) async throws(StorageError) -> Storage.Listing
+    public typealias Page = @Sendable (Reference, Int, String?, Caller) async throws(StorageError) -> Listing
     public typealias Remove = @Sendable (Reference, Caller) async throws(StorageError) -> Void
     private let read: Read
     private let page: Page
@@ -31,7 +31,7 @@ public final class ScriptedBackend: Backend {
         inspection: Result<FileIdentity, StorageError> = .success(.ofSize(20)),
         describe: @escaping Describe = { reference, _ throws(StorageError) in throw .objectNotFound(reference) },
         read: @escaping Read = { reference, _, _ throws(StorageError) in throw .objectNotFound(reference) },
-        page: @escaping Page = { _, _, _, _ in Storage.Listing() },
+        page: @escaping Page = { _, _, _, _ in Listing() },
         remove: @escaping Remove = { reference, _ throws(StorageError) in throw .objectNotFound(reference) }
     ) {
         self.kind = kind
@@ -84,7 +84,7 @@ public final class ScriptedBackend: Backend {
         try await read(reference, maxSize, caller)
     }
 
-    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Storage.Listing {
+    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try await page(query.reference, query.maxResults, query.pageToken, caller)
     }
 
@@ -108,7 +108,9 @@ public final class ScriptedBackend: Backend {
 }
 
 /// One upload into a scripted engine.
-public final class ScriptedSession: UploadSession {
+public final class ScriptedSession: TransferSession {
+    public typealias Strategy = UploadStrategy
+
     private struct State {
         var waiter: CheckedContinuation<UploadMachine.Answer, Never>?
         var mostAtOnce = 0
@@ -147,7 +149,9 @@ public final class ScriptedSession: UploadSession {
     public var abortsInVain: Int { state.withLock { $0.abortsInVain } }
     public var discards: Int { state.withLock { $0.discards } }
 
-    public func perform(_ step: UploadMachine.Step, replacesNewer: Bool) async -> UploadMachine.Answer {
+    public func perform(
+        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> UploadMachine.Answer {
         mayReplaceNewer.withLock { $0 = replacesNewer }
         return await withCheckedContinuation { waiter in
             state.withLock { state in
@@ -176,7 +180,8 @@ public final class ScriptedSession: UploadSession {
 }
 
 /// One download out of a scripted engine.
-public final class ScriptedDownload: DownloadSession {
+public final class ScriptedDownload: TransferSession {
+    public typealias Strategy = DownloadStrategy
     public typealias Report = @Sendable (Progress) -> Void
 
     private struct State {
@@ -207,7 +212,9 @@ public final class ScriptedDownload: DownloadSession {
     public var aborts: Int { state.withLock { $0.aborts } }
     public var discards: Int { state.withLock { $0.discards } }
 
-    public func fetch(_ report: @escaping Report) async -> DownloadAnswer {
+    public func perform(
+        _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping Report
+    ) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
             state.withLock { state in
                 precondition(state.waiter == nil, "two tries at once")

@@ -5,7 +5,7 @@ import Glibc
 public final class Signal: Sendable {
     private let (stream, continuation) = AsyncStream<Void>.makeStream()
     /// Readable from then on.
-    let descriptor = csystem_eventfd()
+    let descriptor = csystem_event()
 
     public init() {}
 
@@ -13,8 +13,7 @@ public final class Signal: Sendable {
 
     public func fire() {
         continuation.finish()
-        var one: UInt64 = 1
-        write(descriptor, &one, 8)
+        csystem_event_set(descriptor)
     }
 
     public func happened() async {

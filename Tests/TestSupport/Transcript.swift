@@ -36,6 +36,8 @@ public struct Transcript: Sendable {
     public private(set) var engine: String?
     /// The one Authorization header that this server takes; any where nil.
     public private(set) var accepted: String?
+    /// It is played with `--harness`.
+    public private(set) var needsHarness = false
     public private(set) var faults: [StorageFixture.Fault] = []
     /// Where the directive `@on` says that it holds; nil for everywhere.
     private var named: [TranscriptDepth]?
@@ -52,7 +54,7 @@ public struct Transcript: Sendable {
     }
 
     public func isMeant(for depth: TranscriptDepth) -> Bool {
-        (engine == nil || depth != .process) && (named ?? TranscriptDepth.allCases).contains(depth)
+        (engine == nil && !needsHarness || depth != .process) && (named ?? TranscriptDepth.allCases).contains(depth)
     }
 
     private mutating func read(_ line: String, number: Int) throws -> Bool {
@@ -74,6 +76,7 @@ public struct Transcript: Sendable {
     private mutating func directive(_ words: [String], _ number: Int) -> Bool {
         switch (words.first, words.dropFirst().first) {
         case ("on", _?): named = words.dropFirst().compactMap(TranscriptDepth.init)
+        case ("harness", nil): needsHarness = true
         case ("framing", "headers"): framing = .headers
         case ("max-message-bytes", let bytes?): maxMessageBytes = Int(bytes) ?? 0
         case ("engine", let name?): engine = name

@@ -1,6 +1,7 @@
 import JSONText
 import Resources
 import JSONRPC
+import Methods
 import Synchronization
 
 /// The published contract, as it was compiled in.
@@ -8,8 +9,12 @@ public struct ContractDocument: Sendable {
     public let json: JSON
 
     public init() throws {
-        json = try JSON(
-            parsing: UnsafeRawBufferPointer(start: resource_contract().bytes, count: resource_contract().count))
+        json = try JSON(resource_contract())
+    }
+
+    /// With what `--harness` adds.
+    public init(withHarness: Void) throws {
+        json = try JSON(resource_contract()).appending(JSON(resource_harness()))
     }
 
     public var methods: [JSON] { json["methods"]?.array ?? [] }
@@ -122,7 +127,10 @@ public final class ContractWatch: Sendable {
 
     private func paramsProblem(_ params: JSON, _ described: JSON) -> String? {
         for param in described["params"]?.array ?? [] {
-            guard let value = params[param["name"]?.string ?? ""] else { return "\(param.text) is missing" }
+            guard let value = params[param["name"]?.string ?? ""] else {
+                if param["required"] == true { return "\(param.text) is missing" }
+                continue
+            }
             if let problem = param["schema"].flatMap({ document.violation(value, $0) }) { return problem }
         }
         return nil

@@ -15,6 +15,7 @@ extension TranscriptDepth {
         var flags = ["--root", directory + "/root", "--max-message-bytes", String(transcript.maxMessageBytes)]
         let server = try transcript.engine.map { _ in try StorageFixture(transcript) }
         if let server, let engine = transcript.engine { flags += ["--engine", engine, "--endpoint", server.url] }
+        if transcript.needsHarness { flags.append("--harness") }
         return switch self {
         case .process: try ServiceInProcess(directory + "/root", maxMessageBytes: transcript.maxMessageBytes)
         case .stdio: try ServiceOnStdio(flags, server)
@@ -114,7 +115,7 @@ final class ServiceInProcess: TranscriptStage {
     private let scene: ServiceScene
 
     init(_ root: String, maxMessageBytes: Int) throws {
-        scene = ServiceScene(try EmbeddedBackend(StorageRoot(root)), maxMessageBytes)
+        scene = ServiceScene(try EmbeddedBackend(StorageRoot(root), time: .system), maxMessageBytes)
     }
 
     func connect(_ framing: WireFraming) throws -> WireClient {
@@ -182,7 +183,10 @@ private final class ServiceScene: Sendable {
     @Loop private func makeService() -> ServiceContext {
         let configuration = ServiceContext.Configuration(
             defaultBucket: "default-bucket", limits: limits, processID: getpid())
-        return ServiceContext(configuration, transfers: Transfers(backend: backend, limits: limits.transfers)) {
+        return ServiceContext(
+            configuration, transfers: Transfers(backend: backend, limits: limits.transfers, time: .system),
+            time: .system
+        ) {
             [weak self] status, _ in self?.end(status)
         }
     }

@@ -62,11 +62,13 @@ public final class Wire: Sendable {
     /// The next line, without its end; nil at the end of the stream.
     public func line() async -> String? {
         await threads.run { [self] in
+            var searched = 0
             while true {
-                if let end = buffer.firstIndex(of: 0x0A) {
+                if let end = buffer[searched...].firstIndex(of: 0x0A) {
                     defer { buffer.removeSubrange(...end) }
                     return String(decoding: buffer[..<end], as: UTF8.self)
                 }
+                searched = buffer.count
                 guard fill() else { return nil }
             }
         }

@@ -6,14 +6,15 @@ import JSONText
 import Testing
 import Tracing
 
-/// What is written down: all of it, in order, or how much is missing.
+/// The lines of a trace: all messages in order, or the number of missing ones.
 @Suite(.timeLimit(.minutes(2))) struct RecorderTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString)").path
 
     private func recorder(capacity: Int = 16 << 20, report: @escaping @Sendable (String) -> Void = { _ in }) throws
         -> TraceRecorder
     {
-        try TraceRecorder(path, version: "1", engine: "embedded", process: 7, capacity: capacity, report: report)
+        try TraceRecorder(
+            path, version: "1", engine: "embedded", process: 7, time: .system, capacity: capacity, report: report)
     }
 
     private func lines() throws -> [JSON] {
@@ -22,7 +23,7 @@ import Tracing
 
     private func cleanUp() { unlink(path) }
 
-    @Test func `Messages of all connections are there, in order`() throws {
+    @Test func `The trace has the messages of all connections in order`() throws {
         defer { cleanUp() }
         let recorder = try recorder()
         let taps = [recorder.trace(1), recorder.trace(2)]
@@ -47,11 +48,11 @@ import Tracing
     }
 
     @Test(arguments: [0o644, 0o666, 0o640, 0o777, 0o4700, 0o200] as [mode_t])
-    func `A file that is there becomes its owner's alone, and keeps its lines`(mode: mode_t) throws {
+    func `An existing file becomes private, and keeps its lines`(mode: mode_t) throws {
         defer { cleanUp() }
         try Data("{}\n".utf8).write(to: URL(filePath: path))
         #expect(chmod(path, mode) == 0)
-        // Only root may read what nobody may.
+        // Only root can read a file without permissions.
         guard mode & 0o400 != 0 || geteuid() == 0 else { return }
         try recorder().flush(milliseconds: 60_000)
         var status = stat()
@@ -64,7 +65,9 @@ import Tracing
         ("hard link", "it has other names, too (hard links)"), ("pipe", "it is not a regular file"),
         ("socket", ""), ("directory", ""), ("another's", "it belongs to another user"),
     ])
-    func `What is not a file of this user alone is refused, and stays as it is`(kind: String, reason: String) throws {
+    func `A file that is not regular, private and of this user is refused unchanged`(kind: String, reason: String)
+        throws
+    {
         let other = path + ".other"
         defer {
             cleanUp()
@@ -81,7 +84,7 @@ import Tracing
         case "socket": #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
         case "directory": #expect(mkdir(path, 0o700) == 0)
         default:
-            // Nobody else can give a file away.
+            // Only root can change the owner of a file.
             guard geteuid() == 0 else { return }
             #expect(rename(other, path) == 0 && chown(path, 65534, 65534) == 0)
         }
@@ -94,7 +97,7 @@ import Tracing
         #expect(stat(path + ".none", &after) != 0)
     }
 
-    @Test func `The file is its owner's alone, and a second run goes on after a line that was cut off`() throws {
+    @Test func `The file is private, and a second run continues after an incomplete line`() throws {
         defer { cleanUp() }
         do { try recorder().flush(milliseconds: 60_000) }
         var status = stat()
@@ -107,7 +110,7 @@ import Tracing
         #expect(lines.count == 3 && lines[1] == #"{"at":1,"# && lines[2].hasPrefix(#"{"trace":1"#))
     }
 
-    @Test func `What finds no room is counted, and nobody waits for the disk`() throws {
+    @Test func `Messages beyond the capacity are counted, without a wait for the disk`() throws {
         defer { cleanUp() }
         let recorder = try recorder(capacity: 1)
         let trace = recorder.trace(1)
@@ -121,7 +124,7 @@ import Tracing
         #expect(lines.last?["message"]?["id"] != nil || lines.last?["dropped"] != nil)
     }
 
-    @Test func `What there is no time for at the end is counted`() throws {
+    @Test func `Messages beyond the time limit at the end are counted`() throws {
         defer { cleanUp() }
         let recorder = try recorder()
         let trace = recorder.trace(1)
@@ -134,7 +137,7 @@ import Tracing
         #expect(lines.filter { $0["message"] != nil }.count + Int(dropped) == many)
     }
 
-    @Test func `A message that is longer than all room is kept when it is alone`() throws {
+    @Test func `A message longer than the capacity is kept if nothing waits`() throws {
         defer { cleanUp() }
         let recorder = try recorder(capacity: 10)
         tell(
@@ -144,7 +147,7 @@ import Tracing
         #expect(try lines().last?["message"]?["params"]?["text"] == "<5000 bytes>")
     }
 
-    @Test func `What is no message is told as such, and a deep or vast one costs little`() throws {
+    @Test func `A malformed message is marked, and a deep or large one costs little`() throws {
         defer { cleanUp() }
         let recorder = try recorder()
         let trace = recorder.trace(1)
@@ -162,7 +165,7 @@ import Tracing
         #expect(lines[3]["message"] == ["id": 2])
     }
 
-    @Test func `Where nothing can be written is told at once`() throws {
+    @Test func `A path that cannot be written to is an error at the start`() throws {
         defer { cleanUp() }
         symlink("/dev/null", path)
         for (path, reason) in [
@@ -170,7 +173,7 @@ import Tracing
             ("/none/x", "No such file"),
         ] {
             let error = #expect(throws: TraceUnavailable.self) {
-                _ = try TraceRecorder(path, version: "1", engine: "embedded", process: 7) { _ in }
+                _ = try TraceRecorder(path, version: "1", engine: "embedded", process: 7, time: .system) { _ in }
             }
             #expect(error?.message.contains(path) == true && error?.message.contains(reason) == true)
         }

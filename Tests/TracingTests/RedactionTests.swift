@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Tracing
 
-/// No trace tells a secret, and none is longer than it has to be.
+/// Redaction of secrets and long values in traces.
 @Suite struct RedactionTests {
     private static let secret = "Sq7-Kx2"
 
@@ -36,7 +36,7 @@ import Tracing
         #"{"method":"m","params":{"x":"eyJhbGciOiJSUzI1NiJ9.SECRET"}}"#,
         #"{"method":"m","params":{"x":"https://me:SECRET@h/"}}"#,
     ])
-    func `What a client says of tokens is hidden`(message: String) throws {
+    func `Tokens of clients are hidden`(message: String) throws {
         let shown = try redacted(message, from: true)
         #expect(!shown.contains(Self.secret) && shown.contains(String.hidden))
     }
@@ -49,12 +49,12 @@ import Tracing
         #"{"id":1,"error":{"code":-13053,"message":"http://h/x?token=SECRET is no URL of an object"}}"#,
         #"{"id":1,"error":{"code":-13053,"message":"%74oken=SECRET","data":{"serverResponse":"upload_id=SECRET"}}}"#,
     ])
-    func `Download URLs are told without what opens them`(message: String) throws {
+    func `Download URLs are shown without their tokens`(message: String) throws {
         let shown = try redacted(message, from: false)
         #expect(!shown.contains(Self.secret) && shown.contains("=" + .hidden))
     }
 
-    @Test func `What is no secret stays`() throws {
+    @Test func `Other values are kept`() throws {
         for message in [
             #"{"id":1,"method":"auth/setToken","params":{"token":null,"kind":"idToken","expiresIn":5}}"#,
             #"{"id":1,"result":{"prefixes":[],"items":[],"pageToken":"bm90ZXM="}}"#,
@@ -82,13 +82,13 @@ import Tracing
         #"{"method":"auth/setToken","params":{"x":"SECRET""#, #""token":"SECRET","#, #"{"\u0074oken":"SECRET","#,
         #""SECRET-and-so-on-as-long-as-tokens-are"}"#, #"{"url":"h?%74oken=SECRET""#, #"{"https://me:SECRET@h/""#,
     ])
-    func `What cannot be read gives no secret away`(text: String) {
+    func `A malformed message reveals no secret`(text: String) {
         let bytes = Array(text.replacing("SECRET", with: Self.secret).utf8)
         let shown = bytes.withUnsafeBytes { Redaction.redacted(broken: $0) }
         #expect(!shown.contains(Self.secret))
     }
 
-    @Test func `What cannot be read is shown, as far as it helps`() {
+    @Test func `A malformed message is shown in part`() {
         let bytes = Array(#"{"id":1,"method":"reference/list",}"#.utf8)
         #expect(bytes.withUnsafeBytes { Redaction.redacted(broken: $0) } == #"{"id":1,"method":"reference/list",}"#)
         let noise = [UInt8](repeating: 0xFF, count: 1 << 20)

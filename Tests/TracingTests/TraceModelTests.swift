@@ -1,14 +1,15 @@
 import Foundation
 import Glibc
 import JSONText
+import Platform
 import Testing
 import Tracing
 
-/// What a trace is shown as, however it was written.
+/// The timeline and the page of a trace.
 @Suite(.timeLimit(.minutes(2))) struct StoryTests {
     private static let head = #"{"trace":1,"version":"9","at":100,"pid":7,"engine":"embedded"}"#
 
-    @Test func `A session is told line by line`() throws {
+    @Test func `A session becomes a timeline`() throws {
         let told = try timeline([
             Self.head, #"{"at":100.001,"pid":7,"connection":1,"began":"stdio"}"#,
             said(
@@ -46,12 +47,12 @@ import Tracing
         }
     }
 
-    @Test func `Two services in one file are kept apart`() throws {
+    @Test func `Two services in one file are separate`() throws {
         let model = try model([
             Self.head, #"{"trace":1,"version":"9","at":100,"pid":8,"engine":"embedded"}"#,
             said(101, "client", #"{"id":1,"method":"a"}"#), said(102, "client", #"{"id":1,"method":"b"}"#, process: 8),
             said(103, "service", #"{"id":1,"result":null}"#, process: 8),
-            // The same process number, another run.
+            // Another run with the same process ID.
             Self.head, said(104, "service", #"{"id":1,"result":null}"#),
         ])
         #expect(model.entries.map(\.title) == ["", "", "a", "b", "b", "", ""])
@@ -63,14 +64,14 @@ import Tracing
         #"{"at":1,"from":"me","message":{}}"#, #"{"at":1,"from":"client"}"#, #"{"trace":2,"at":1}"#, "{\"at\":",
         String(repeating: "[", count: 100_000), "\u{0}\u{1}", String(repeating: "x", count: 3 << 20),
     ])
-    func `A line that cannot be read is named and passed over`(line: String) throws {
+    func `An unreadable line is reported and skipped`(line: String) throws {
         let model = try model([Self.head, line, said(101, "client", #"{"id":1,"method":"a"}"#)])
         #expect(model.problems.count == 1 && model.problems.first?.hasPrefix("line 2") == true)
         #expect(model.problems.joined().utf8.count < 200)
         #expect(model.entries.map(\.title) == ["", "a"])
     }
 
-    @Test func `The last line may be cut off anywhere`() throws {
+    @Test func `The last line may be incomplete`() throws {
         let whole = [Self.head, said(101, "client", #"{"id":1,"method":"a","params":{"reference":"ü"}}"#)].joined(
             separator: "\n")
         let bytes = Array(whole.utf8)
@@ -88,7 +89,7 @@ import Tracing
         }
     }
 
-    @Test func `Extreme numbers and strange shapes do no harm`() throws {
+    @Test func `Extreme numbers and unusual shapes are handled`() throws {
         let huge = "9223372036854775807"
         let messages = [
             "null", "[]", "[null,[1]]", #""text""#, #"{"id":{"a":[]},"method":7}"#,
@@ -109,7 +110,7 @@ import Tracing
         #expect(TracePage.html(of: model).count > 1000)
     }
 
-    @Test func `Nothing of a trace is obeyed, by a terminal or a browser`() throws {
+    @Test func `A trace cannot control a terminal or a browser`() throws {
         let evil = #"</script><script>alert(1)</script><!--\u001b[2J\u202e\u009b"#
         let lines = [
             Self.head,
@@ -155,9 +156,9 @@ import Tracing
         var name = Array("/tmp/model-XXXXXX".utf8CString)
         let file = mkstemp(&name)
         unlink(name)
-        defer { close(file) }
+        let descriptor = Descriptor(owning: file)
         #expect(bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == bytes.count)
         lseek(file, 0, SEEK_SET)
-        return TraceModelBuilder.read(TraceReader(file))
+        return TraceModelBuilder.read(TraceReader(descriptor))
     }
 }

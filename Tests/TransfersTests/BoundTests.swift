@@ -8,11 +8,11 @@ import Testing
 /// What all clients together may have the service keep: at the bound, beyond it, and afterwards.
 @Loop @Suite(.timeLimit(.minutes(10))) struct BoundTests {
     private func stage(_ backend: ScriptedBackend = ScriptedBackend(), _ change: (inout TransferLimits) -> Void)
-        -> Stage
+        -> TransfersFixture
     {
         var limits = TransferLimits()
         change(&limits)
-        return Stage(backend, limits: limits)
+        return TransfersFixture(backend, limits: limits)
     }
 
     private func refusal(_ work: () async throws -> Void, _ bound: String) async -> Bool {
@@ -23,12 +23,12 @@ import Testing
     @Test func `Concurrent calls create no more tasks than the limit`() async throws {
         var limits = TransferLimits()
         limits.tasks = 3
-        let store = MemoryArchive()
-        let stage = Stage(ScriptedBackend(), store, limits: limits)
+        let store = InMemoryTaskStore()
+        let stage = TransfersFixture(ScriptedBackend(), store, limits: limits)
         try await stage.transfers.ready()
         store.stall()
         let made = (0..<10).map { _ in
-            Task { try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()) }
+            Task { try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()) }
         }
         for _ in 0..<3 { await store.stalled.next() }
         store.goOn()
@@ -45,11 +45,11 @@ import Testing
     @Test func `Uploads and downloads share one limit of unfinished tasks`() async throws {
         let stage = stage { $0.tasks = 2 }
         let (task, session) = try await stage.upload(1)
-        _ = try await stage.transfers.download(Stage.reference(), to: "/f")
+        _ = try await stage.transfers.download(TransfersFixture.reference(), to: "/f")
         let more: [@Loop () async throws -> Void] = [
-            { _ = try await stage.transfers.upload([1], to: Stage.reference(), .init()) },
-            { _ = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init()) },
-            { _ = try await stage.transfers.download(Stage.reference(), to: "/f") },
+            { _ = try await stage.transfers.upload([1], to: TransfersFixture.reference(), .init()) },
+            { _ = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()) },
+            { _ = try await stage.transfers.download(TransfersFixture.reference(), to: "/f") },
         ]
         for work in more { #expect(await refusal(work, "--max-tasks")) }
         #expect(stage.transfers.uploads.all.count == 1 && stage.transfers.downloads.all.count == 1)
@@ -70,26 +70,26 @@ import Testing
 
     @Test func `A connection has no more observers than its limit`() async throws {
         let stage = stage { $0.connectionObservers = 3 }
-        let (listener, other) = (stage.listener(), stage.listener())
+        let (connection, other) = (stage.connection(), stage.connection())
         let (task, session) = try await stage.upload(1)
-        let handles = try listener.newHandles(3)
-        #expect(await refusal({ _ = try listener.newHandles(1) }, "--max-connection-observers"))
-        for handle in handles { task.observe(.progress, handle: handle, listener) }
-        #expect(await refusal({ _ = try listener.newHandles(1) }, "--max-connection-observers"))
+        let handles = try connection.newHandles(3)
+        #expect(await refusal({ _ = try connection.newHandles(1) }, "--max-connection-observers"))
+        for handle in handles { task.observe(.progress, handle: handle, connection) }
+        #expect(await refusal({ _ = try connection.newHandles(1) }, "--max-connection-observers"))
         _ = try other.newHandles(3)
-        #expect(listener.removeObserver(handles[0], of: UploadStrategy.self))
-        #expect(await refusal({ _ = try listener.newHandles(2) }, "--max-connection-observers"))
-        _ = try listener.newHandles(1)
+        #expect(connection.removeObserver(handles[0], of: UploadStrategy.self))
+        #expect(await refusal({ _ = try connection.newHandles(2) }, "--max-connection-observers"))
+        _ = try connection.newHandles(1)
         task.start()
         _ = await session.nextStep()
         session.complete()
         _ = try await task.result()
-        _ = try listener.newHandles(2)
+        _ = try connection.newHandles(2)
     }
 
     @Test func `All connections share one limit of observers`() async throws {
         let stage = stage { $0.observers = 3 }
-        let (one, other) = (stage.listener(), stage.listener())
+        let (one, other) = (stage.connection(), stage.connection())
         let (task, _) = try await stage.upload(1)
         let handles = try one.newHandles(2)
         task.observe(.progress, handle: handles[0], one)
@@ -103,13 +103,13 @@ import Testing
 
     @Test func `An observer of a finished task does not count`() async throws {
         let stage = stage { $0.observers = 1 }
-        let listener = stage.listener()
+        let connection = stage.connection()
         let (task, session) = try await stage.upload(1)
         task.start()
         _ = await session.nextStep()
         session.complete()
         _ = try await task.result()
-        for _ in 1...2 { task.observe(.success, handle: try listener.newHandles(1)[0], listener) }
+        for _ in 1...2 { task.observe(.success, handle: try connection.newHandles(1)[0], connection) }
         #expect(stage.transfers.registry.count == 0)
     }
 
@@ -119,9 +119,11 @@ import Testing
             let items = [try Reference(bucket: "b", path: "i\(page)"), try Reference(bucket: "b", path: "j\(page)")]
             return Listing(prefixes: [], items: items, pageToken: page < 3 ? "\(page + 1)" : nil)
         })
-        #expect(try await stage(backend) { $0.listResults = 6 }.transfers.listAll(Stage.reference()).items.count == 6)
+        #expect(
+            try await stage(backend) { $0.listResults = 6 }.transfers.listAll(TransfersFixture.reference()).items.count
+                == 6)
         let error = await #expect(throws: StorageError.self) {
-            try await stage(backend) { $0.listResults = 5 }.transfers.listAll(Stage.reference())
+            try await stage(backend) { $0.listResults = 5 }.transfers.listAll(TransfersFixture.reference())
         }
         #expect(error?.code == .quotaExceeded && error?.retryable == false && error?.object == "a")
         #expect(error?.message.contains("--max-list-results") == true)
@@ -132,12 +134,12 @@ import Testing
             Listing(pageToken: "\((token.flatMap(Int.init) ?? 0) + 1)")
         })
         let error = await #expect(throws: StorageError.self) {
-            try await stage(backend) { $0.listResults = 5 }.transfers.listAll(Stage.reference())
+            try await stage(backend) { $0.listResults = 5 }.transfers.listAll(TransfersFixture.reference())
         }
         #expect(error?.code == .quotaExceeded && error?.message.contains("1000 pages") == true)
     }
 }
 
-extension Stage {
-    fileprivate func listener() -> ConnectionObservers { ConnectionObservers(of: transfers.registry) { _, _ in } }
+extension TransfersFixture {
+    fileprivate func connection() -> ConnectionObservers { ConnectionObservers(of: transfers.registry) { _, _ in } }
 }

@@ -5,14 +5,14 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct ControlTests {
-    let stage = Stage()
+    let stage = TransfersFixture()
 
     @Test func `A pause returns after the step in flight has ended`() async throws {
         let (task, session) = try await stage.sending()
         let answered = Mail<Bool>()
         let pause = Task { answered.deliver(try await task.pause()) }
         await until { session.aborts == 1 }
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(session.aborts == 1 && answered.waiting.isEmpty)
         #expect(task.state == .running)
         session.answer(.aborted)
@@ -122,8 +122,8 @@ import Transfers
 
     @Test func `Observers get the pause, the resume and then progress when a pause is revoked`() async throws {
         let (task, session) = try await stage.sending()
-        let ear = Ear()
-        ear.observeAll(task)
+        let recorder = RecordingObserver()
+        recorder.observeAll(task)
         async let paused = task.pause()
         await until { session.aborts == 1 }
         #expect(task.resume())
@@ -133,10 +133,10 @@ import Transfers
         session.answer(.received(upTo: 6))
         #expect(await session.nextStep() == .send(6..<14))
         #expect(
-            ear.story.dropFirst(2) == [
+            recorder.lines.dropFirst(2) == [
                 "progress progress 2", "pause pause 2", "resume resume 2", "progress progress 6",
             ])
-        #expect(ear.heard[3].snapshot.state == .paused && ear.heard[4].snapshot.state == .running)
+        #expect(recorder.events[3].snapshot.state == .paused && recorder.events[4].snapshot.state == .running)
     }
 
     @Test func `Cancelling the wait for a pause does not revoke the pause`() async throws {

@@ -5,12 +5,12 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct DownloadTests {
-    let stage = Stage()
-    let ear = Ear()
+    let stage = TransfersFixture()
+    let recorder = RecordingObserver()
 
     @Test func `Observers get every event of a download`() async throws {
         let (task, session) = try await stage.download()
-        ear.observeAll(task)
+        recorder.observeAll(task)
         #expect(task.snapshot().metadata == nil && task.snapshot().progress == .unknown)
         task.start()
         let report = await session.nextTry()
@@ -21,23 +21,23 @@ import Transfers
         session.complete()
         let last = try await task.result()
         #expect(
-            ear.story == [
+            recorder.lines == [
                 "resume resume 0", "progress progress 5", "progress progress 12", "progress progress 20",
                 "success success 20",
             ])
         #expect(last.metadata == .stored(.stored(session.download.reference, size: 20)))
-        #expect(ear.heard.dropLast().allSatisfy { $0.snapshot.metadata == nil && $0.snapshot.kind == .download })
+        #expect(recorder.events.dropLast().allSatisfy { $0.snapshot.metadata == nil && $0.snapshot.kind == .download })
         #expect(session.download.file == "/f" && session.discards == 0)
     }
 
     @Test func `Observers get the newest of simultaneous reports before the end`() async throws {
         let (task, session) = try await stage.fetching()
-        ear.observeAll(task)
+        recorder.observeAll(task)
         let report = session.report
         for completed in Int64(1)...1000 { report(.of(completed, 2000)) }
         session.session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await task.result() }
-        #expect(ear.story.dropFirst(2) == ["progress progress 1000", "failure failure 1000"])
+        #expect(recorder.lines.dropFirst(2) == ["progress progress 1000", "failure failure 1000"])
     }
 
     @Test func `A report after the end of its attempt is ignored`() async throws {
@@ -50,24 +50,24 @@ import Transfers
         #expect(try await paused)
         #expect(task.snapshot().progress == .of(3, 20))
         late(.of(4, 20))
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(task.resume())
         _ = await session.session.nextTry()
         late(.of(9, 50))
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(task.snapshot().progress == .of(3, 20))
     }
 
     @Test func `A cancellation error names the object`() async throws {
         let (task, session) = try await stage.fetching()
-        ear.observeAll(task)
+        recorder.observeAll(task)
         async let cancelled = task.cancel()
         await until { session.session.aborts == 1 }
         session.session.answer(.aborted)
         #expect(try await cancelled)
         #expect(session.session.discards == 1)
         #expect(task.snapshot().error?.message == "User cancelled the download of gs://b/a.")
-        #expect(ear.heard.last?.snapshot.error == .cancelled(.download, of: session.session.download.reference))
+        #expect(recorder.events.last?.snapshot.error == .cancelled(.download, of: session.session.download.reference))
     }
 
     @Test func `A download retries failures within its retry time`() async throws {
@@ -107,7 +107,7 @@ import Transfers
             try await stage.transfers.restsOnly()
             rest.deliver(())
         }
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(rest.waiting.isEmpty)
         let suspended = Task { try await stage.transfers.suspend() }
         await until { session.session.aborts == 1 }
@@ -125,20 +125,20 @@ import Transfers
         let error = #expect(throws: StorageError.self) { try transfers.uploads.task(download.id) }
         #expect(error?.message == "There is no upload task \"\(download.id)\", or it ended long ago.")
         #expect(transfers.downloads.all.map(\.id) == [download.id] && transfers.uploads.all.map(\.id) == [upload.id])
-        download.observe(.pause, handle: "h", ear.listener)
-        #expect(!ear.listener.removeObserver("h", of: UploadStrategy.self))
-        #expect(ear.listener.removeObserver("h", of: DownloadStrategy.self))
-        #expect(!ear.listener.removeObserver("h", of: DownloadStrategy.self))
+        download.observe(.pause, handle: "h", recorder.connection)
+        #expect(!recorder.connection.removeObserver("h", of: UploadStrategy.self))
+        #expect(recorder.connection.removeObserver("h", of: DownloadStrategy.self))
+        #expect(!recorder.connection.removeObserver("h", of: DownloadStrategy.self))
     }
 
     @Test func `The root cannot be downloaded`() async throws {
-        let root = try Stage.reference("")
+        let root = try TransfersFixture.reference("")
         await #expect(throws: StorageError.self) { try await stage.transfers.download(root, to: "/f") }
         #expect(stage.transfers.downloads.all.isEmpty)
     }
 }
 
-extension Stage {
+extension TransfersFixture {
     /// A task that is not started.
     func download() async throws -> (DownloadTask, ScriptedDownload) {
         let task = try await transfers.download(Self.reference(), to: "/f")

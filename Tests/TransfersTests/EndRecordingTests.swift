@@ -6,11 +6,11 @@ import Transfers
 
 /// Ends that cannot be recorded: a task whose end was told never moves again.
 @Loop @Suite(.timeLimit(.minutes(10))) struct EndRecordingTests {
-    let store = MemoryArchive()
-    let stage: Stage
+    let store = InMemoryTaskStore()
+    let stage: TransfersFixture
     let full = StorageError(.quotaExceeded, "There is no room left.")
 
-    init() { stage = Stage(ScriptedBackend(), store) }
+    init() { stage = TransfersFixture(ScriptedBackend(), store) }
 
     /// One whose cancellation was told, while the store took no record any more.
     private func cancelled(takesEnds: Bool) async throws -> UploadTask {
@@ -40,12 +40,12 @@ import Transfers
         store.stall()
         async let cancelled = task.cancel()
         await store.stalled.next()
-        let ear = Ear()
-        ear.observeAll(task)
+        let recorder = RecordingObserver()
+        recorder.observeAll(task)
         #expect(store.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
         store.goOn()
         #expect(try await cancelled)
-        #expect(ear.story == ["pause pause 0", "failure failure 0"])
+        #expect(recorder.lines == ["pause pause 0", "failure failure 0"])
     }
 
     @Test func `A failure is published after it is recorded in reserved space`() async throws {
@@ -104,7 +104,7 @@ import Transfers
     @Test func `Pending outcomes count against the limit of tasks`() async throws {
         var limits = TransferLimits()
         limits.tasks = 2
-        let stage = Stage(ScriptedBackend(), store, limits: limits)
+        let stage = TransfersFixture(ScriptedBackend(), store, limits: limits)
         let tasks = [try await stage.upload().0, try await stage.upload().0]
         store.failure = full
         for task in tasks { #expect(try await task.cancel()) }
@@ -121,11 +121,11 @@ import Transfers
         await store.stalled.next()
         #expect(task.state == .running && task.snapshot().state == .running && task.snapshot().status == .resume)
         #expect(stage.transfers.count(of: .running) == 1 && stage.transfers.count(of: .success) == 0)
-        let ear = Ear()
-        ear.observeAll(task)
+        let recorder = RecordingObserver()
+        recorder.observeAll(task)
         async let refused = task.cancel()
         store.goOn()
         #expect(try await !refused && task.state == .success)
-        #expect(ear.story == ["resume resume 20", "progress progress 20", "success success 20"])
+        #expect(recorder.lines == ["resume resume 20", "progress progress 20", "success success 20"])
     }
 }

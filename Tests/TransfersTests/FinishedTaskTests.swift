@@ -7,7 +7,7 @@ import Testing
 
 /// What is kept of tasks that have ended.
 @Loop @Suite(.timeLimit(.minutes(10))) struct FinishedTaskTests {
-    let stage = Stage(ScriptedBackend(), MemoryArchive())
+    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     /// The largest metadata that an object may have.
     private func largest(_ letter: String) throws -> SettableMetadata {
@@ -23,7 +23,7 @@ import Testing
         var change = MetadataChange()
         change.content = try largest("x").content.mapValues { $0 }
         change.custom = .merge(["k": String(repeating: "x", count: 8191)])
-        let task = try await stage.transfers.upload(file: "/f", to: Stage.reference(), change)
+        let task = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
         let session = await stage.backend.nextSession()
         task.start()
         _ = await session.nextStep()
@@ -51,7 +51,9 @@ import Testing
         var error = StorageError(.unknown, String(repeating: "m", count: 1 << 20))
         error.serverResponse = String(repeating: "r", count: 1 << 20)
         error.attempts = (0..<100).map {
-            .init(time: .now, httpStatus: $0, cause: String(repeating: "c", count: 1000), completedUnitCount: 0)
+            .init(
+                time: TimeSource.system.now(), httpStatus: $0, cause: String(repeating: "c", count: 1000),
+                completedUnitCount: 0)
         }
         session.answer(.failed(error))
         let failure = await #expect(throws: StorageError.self) { try await task.result() }
@@ -78,7 +80,7 @@ import Testing
 
     @Test func `A cancelled task keeps neither its bytes nor its last failure`() async throws {
         let task = try await stage.transfers.upload(
-            [UInt8](repeating: 1, count: 1 << 20), to: Stage.reference(), .init())
+            [UInt8](repeating: 1, count: 1 << 20), to: TransfersFixture.reference(), .init())
         let session = await stage.backend.nextSession()
         task.start()
         _ = await session.nextStep()

@@ -8,9 +8,9 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct OperationTests {
     @Test(arguments: [Int64(0), -1, 1001, .max, .min])
     func `A page has one to a thousand results`(count: Int64) async throws {
-        let stage = Stage()
+        let stage = TransfersFixture()
         let error = await #expect(throws: StorageError.self) {
-            try await stage.transfers.list(Stage.reference(), maxResults: count)
+            try await stage.transfers.list(TransfersFixture.reference(), maxResults: count)
         }
         #expect(error?.code == .invalidArgument && error?.param == "maxResults")
         #expect(error?.message == "maxResults must be between 1 and 1000, not \(count).")
@@ -18,7 +18,7 @@ import Transfers
 
     @Test func `listAll joins all pages in order`() async throws {
         let asked = Mail<String>()
-        let stage = Stage(
+        let stage = TransfersFixture(
             ScriptedBackend(page: { reference, most, token, caller throws(StorageError) in
                 asked.deliver("\(most) \(token ?? "first") \(caller.retryTime)")
                 let page = (token.flatMap(Int.init) ?? 0) + 1
@@ -26,28 +26,28 @@ import Transfers
                     prefixes: [try Reference(bucket: "b", path: "p\(page)")],
                     items: [try Reference(bucket: "b", path: "i\(page)")], pageToken: page < 3 ? "\(page)" : nil)
             }))
-        let all = try await stage.transfers.listAll(Stage.reference(""))
+        let all = try await stage.transfers.listAll(TransfersFixture.reference(""))
         #expect(all.prefixes.map(\.name) == ["p1", "p2", "p3"] && all.items.map(\.name) == ["i1", "i2", "i3"])
         #expect(asked.waiting == ["first", "1", "2"].map { "1000 \($0) \(Duration.seconds(120))" })
     }
 
     @Test func `listAll fails when a page token repeats`() async throws {
-        let stage = Stage(ScriptedBackend(page: { _, _, _, _ in Storage.Listing(pageToken: "same") }))
+        let stage = TransfersFixture(ScriptedBackend(page: { _, _, _, _ in Storage.Listing(pageToken: "same") }))
         let error = await #expect(throws: StorageError.self) {
-            try await stage.transfers.listAll(Stage.reference())
+            try await stage.transfers.listAll(TransfersFixture.reference())
         }
         #expect(error?.code == .internalError)
     }
 
     @Test func `listAll can be cancelled between two pages`() async throws {
         let (pages, may) = (Mail<String>(), Signal())
-        let stage = Stage(
+        let stage = TransfersFixture(
             ScriptedBackend(page: { _, _, token, _ in
                 pages.deliver(token ?? "first")
                 await may.happened()
                 return Storage.Listing(pageToken: token.map { $0 + "+" } ?? "next")
             }))
-        let listing = Task { try await stage.transfers.listAll(Stage.reference()) }
+        let listing = Task { try await stage.transfers.listAll(TransfersFixture.reference()) }
         #expect(await pages.next() == "first")
         listing.cancel()
         may.fire()
@@ -56,7 +56,7 @@ import Transfers
     }
 
     @Test func `The root is no object`() async throws {
-        let (transfers, root) = (Stage().transfers, try Stage.reference(""))
+        let (transfers, root) = (TransfersFixture().transfers, try TransfersFixture.reference(""))
         let calls: [@Loop () async throws -> Void] = [
             { try await transfers.delete(root) }, { _ = try await transfers.downloadURL(of: root) },
             { _ = try await transfers.revokeDownloadURL(of: root) },
@@ -72,7 +72,7 @@ import Transfers
     @Test func `A data call waits while too much memory is in use`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
         let half = Int64(Transfers.memoryLimit / 2 + 1)
-        let stage = Stage(
+        let stage = TransfersFixture(
             ScriptedBackend(
                 describe: { reference, _ in .stored(reference, size: half) },
                 read: { _, most, caller in
@@ -81,12 +81,12 @@ import Transfers
                     return [UInt8(most == 1 ? 1 : 0)]
                 }))
         let large = [half, half].map { size in
-            Task { try await stage.transfers.data(of: Stage.reference(), maxSize: size) { $0 } }
+            Task { try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: size) { $0 } }
         }
         for _ in large { #expect(await asked.next() == half) }
-        let small = Task { try await stage.transfers.data(of: Stage.reference(), maxSize: 1) { $0 } }
+        let small = Task { try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: 1) { $0 } }
         let upload = Task { try await stage.upload(1).0.state }
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(asked.waiting.isEmpty && stage.transfers.uploads.all.isEmpty)
         may.fire()
         for task in large { #expect(try await task.value == [0]) }
@@ -96,7 +96,7 @@ import Transfers
 
     @Test func `A data call waits for its receiver and then again for memory`() async throws {
         let (asked, may) = (Mail<Int64>(), Signal())
-        let stage = Stage(
+        let stage = TransfersFixture(
             ScriptedBackend(
                 describe: { reference, _ in .stored(reference, size: 100 << 20) },
                 read: { _, most, _ in
@@ -107,7 +107,7 @@ import Transfers
         let (asksTaker, taker) = (Signal(), Signal())
         let small = Task {
             try await stage.transfers.data(
-                of: Stage.reference(), maxSize: 1,
+                of: TransfersFixture.reference(), maxSize: 1,
                 mayBegin: {
                     asksTaker.fire()
                     await taker.happened()
@@ -116,11 +116,11 @@ import Transfers
         }
         await asksTaker.happened()
         let large = Task {
-            try await stage.transfers.data(of: Stage.reference(), maxSize: .max, usable: 100 << 20) { _ in }
+            try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: .max, usable: 100 << 20) { _ in }
         }
         #expect(await asked.next() == 100 << 20)
         taker.fire()
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(asked.waiting.isEmpty)
         may.fire()
         try await large.value
@@ -129,11 +129,11 @@ import Transfers
     }
 
     @Test func `A negative maxSize is refused`() async throws {
-        let stage = Stage(ScriptedBackend(read: { _, _, _ in [] }))
+        let stage = TransfersFixture(ScriptedBackend(read: { _, _, _ in [] }))
         let error = await #expect(throws: StorageError.self) {
-            try await stage.transfers.data(of: Stage.reference(), maxSize: -1) { _ in }
+            try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: -1) { _ in }
         }
         #expect(error?.param == "maxSize")
-        try await stage.transfers.data(of: Stage.reference(), maxSize: 0) { #expect($0 == []) }
+        try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: 0) { #expect($0 == []) }
     }
 }

@@ -5,19 +5,19 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct OtherEndpointTests {
-    let stage = Stage(ScriptedBackend(), MemoryArchive())
+    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     /// An upload halfway and a download, as a process with another endpoint finds them.
     private func moved(
         _ wish: UnfinishedTasks = .pause, limits: TransferLimits = .init()
-    ) async throws -> (Stage, UploadTask, DownloadTask) {
+    ) async throws -> (TransfersFixture, UploadTask, DownloadTask) {
         let (upload, session) = try await stage.sending()
         session.mark = "six"
         session.answer(.received(upTo: 2))
         let (download, _) = try await stage.download()
         await until { stage.store?.bookmark(of: upload.id) == "six" }
         stage.store?.move([upload.id, download.id], to: "https://other")
-        let next = Stage(ScriptedBackend(), stage.store?.afterCrash(), limits: limits, isFirst: false)
+        let next = TransfersFixture(ScriptedBackend(), stage.store?.afterCrash(), limits: limits, isFirst: false)
         try await next.transfers.restore(wish)
         return (next, try next.transfers.uploads.task(upload.id), try next.transfers.downloads.task(download.id))
     }
@@ -31,18 +31,18 @@ import Transfers
         #expect(try await !upload.pause())
         let refusal = #expect(throws: StorageError.self) { try upload.checkEndpoint() }
         #expect(refusal?.code == .invalidArgument && refusal?.message.contains("--endpoint https://other ") == true)
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(next.backend.uploadsBegun.isEmpty && next.transfers.count(of: .paused) == 2)
     }
 
     @Test func `A task of another endpoint can be cancelled without a request`() async throws {
         let (next, upload, download) = try await moved()
-        let ear = Ear()
-        ear.observeAll(upload)
+        let recorder = RecordingObserver()
+        recorder.observeAll(upload)
         #expect(try await upload.cancel())
         #expect(try await download.cancel())
-        #expect(ear.story == ["pause pause 2", "failure failure 2"])
-        #expect(ear.heard.allSatisfy { $0.snapshot.endpoint == "https://other" })
+        #expect(recorder.lines == ["pause pause 2", "failure failure 2"])
+        #expect(recorder.events.allSatisfy { $0.snapshot.endpoint == "https://other" })
         #expect(await next.backend.nextDownload().discards == 1, "what has arrived is on this machine")
         #expect(next.backend.uploadsBegun.isEmpty)
         #expect(next.store?.kept.values.allSatisfy(\.hasEnded) == true && next.store?.spooled == [:])
@@ -64,7 +64,7 @@ import Transfers
         let (next, upload, _) = try await moved(limits: limits)
         #expect(next.transfers.uploads.all.map(\.id) == [ended[0], ended[69], upload.id])
         for _ in 0..<2 { _ = try await next.upload() }
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(Set(ended).isSubset(of: try #require(next.store).kept.keys))
     }
 }

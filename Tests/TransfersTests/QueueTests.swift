@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct QueueTests {
-    let stage = Stage()
+    let stage = TransfersFixture()
 
     private func uploads(_ count: Int, of size: Int = 20) async throws -> [(task: UploadTask, session: ScriptedSession)]
     {
@@ -71,7 +71,7 @@ import Transfers
         let (task, session) = try await stage.upload()
         #expect(try await task.pause())
         task.start()
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         #expect(task.state == .paused && !session.isInFlight)
         #expect(task.resume())
         #expect(await session.nextStep() == .open)
@@ -91,8 +91,8 @@ import Transfers
         let half = Transfers.memoryLimit / 2 + 1
         let all = try await uploads(2, of: half)
         let third = Task { try await stage.upload(1, to: "late") }
-        let cancelled = Task { try await stage.transfers.upload([], to: Stage.reference(), .init()) }
-        try await Stage.succeedElsewhere()
+        let cancelled = Task { try await stage.transfers.upload([], to: TransfersFixture.reference(), .init()) }
+        try await TransfersFixture.succeedElsewhere()
         #expect(stage.transfers.uploads.all.count == 2)
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }

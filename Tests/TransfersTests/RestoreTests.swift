@@ -5,10 +5,10 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct RestoreTests {
-    let stage = Stage(ScriptedBackend(), MemoryArchive())
+    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     /// An upload of 20 bytes, 6 of them acknowledged.
-    private func halfway(_ stage: Stage) async throws -> (UploadTask, ScriptedSession) {
+    private func halfway(_ stage: TransfersFixture) async throws -> (UploadTask, ScriptedSession) {
         let (task, session) = try await stage.sending()
         session.mark = "two"
         session.answer(.received(upTo: 2))
@@ -25,7 +25,7 @@ import Transfers
         change.content = [.contentType: "x/y"]
         change.custom = .merge(["k": "v"])
         change.md5Hash = "abc"
-        let made = try await stage.transfers.upload(file: "/f", to: Stage.reference(), change)
+        let made = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
         let first = await stage.backend.nextSession()
         made.start()
         _ = await first.nextStep()
@@ -42,9 +42,9 @@ import Transfers
         #expect(task.id == made.id && task.state == .paused && next.transfers.uploads.all.count == 1)
         #expect(task.snapshot().progress == .of(2, 20) && task.snapshot().status == .pause)
         #expect(task.snapshot().metadata == made.snapshot().metadata && next.backend.uploadsBegun.isEmpty)
-        let ear = Ear()
-        ear.observeAll(task)
-        #expect(ear.story == ["pause pause 2"])
+        let recorder = RecordingObserver()
+        recorder.observeAll(task)
+        #expect(recorder.lines == ["pause pause 2"])
         #expect(task.resume() && !task.resume())
         let session = await next.backend.nextSession()
         #expect(session.upload.isRestored && session.upload.bookmark == Bookmark("two"))
@@ -55,7 +55,7 @@ import Transfers
         session.complete()
         #expect(try await task.result().state == .success)
         #expect(
-            ear.story == [
+            recorder.lines == [
                 "pause pause 2", "resume resume 2", "progress progress 6", "progress progress 20", "success success 20",
             ])
     }
@@ -140,9 +140,9 @@ import Transfers
             #expect(try await !task.pause())
             #expect(try await !task.cancel())
             #expect(!task.resume())
-            let ear = Ear()
-            ear.observeAll(task)
-            #expect(ear.story == ["success success 20"])
+            let recorder = RecordingObserver()
+            recorder.observeAll(task)
+            #expect(recorder.lines == ["success success 20"])
         }
     }
 
@@ -194,8 +194,8 @@ import Transfers
 
     @Test func `An upload of an unreadable file restores as an upload of that file`() async throws {
         let failure = StorageError.file("/no/such", "does not exist")
-        let stage = Stage(ScriptedBackend(inspection: .failure(failure)), MemoryArchive())
-        let made = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())
+        let stage = TransfersFixture(ScriptedBackend(inspection: .failure(failure)), InMemoryTaskStore())
+        let made = try await stage.transfers.upload(file: "/no/such", to: TransfersFixture.reference(), .init())
         #expect(try await made.pause())
         #expect(stage.store?.spooled == [:])
         let next = try await stage.afterCrash()

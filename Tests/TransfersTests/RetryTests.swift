@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct RetryTests {
-    let stage = Stage()
+    let stage = TransfersFixture()
 
     @Test func `Failures are retried with growing delays`() async throws {
         let (_, session) = try await stage.sending()
@@ -86,7 +86,7 @@ import Transfers
             error?.attempts
                 == [7, 30].map { seconds in
                     StorageError.Attempt(
-                        time: Stage.start.advanced(by: .seconds(seconds)), httpStatus: nil,
+                        time: TransfersFixture.start.advanced(by: .seconds(seconds)), httpStatus: nil,
                         cause: StorageError.busy.message, completedUnitCount: 2)
                 })
         #expect(task.snapshot().error == error)
@@ -96,36 +96,36 @@ import Transfers
         let (task, session) = try await stage.sending()
         stage.clock.advance(by: .seconds(3))
         session.answer(.failed(.busy))
-        let due = Stage.start.advanced(by: .seconds(3) + (try await stage.rest(upTo: 1)))
-        let retry = Retry(attempt: 1, of: .upload, at: due, error: .busy.about(try Stage.reference()))
+        let due = TransfersFixture.start.advanced(by: .seconds(3) + (try await stage.rest(upTo: 1)))
+        let retry = Retry(attempt: 1, of: .upload, at: due, error: .busy.about(try TransfersFixture.reference()))
         #expect(task.snapshot().retry == retry)
         #expect(task.snapshot().state == .running)
-        let ear = Ear()
-        ear.observeAll(task)
-        #expect(ear.heard.map(\.snapshot.retry) == [retry, retry])
+        let recorder = RecordingObserver()
+        recorder.observeAll(task)
+        #expect(recorder.events.map(\.snapshot.retry) == [retry, retry])
         #expect(try await task.pause())
         #expect(task.snapshot().retry == nil)
-        #expect(ear.story.last == "pause pause 0" && ear.heard.last?.snapshot.retry == nil)
+        #expect(recorder.lines.last == "pause pause 0" && recorder.events.last?.snapshot.retry == nil)
         #expect(try await task.cancel())
         #expect(task.snapshot().retry == nil)
     }
 
     @Test func `Observers of progress get the beginning and end of a retry delay`() async throws {
         let (task, session) = try await stage.sending()
-        let (ear, busy) = (Ear(), StorageError.busy.about(try Stage.reference()))
-        task.observe(.progress, handle: "p", ear.listener)
+        let (recorder, busy) = (RecordingObserver(), StorageError.busy.about(try TransfersFixture.reference()))
+        task.observe(.progress, handle: "p", recorder.connection)
         for attempt in 1...2 {
             session.answer(.failed(.busy))
             let rest = try await stage.rest(upTo: attempt)
-            let retry = try #require(ear.heard.last?.snapshot.retry)
+            let retry = try #require(recorder.events.last?.snapshot.retry)
             #expect(retry.attempt == attempt && retry.error == busy)
-            #expect(task.snapshot().retry == retry && ear.heard.last?.snapshot.state == .running)
+            #expect(task.snapshot().retry == retry && recorder.events.last?.snapshot.state == .running)
             stage.clock.advance(by: rest)
             #expect(await session.nextStep() == .query)
-            #expect(ear.heard.last?.snapshot.retry == nil)
+            #expect(recorder.events.last?.snapshot.retry == nil)
         }
-        #expect(ear.story == Array(repeating: "p progress 0", count: 5))
-        #expect(ear.heard.map { $0.snapshot.retry?.attempt } == [nil, 1, nil, 2, nil])
+        #expect(recorder.lines == Array(repeating: "p progress 0", count: 5))
+        #expect(recorder.events.map { $0.snapshot.retry?.attempt } == [nil, 1, nil, 2, nil])
     }
 
     @Test func `A fixed chunk size applies to tasks created afterwards`() async throws {

@@ -6,11 +6,11 @@ import Transfers
 
 /// Uploads of an earlier process that find a newer object in their place.
 @Loop @Suite(.timeLimit(.minutes(10))) struct SupersededTests {
-    let stage = Stage(ScriptedBackend(), MemoryArchive())
+    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
     let newer = StorageError(.unknown, "There is a newer object.")
 
     /// One that went on by itself, and was told about the object.
-    private func superseded() async throws -> (Stage, UploadTask, ScriptedSession) {
+    private func superseded() async throws -> (TransfersFixture, UploadTask, ScriptedSession) {
         let (made, _) = try await stage.sending()
         let next = try await stage.afterCrash(.resume)
         let task = try next.transfers.uploads.task(made.id)
@@ -21,13 +21,13 @@ import Transfers
         let listener = ConnectionObservers { _, snapshot in pauses.deliver(snapshot) }
         task.observe(.pause, handle: "pause", listener)
         session.answer(.superseded(newer))
-        #expect(try await pauses.next().error == newer.about(Stage.reference()))
+        #expect(try await pauses.next().error == newer.about(TransfersFixture.reference()))
         return (next, task, session)
     }
 
     @Test func `A restored upload pauses with an error at a newer object`() async throws {
         let (_, task, _) = try await superseded()
-        #expect(try task.state == .paused && task.snapshot().error == newer.about(Stage.reference()))
+        #expect(try task.state == .paused && task.snapshot().error == newer.about(TransfersFixture.reference()))
     }
 
     @Test func `An upload that a client resumes replaces the newer object`() async throws {

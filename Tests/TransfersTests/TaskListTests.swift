@@ -5,13 +5,13 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct TaskListTests {
-    let stage = Stage()
+    let stage = TransfersFixture()
 
     @Test func `A result waits for the end and the wait can be cancelled`() async throws {
         let (task, session) = try await stage.sending()
         let waiting = Task { try await task.result() }
         let givenUp = Task { try await task.result() }
-        try await Stage.succeedElsewhere()
+        try await TransfersFixture.succeedElsewhere()
         givenUp.cancel()
         await #expect(throws: CancellationError.self) { try await givenUp.value }
         session.complete()
@@ -42,20 +42,20 @@ import Transfers
 
     @Test func `An unreadable file fails the task and not the call`() async throws {
         let failure = StorageError.file("/no/such", "does not exist")
-        let stage = Stage(ScriptedBackend(inspection: .failure(failure)))
-        let task = try await stage.transfers.upload(file: "/no/such", to: Stage.reference(), .init())
+        let stage = TransfersFixture(ScriptedBackend(inspection: .failure(failure)))
+        let task = try await stage.transfers.upload(file: "/no/such", to: TransfersFixture.reference(), .init())
         #expect(task.state == .queued)
-        let ear = Ear()
-        ear.observeAll(task)
+        let recorder = RecordingObserver()
+        recorder.observeAll(task)
         task.start()
         let error = await #expect(throws: StorageError.self) { try await task.result() }
         #expect(error?.code == .unknown && error?.file == "/no/such" && error?.object == "a")
-        #expect(ear.story == ["resume resume 0", "failure failure 0"])
+        #expect(recorder.lines == ["resume resume 0", "failure failure 0"])
         #expect(task.snapshot().progress.totalUnitCount == 0)
     }
 
     @Test func `The root cannot be written and has no metadata`() async throws {
-        let root = try Stage.reference("")
+        let root = try TransfersFixture.reference("")
         let calls: [() async throws -> Void] = [
             { _ = try await stage.transfers.upload([], to: root, .init()) },
             { _ = try await stage.transfers.upload(file: "/f", to: root, .init()) },
@@ -81,7 +81,7 @@ import Transfers
     ) async throws {
         var change = MetadataChange()
         if let said { change.content[.contentType] = said }
-        _ = try await stage.transfers.upload(file: file, to: Stage.reference(path), change)
+        _ = try await stage.transfers.upload(file: file, to: TransfersFixture.reference(path), change)
         #expect(await stage.backend.nextSession().upload.metadata.content[.contentType] == type)
     }
 
@@ -90,13 +90,13 @@ import Transfers
         change.content = [.contentType: nil, .cacheControl: nil, .contentLanguage: ""]
         change.custom = .merge(["gone": nil, "kept": "x"])
         change.md5Hash = "abc"
-        let task = try await stage.transfers.upload([1], to: Stage.reference("a.txt"), change)
+        let task = try await stage.transfers.upload([1], to: TransfersFixture.reference("a.txt"), change)
         let upload = await stage.backend.nextSession().upload
         #expect(upload.metadata.content == [.contentType: "text/plain", .contentLanguage: ""])
         #expect(upload.metadata.custom == ["kept": "x"] && upload.expectedMD5 == "abc")
         #expect(task.snapshot().metadata == .uploading(upload.metadata, md5Hash: "abc"))
         change.custom = .removeAll
-        _ = try await stage.transfers.upload([1], to: Stage.reference(), change)
+        _ = try await stage.transfers.upload([1], to: TransfersFixture.reference(), change)
         #expect(await stage.backend.nextSession().upload.metadata.custom == [:])
     }
 
@@ -104,7 +104,7 @@ import Transfers
         var change = MetadataChange()
         change.custom = .merge(["k": String(repeating: "x", count: 8192)])
         await #expect(throws: StorageError.self) {
-            try await stage.transfers.upload([1], to: Stage.reference(), change)
+            try await stage.transfers.upload([1], to: TransfersFixture.reference(), change)
         }
         #expect(stage.transfers.uploads.all.isEmpty)
     }

@@ -7,7 +7,7 @@ import Transfers
 /// Lists of tasks, a page at a time.
 @Loop @Suite(.timeLimit(.minutes(10))) struct TaskPageTests {
     typealias Uploads = TaskList<UploadStrategy>
-    let stage = Stage(ScriptedBackend(), MemoryArchive(), limits: .keeping(finished: 6))
+    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore(), limits: .keeping(finished: 6))
 
     /// The ids of all pages from that one on.
     private func pages(

@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 @Loop @Suite(.timeLimit(.minutes(10))) struct UnfinishedTasksTests {
-    let stage = Stage(ScriptedBackend(), MemoryArchive())
+    let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     @Test func `Tasks that continue after a restart use the tokens of the service`() async throws {
         let (upload, _) = try await stage.upload()
@@ -31,7 +31,7 @@ import Transfers
 
     @Test func `A restored upload keeps its preconditions`() async throws {
         _ = try await stage.transfers.upload(
-            file: "/f", to: Stage.reference(), .init(), if: Preconditions(generation: 7))
+            file: "/f", to: TransfersFixture.reference(), .init(), if: Preconditions(generation: 7))
         let next = try await stage.afterCrash(.resume)
         #expect(await next.backend.nextSession().upload.preconditions == Preconditions(generation: 7))
     }
@@ -39,12 +39,13 @@ import Transfers
     @Test func `Tasks with a client's own tokens wait until a client resumes them`() async throws {
         let own = Tokens(isPersonal: true)
         let client = TransferClient(tokens: own, settings: Settings())
-        let upload = try await stage.transfers.upload(file: "/f", to: Stage.reference(), .init(), for: client)
-        let download = try await stage.transfers.download(Stage.reference(), to: "/f", for: client)
+        let upload = try await stage.transfers.upload(
+            file: "/f", to: TransfersFixture.reference(), .init(), for: client)
+        let download = try await stage.transfers.download(TransfersFixture.reference(), to: "/f", for: client)
         var next = stage
         for _ in 0..<2 {
             next = try await next.afterCrash(.resume, tokens: Tokens())
-            try await Stage.succeedElsewhere()
+            try await TransfersFixture.succeedElsewhere()
             #expect(next.transfers.count(of: .paused) == 2 && next.backend.uploadsBegun.isEmpty)
         }
         #expect(try next.transfers.uploads.task(upload.id).resume(tokens: own))

@@ -1,16 +1,18 @@
 #pragma once
 
+#include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-// The system calls Swift cannot import. Each returns what the system call returns; errno says why it failed.
+// System calls that Swift cannot import, or that differ between systems; each system implements them in a file of its own.
+// Unless it says otherwise, a function returns -1 and sets errno if it fails. Descriptors are closed in other programs.
 
 enum {
     CSYSTEM_READABLE = 1,
     CSYSTEM_WRITABLE = 2,
-    /// The other end is gone in both directions, or the descriptor is broken.
+    /// The other end is closed in both directions, or the descriptor is invalid.
     CSYSTEM_HUNG_UP = 4,
 };
 
@@ -23,45 +25,73 @@ int csystem_poller(void);
 int csystem_poller_add(int poller, int fd, uint32_t interest, uint64_t tag);
 int csystem_poller_change(int poller, int fd, uint32_t interest, uint64_t tag);
 int csystem_poller_remove(int poller, int fd);
-/// Waits `timeout` milliseconds (-1: for ever); at most 64 at a time.
+/// Waits `timeout` milliseconds, or without limit for -1. Returns the number of ready descriptors, at most 64.
 int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int timeout);
 
-int csystem_eventfd(void);
-/// Blocks SIGTERM, SIGINT and, unless it is ignored, SIGHUP in the calling thread and those it starts; the descriptor
-/// tells of them.
+/// A descriptor that is readable while it is set.
+int csystem_event(void);
+void csystem_event_set(int event);
+void csystem_event_clear(int event);
+
+/// Blocks SIGTERM, SIGINT and, unless it is ignored, SIGHUP in the calling thread and those that it starts. Returns a
+/// descriptor that becomes readable with such a signal.
 int csystem_termination_signals(void);
-/// Forgets one signal that the descriptor has told of.
-void csystem_take_signal(int signals);
+
+/// A stream socket.
+int csystem_socket(int family, bool blocks);
+/// Two connected Unix stream sockets.
+int csystem_socket_pair(int ends[2]);
 int csystem_accept(int listener);
 bool csystem_peer_is_same_user(int socket);
-/// A descriptor of a place alone (O_PATH). Without magic links no way to it leads out of this process's own mounts.
+/// Sends without waiting and without SIGPIPE. With `more` the system may delay a segment that is not full.
+ssize_t csystem_send(int socket, const void *bytes, size_t count, bool more);
+/// Sends a range of a file; may wait for the disk.
+ssize_t csystem_send_file(int socket, int file, int64_t offset, size_t count);
+/// The number of sent bytes that the peer has not acknowledged; 0 if it is unknown.
+int csystem_unacknowledged(int socket);
+
+/// Opens a path for inspection only, without access to the file. With `no_magic_links`, fails for links of /proc.
 int csystem_open_path(const char *path, int flags, bool no_magic_links);
-/// A place that a name in a directory leads to, and a link itself where it is one.
+/// Opens a name in a directory for inspection only; does not follow a link.
 int csystem_open_name(int directory, const char *name);
-/// Starts writing back dirty pages of a range, so that a later sync has little left to do.
+/// Creates a file without a name in a directory; fails where its file system has none.
+int csystem_open_unnamed(int directory);
+/// Writes a file's bytes and size to the disk.
+int csystem_sync(int fd);
+/// Tells the system that a file will be read in order.
+void csystem_expect_reading(int fd, int64_t offset);
+/// Starts to write a range to the disk, so that a later sync is short.
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);
-/// Waits until a range is written back, and lets its pages go: the next ones need not be found elsewhere.
+/// Waits until a range is on the disk, and removes it from the page cache.
 int csystem_drop_written(int fd, int64_t offset, int64_t length);
-/// Gives a file the blocks for so many bytes; its size stays.
+/// Allocates blocks for a number of bytes without a change of the file's size.
 int csystem_allocate(int fd, int64_t length);
-/// Both ends are closed in programs that are started; the first one is read from.
+/// Reads cached bytes; fails with EAGAIN if the disk must be read.
+ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
+/// Returns false if the file system has no generations of inodes.
+bool csystem_inode_generation(int fd, uint32_t *generation);
+
+/// `ends[0]` is read from, `ends[1]` written to.
 int csystem_pipe(int ends[2]);
-enum {
-    /// For `posix_spawnattr_setflags`: the program that is started has no terminal, and no part in its starter's signals.
-    CSYSTEM_SPAWN_NEW_SESSION = 0x80,
-};
-/// In the program that is started, closes this descriptor and all above.
+/// Starts a program with an empty stdin; -1 stands for /dev/null. It inherits no other descriptor. It has a session of
+/// its own, or else a process group of its own and the default signals. Returns an error code.
+int csystem_spawn(pid_t *process, const char *path, char *const arguments[], int output, int error, bool new_session);
+/// Closes this descriptor and all above it in the program that is started.
 int csystem_close_from(posix_spawn_file_actions_t *, int first);
 
-/// Reads what is in memory; EAGAIN where a disk would have to be waited for.
-ssize_t csystem_read_cached(int fd, void *bytes, size_t count, int64_t offset);
+typedef enum { CSYSTEM_OPEN_FILES, CSYSTEM_FILE_SIZE } csystem_resource;
+/// Returns the soft limit, after raising it to the hard limit if `raise` is set.
+long csystem_limit(csystem_resource resource, bool raise);
+
+/// Starts a detached thread. Returns an error code.
+int csystem_start_thread(size_t stack_size, void *(*body)(void *), void *context);
 int csystem_thread_name(const char *name);
-/// False where the file system keeps no generation of inodes, or the descriptor cannot be asked.
-bool csystem_inode_generation(int fd, uint32_t *generation);
-/// Random bytes from the kernel, without a descriptor; may be interrupted, or return fewer bytes than asked for.
+/// Identifies the calling thread.
+static inline uint64_t csystem_thread(void) { return (uint64_t)pthread_self(); }
+/// Fills a part of the buffer with random bytes, and returns its length; may be interrupted.
 ssize_t csystem_getrandom(void *bytes, size_t count);
 
-/// Many threads that seldom allocate share two heaps, and large blocks go back to the system as soon as they are free.
+/// Lets all threads share two heaps, and returns large blocks to the system when they are freed.
 void csystem_share_heaps(void);
-/// Gives the system back what is free between small blocks, too.
+/// Returns free memory to the system.
 void csystem_give_back_memory(void);

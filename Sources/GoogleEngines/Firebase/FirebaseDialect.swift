@@ -13,17 +13,6 @@ struct FirebaseDialect: GoogleDialect {
     let signIn = "auth/setToken, --id-token-file or STORAGE_RPC_ID_TOKEN"
     let version: String
 
-    func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
-        for token in tokens {
-            switch token.kind {
-            case .idToken: request.headers["Authorization"] = "Firebase \(token.secret)"
-            case .accessToken: request.headers["Authorization"] = "Bearer \(token.secret)"
-            case .appCheckToken: request.headers["X-Firebase-AppCheck"] = token.secret
-            }
-        }
-        if let userProject { request.headers.add("x-goog-user-project", userProject) }
-    }
-
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest {
         RemoteRequest(method: "GET", target: object(reference), headers: own)
     }
@@ -54,9 +43,7 @@ struct FirebaseDialect: GoogleDialect {
 
     var links: Links { .tokens(self) }
 
-    private func object(_ reference: Reference) -> String {
-        "\(bucket(reference))/\(reference.object.escaped)"
-    }
+    private func object(_ reference: Reference) -> String { "\(bucket(reference))/\(reference.object.escaped)" }
 
     private func bucket(_ reference: Reference) -> String { "/v0/b/\(reference.bucket.escaped)/o" }
 
@@ -83,14 +70,12 @@ extension FirebaseDialect: TokenDialect {
     }
 }
 
-// MARK: - Uploads
-
 extension FirebaseDialect {
     func sendWhole(
         _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
     ) -> RemoteRequest {
-        let parts = Multipart(upload, upload.wireMetadata(md5: checksum.md5), bytes, boundary: boundary)
-        let headers = own.with("X-Goog-Upload-Protocol", "multipart").with("Content-Type", parts.header)
+        let parts = upload.multipart(upload.wireMetadata(md5: checksum.md5), bytes, boundary: boundary)
+        let headers = own.with("X-Goog-Upload-Protocol", "multipart").with("Content-Type", parts.contentType)
         return RemoteRequest(
             method: "POST", target: start(upload), headers: headers, body: parts.body, subject: .bucket,
             hasChecksum: true)
@@ -137,9 +122,7 @@ extension FirebaseDialect {
     func session(in response: HTTPResponse) -> RemoteSession? {
         guard let url = response.headers["X-Goog-Upload-URL"], !url.isEmpty, !url.hasPrefix("/"),
             response.uploadStatus == "active"
-        else {
-            return nil
-        }
+        else { return nil }
         let granularity = response.headers["X-Goog-Upload-Chunk-Granularity"].flatMap { Int64($0) }
         return RemoteSession(text: url, granularity: granularity ?? ChunkSizes.granularity)
     }

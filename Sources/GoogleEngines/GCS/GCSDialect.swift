@@ -12,11 +12,6 @@ struct GCSDialect: GoogleDialect {
     let takesFinalChecksum = true
     let signIn = "auth/setToken, --service-account, --access-token-file or GOOGLE_APPLICATION_CREDENTIALS"
 
-    func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
-        if let token = tokens.first { request.headers["Authorization"] = "Bearer \(token.secret)" }
-        if let userProject { request.headers.add("x-goog-user-project", userProject) }
-    }
-
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest {
         let query = generation.map { "?generation=\($0)" } ?? ""
         return RemoteRequest(method: "GET", target: object(reference) + query)
@@ -60,26 +55,22 @@ struct GCSDialect: GoogleDialect {
 }
 
 extension GCSDialect: SignatureDialect {
-    var longestLifetime: Int64 { SignedURL.longestLifetime }
+    /// A week.
+    var longestLifetime: Int64 { 604_800 }
 
     func downloadURL(_ link: DownloadLink, signedBy signer: any URLSigner) async throws(StorageError) -> String {
-        try await SignedURL(
-            endpoint: link.endpoint, reference: link.reference, account: signer.account, time: link.time,
-            lifetime: link.lifetime, userProject: link.userProject
-        ).signed(by: signer)
+        try await link.signed(by: signer)
     }
 }
-
-// MARK: - Uploads
 
 extension GCSDialect {
     func sendWhole(
         _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
     ) -> RemoteRequest {
-        let parts = Multipart(upload, upload.wireMetadata(crc32c: checksum.crc32c), bytes, boundary: boundary)
+        let parts = upload.multipart(upload.wireMetadata(crc32c: checksum.crc32c), bytes, boundary: boundary)
         return RemoteRequest(
-            method: "POST", target: start(upload, "multipart", conditions), headers: ["Content-Type": parts.header],
-            body: parts.body, subject: .bucket, hasChecksum: true)
+            method: "POST", target: start(upload, "multipart", conditions),
+            headers: ["Content-Type": parts.contentType], body: parts.body, subject: .bucket, hasChecksum: true)
     }
 
     func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest {
@@ -117,8 +108,7 @@ extension GCSDialect {
 
     private func start(_ upload: Upload, _ type: String, _ conditions: Preconditions) -> String {
         let reference = upload.reference
-        return
-            "/upload/storage/v1/b/\(reference.bucket.escaped)/o?uploadType=\(type)&name=\(reference.object.escaped)"
+        return "/upload/storage/v1/b/\(reference.bucket.escaped)/o?uploadType=\(type)&name=\(reference.object.escaped)"
             + conditions.query(after: "&")
     }
 

@@ -1,21 +1,8 @@
 import HTTPText
 import Storage
 
-/// A URL that anybody may fetch an object from for a while, because somebody who may has signed it: the fourth
-/// version of Google's signatures.
-struct SignedURL {
-    /// In seconds: a week.
-    static let longestLifetime: Int64 = 604_800
-
-    let endpoint: Endpoint
-    let reference: Reference
-    let account: String
-    let time: Timestamp
-    /// In seconds.
-    var lifetime = Self.longestLifetime
-    /// The project that pays for what is fetched.
-    var userProject: String?
-
+// The fourth version of Google's signatures.
+extension DownloadLink {
     func signed(by signer: any URLSigner) async throws(StorageError) -> String {
         let hash = try await signer.hash(Array(canonicalRequest.utf8))
         return url(signature: try await signer.sign(Array(textToSign(hash: hash).utf8)))
@@ -34,9 +21,7 @@ struct SignedURL {
     }
 
     /// Slashes of the name stay as they are.
-    private var path: String {
-        "/\(reference.bucket.escaped)/\(reference.object.escaped.replacing("%2F", with: "/"))"
-    }
+    private var path: String { "/\(reference.bucket.escaped)/\(reference.object.escaped.replacing("%2F", with: "/"))" }
 
     private var query: String {
         let credential = "\(account)/\(scope)".escaped

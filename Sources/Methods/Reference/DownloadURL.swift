@@ -16,9 +16,7 @@ struct DownloadURL: ReferenceMethod {
     }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let context = request.context
-        let url = try await context.transfers.downloadURL(
-            of: reference, expiresIn: expiresIn, for: request.client)
+        let url = try await request.transfers.downloadURL(of: reference, expiresIn: expiresIn, for: request.client)
         return ["url": .string(url)]
     }
 }
@@ -32,8 +30,7 @@ struct RevokeDownloadURL: ReferenceMethod {
     init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        let context = request.context
-        let url = try await context.transfers.revokeDownloadURL(of: reference, for: request.client)
+        let url = try await request.transfers.revokeDownloadURL(of: reference, for: request.client)
         return ["url": .string(url)]
     }
 }

@@ -2,6 +2,37 @@ import JSONText
 import JSONRPC
 import Storage
 
+/// `storage/reference`: a reference to a path of a bucket, to an object by its exact name, or the one that a URL names.
+struct MakeReference: PromptMethod {
+    static let name = "storage/reference"
+
+    let bucket: String?
+    let path: String?
+    let object: String?
+    let url: String?
+
+    init(_ params: inout Params) throws(RPCError) {
+        bucket = try params.optionalString("bucket")
+        path = try params.optionalString("path")
+        object = try params.optionalString("object")
+        url = try params.optionalString("url")
+        guard url == nil || path == nil else { throw .invalidParam("path", "goes with bucket, not with url") }
+        guard object == nil || path ?? url == nil else { throw .invalidParam("object", "goes with bucket alone") }
+    }
+
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        guard let url else {
+            let bucket = bucket ?? request.context.service.configuration.defaultBucket
+            if let object { return try Reference(bucket: bucket, object: object).json }
+            return try Reference(bucket: bucket, path: path ?? "").json
+        }
+        let reference: Reference
+        do throws(StorageError) { reference = try Reference(url: url) } catch { throw error.naming("url") }
+        if let bucket { try reference.check(bucket: bucket) }
+        return reference.json
+    }
+}
+
 /// `reference/child`: the reference below this one by a path.
 struct Child: PromptMethod {
     static let name = "reference/child"

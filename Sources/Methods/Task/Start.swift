@@ -9,6 +9,9 @@ struct StartOptions: Sendable {
     let observe: [Status]
     let wait: Bool
 
+    /// The client learns of the task when it has ended.
+    var isAwaited: Bool { wait && observe.isEmpty }
+
     init(_ params: inout Params) throws(RPCError) {
         observe = try params.statuses("observe")
         wait = try params.optionalBool("wait") ?? false

@@ -9,6 +9,8 @@ struct resource {
 
 /// The contract that this build speaks: `protocol/openrpc.json`.
 struct resource resource_contract(void);
+/// What `--harness` adds to it: `protocol/harness.json`.
+struct resource resource_harness(void);
 /// A media type a line, then its file name extensions, all in lower case.
 struct resource resource_media_types(void);
 /// The page on which a trace is looked at: it says where its style, its script and the trace go.

@@ -2,18 +2,24 @@
 ///
 /// The random part spreads tasks that failed together. The same seed gives the same delays.
 public struct Backoff: Equatable, Sendable {
-    private var state: UInt64
+    private var random: SplitMix64
 
-    public init(seed: UInt64) { state = seed }
+    public init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
     /// Whole milliseconds. The first retry has the number 0.
     public mutating func delay(beforeRetry number: Int) -> Duration {
         let half: UInt64 = 500 << UInt64(min(max(number, 0), 6))
-        return .milliseconds(half + next().multipliedFullWidth(by: half + 1).high)
+        return .milliseconds(half + random.next().multipliedFullWidth(by: half + 1).high)
     }
+}
 
-    /// The generator SplitMix64.
-    private mutating func next() -> UInt64 {
+/// A generator of random numbers that a seed repeats.
+package struct SplitMix64: Equatable, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

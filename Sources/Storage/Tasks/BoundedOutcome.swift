@@ -46,7 +46,6 @@ extension StorageError {
 }
 
 extension String {
-    /// Truncated to so many bytes.
     fileprivate func beginning(_ bytes: Int) -> String {
         utf8.count <= bytes ? self : String(decoding: utf8.prefix(bytes), as: UTF8.self) + "…"
     }

@@ -1,4 +1,3 @@
-/// The state machine of a download.
 public typealias DownloadMachine = TaskMachine<DownloadStrategy>
 
 /// A download: one step that fetches what is missing, repeated until all bytes have arrived.
@@ -49,12 +48,5 @@ public struct DownloadStrategy: TransferStrategy {
         let before = progress
         progress = Progress(completedUnitCount: metadata.size, totalUnitCount: metadata.size)
         return progress != before
-    }
-}
-
-extension TaskMachine where Strategy == DownloadStrategy {
-    /// As for any `TaskMachine`.
-    public init(retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
-        self.init(DownloadStrategy(), retryTime: retryTime, seed: seed)
     }
 }

@@ -12,10 +12,7 @@ struct NextChunk: Equatable, Sendable {
     /// In bytes, at least 1; a multiple of the granularity, be it larger than the largest chunk.
     var size: Int64 { max(wanted / granularity * granularity, granularity) }
 
-    /// Ignores an invalid granularity.
-    mutating func align(to granularity: Int64) {
-        if granularity > 0 { self.granularity = granularity }
-    }
+    mutating func align(to granularity: Int64) { if granularity > 0 { self.granularity = granularity } }
 
     /// Adapts to a full chunk: one that took less than a second doubles the size, one of more than two halves it.
     mutating func adapt(toFullChunkIn took: Duration) {

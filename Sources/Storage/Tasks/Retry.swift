@@ -1,4 +1,3 @@
-/// The pending retry of a task after a failure.
 public struct Retry: Equatable, Sendable {
     /// What failed. An upload in one request is `upload`; the last bytes, and committing, are `finalize`.
     public enum Stage: String, CaseIterable, Sendable { case start, query, upload, finalize, download }
@@ -8,7 +7,6 @@ public struct Retry: Equatable, Sendable {
     public var of: Stage
     /// When it is due.
     public var at: Timestamp
-    /// The failure.
     public var error: StorageError
 
     public init(attempt: Int, of stage: Stage, at time: Timestamp, error: StorageError) {

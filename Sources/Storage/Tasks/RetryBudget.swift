@@ -47,10 +47,7 @@ public struct RetryBudget: Equatable, Sendable {
 extension StorageError {
     /// The error when the budget is used up after this failure.
     public func retriedTooOften(_ attempts: [Attempt]) -> StorageError {
-        var error = self
-        error.code = .retryLimitExceeded
-        error.message = "Max retry time for operation exceeded, please try again. The last failure: \(message)"
-        error.attempts = attempts
-        return error
+        with(\.code, .retryLimitExceeded).with(\.attempts, attempts)
+            .with(\.message, "Max retry time for operation exceeded, please try again. The last failure: \(message)")
     }
 }

@@ -2,16 +2,12 @@
 
 extension StorageError {
     static func tookNone(of range: Range<Int64>) -> StorageError {
-        var error = StorageError(
-            .unknown, "The engine took none of the bytes from \(range.lowerBound) to \(range.upperBound).")
-        error.retryable = true
-        return error
+        StorageError(.unknown, "The engine took none of the bytes from \(range.lowerBound) to \(range.upperBound).")
+            .with(\.retryable, true)
     }
 
     static var stoppedByItself: StorageError {
-        var error = StorageError(.unknown, "The engine stopped, and nobody had told it to.")
-        error.retryable = true
-        return error
+        StorageError(.unknown, "The engine stopped, and nobody had told it to.").with(\.retryable, true)
     }
 
     /// Holds an upload of an earlier process until a client resumes it.
@@ -26,17 +22,14 @@ extension StorageError {
     }
 
     public static func unknownWhetherNewer(_ refusal: StorageError) -> StorageError {
-        var error = refusal
-        error.message +=
-            " So nobody knows whether an object was stored since this upload began: a client has to resume it."
-        return error
+        refusal.adding(
+            "So nobody knows whether an object was stored since this upload began: a client has to resume it.")
     }
 
     /// Refuses a task of another endpoint.
     public static func belongs(_ task: String, to endpoint: String) -> StorageError {
         .invalidArgument(
-            "task",
-            "Task \(task) belongs to \(endpoint): start the service with --endpoint \(endpoint) to resume it.")
+            "task", "Task \(task) belongs to \(endpoint): start the service with --endpoint \(endpoint) to resume it.")
     }
 
     static var besideThePoint: StorageError {

@@ -11,11 +11,9 @@
 ///               paused ◀── stopping resting
 public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
     public enum State: Equatable, Sendable {
-        /// Not started.
         case ready
         /// Waits for the concurrency limiter.
         case queued
-        /// One step is in flight.
         case working(Step)
         /// That step is being aborted; nothing else happens until it has ended.
         case stopping(Step, then: Intent)
@@ -70,11 +68,9 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         case .retryDue(let attempt): retry(attempt)
         }
     }
-}
 
-// MARK: - Controls
+    // MARK: - Controls
 
-extension TaskMachine {
     /// Whether the present state allows it. A second pause joins one that is not complete yet.
     public func allows(_ control: Control) -> Bool {
         switch (control, state) {
@@ -88,9 +84,7 @@ extension TaskMachine {
         }
     }
 
-    private mutating func start() -> [Effect] {
-        state == .ready ? turn(to: .queued, [.acquire]) : []
-    }
+    private mutating func start() -> [Effect] { state == .ready ? turn(to: .queued, [.acquire]) : [] }
 
     private mutating func resume() -> [Effect] {
         switch state {
@@ -122,11 +116,9 @@ extension TaskMachine {
         case .ended: []
         }
     }
-}
 
-// MARK: - Answers
+    // MARK: - Answers
 
-extension TaskMachine {
     /// The step in flight, and what is to happen after it.
     private var inFlight: (step: Step, stopping: Intent?)? {
         switch state {
@@ -168,9 +160,7 @@ extension TaskMachine {
         return effects + begin()
     }
 
-    private mutating func apply(
-        _ answer: Answer, to step: Step, _ outcome: StepOutcome, _ took: Duration
-    ) -> [Effect] {
+    private mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, _ took: Duration) -> [Effect] {
         guard strategy.apply(answer, to: step, outcome, took: took) else { return [] }
         retryBudget.renew()
         return [.publish(.progress)]
@@ -180,11 +170,9 @@ extension TaskMachine {
         let last: [Effect] = strategy.complete(metadata) ? [.publish(.progress)] : []
         return finish(.succeeded(metadata), [.release] + last + [.publish(.success)])
     }
-}
 
-// MARK: - Steps
+    // MARK: - Steps
 
-extension TaskMachine {
     private mutating func begin() -> [Effect] {
         lastProgress = .zero
         let step = strategy.nextStep
@@ -222,11 +210,9 @@ extension TaskMachine {
         state = next
         return effects
     }
-}
 
-// MARK: - Public state
+    // MARK: - Public state
 
-extension TaskMachine {
     /// The state for clients: a task that is being stopped still runs.
     public var taskState: TaskState {
         switch state {

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The persistent state of a task: how to continue it, or how it ended.
 public struct TaskRecord: Equatable, Sendable {
     public var id: String
@@ -8,9 +10,7 @@ public struct TaskRecord: Equatable, Sendable {
     public var began: Timestamp
     public var reference: Reference
     public var progress: Progress
-    /// The metadata of an upload.
     public var metadata: SettableMetadata
-    /// The base64 MD5 that the uploaded bytes must have.
     public var md5Hash: String?
     public var stage: Stage
     /// The endpoint that the task belongs to, where it is not the service's own. Set by the task store.
@@ -25,20 +25,17 @@ public struct TaskRecord: Equatable, Sendable {
         id: String, kind: TaskKind, number: Int64, began: Timestamp, reference: Reference, progress: Progress,
         metadata: SettableMetadata = SettableMetadata(), md5Hash: String? = nil, stage: Stage
     ) {
-        self.id = id
-        self.kind = kind
-        self.number = number
-        self.began = began
-        self.reference = reference
-        self.progress = progress
-        self.metadata = metadata
-        self.md5Hash = md5Hash
+        (self.id, self.kind, self.number, self.began) = (id, kind, number, began)
+        (self.reference, self.progress, self.metadata, self.md5Hash) = (reference, progress, metadata, md5Hash)
         self.stage = stage
     }
 
     public var hasEnded: Bool { if case .ended = stage { true } else { false } }
 
-    public func ended(_ outcome: TaskOutcome, at time: Timestamp = .now) -> TaskRecord {
+    /// Of an unfinished task.
+    public var request: TaskRequest? { if case .unfinished(let request, _) = stage { request } else { nil } }
+
+    public func ended(_ outcome: TaskOutcome, at time: Timestamp) -> TaskRecord {
         var record = self
         if case .succeeded(let stored) = outcome {
             record.progress = Progress(completedUnitCount: stored.size, totalUnitCount: stored.size)
@@ -48,7 +45,6 @@ public struct TaskRecord: Equatable, Sendable {
     }
 }
 
-/// How a task ended.
 public enum TaskOutcome: Equatable, Sendable {
     case succeeded(ObjectMetadata)
     case cancelled
@@ -83,13 +79,8 @@ public struct TaskRequest: Codable, Equatable, Sendable {
         file: String, identity: FileIdentity? = nil, retryTime: Double, chunkSize: Int64? = nil,
         userProject: String? = nil, preconditions: Preconditions? = nil, hasOwnTokens: Bool
     ) {
-        self.file = file
-        self.identity = identity
-        self.retryTime = retryTime
-        self.chunkSize = chunkSize
-        self.userProject = userProject
-        self.preconditions = preconditions
-        self.hasOwnTokens = hasOwnTokens
+        (self.file, self.identity, self.retryTime, self.chunkSize) = (file, identity, retryTime, chunkSize)
+        (self.userProject, self.preconditions, self.hasOwnTokens) = (userProject, preconditions, hasOwnTokens)
     }
 }
 
@@ -116,6 +107,20 @@ public protocol TaskRecordStore: Sendable {
     func forget(_ tasks: [String]) async throws(StorageError)
     /// Writes the bytes to a file, and syncs it.
     func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity)
-    /// Removes that file.
     func unspool(_ task: String)
+}
+
+extension Encodable {
+    /// As JSON.
+    package var text: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+}
+
+extension Decodable {
+    package init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
 }

@@ -38,8 +38,7 @@ public struct Progress: Equatable, Sendable {
     public private(set) var totalIsKnown = true
 
     public init(completedUnitCount: Int64, totalUnitCount: Int64) {
-        self.completedUnitCount = completedUnitCount
-        self.totalUnitCount = totalUnitCount
+        (self.completedUnitCount, self.totalUnitCount) = (completedUnitCount, totalUnitCount)
     }
 
     /// The total is unknown, and nothing is done.
@@ -81,15 +80,8 @@ public struct TaskSnapshot: Equatable, Sendable {
         kind: TaskKind, task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
         metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil, endpoint: String? = nil
     ) {
-        self.kind = kind
-        self.task = task
-        self.status = status
-        self.state = state
-        self.progress = progress
-        self.reference = reference
-        self.metadata = metadata
-        self.error = error
-        self.retry = retry
-        self.endpoint = endpoint
+        (self.kind, self.task, self.status, self.state) = (kind, task, status, state)
+        (self.progress, self.reference, self.metadata, self.error) = (progress, reference, metadata, error)
+        (self.retry, self.endpoint) = (retry, endpoint)
     }
 }

@@ -2,8 +2,7 @@
 public protocol TransferStrategy: Equatable, Sendable {
     /// A request to the engine; at most one is in flight.
     associatedtype Step: Equatable, Sendable
-    /// What the engine answers to a step.
-    associatedtype Answer: Equatable, Sendable
+    associatedtype Answer: TransferAnswer
 
     static var kind: TaskKind { get }
     /// The progress is recorded again after so many bytes.
@@ -26,13 +25,14 @@ public protocol TransferStrategy: Equatable, Sendable {
     mutating func complete(_ metadata: ObjectMetadata) -> Bool
 }
 
-/// The direction of a transfer.
+/// What an engine answers to a step.
+public protocol TransferAnswer: Equatable, Sendable { static func failed(_ error: StorageError) -> Self }
+
 public enum TaskKind: String, Sendable { case upload, download }
 
 /// What the engine's answer to a step means for the task.
 public enum StepOutcome: Equatable, Sendable {
     case completed(ObjectMetadata)
-    /// The next step follows.
     case advanced
     /// The step is retried after a delay, where the error is retryable.
     case failed(StorageError)
@@ -51,7 +51,6 @@ public enum StepOutcome: Equatable, Sendable {
         }
     }
 
-    /// The error that ends the task.
     var lastError: StorageError? {
         switch self {
         case .fatal(let error): error

@@ -1,4 +1,3 @@
-/// The state machine of an upload.
 public typealias UploadMachine = TaskMachine<UploadStrategy>
 
 /// An upload: one request, or a resumable session with one chunk after the other.
@@ -7,7 +6,6 @@ public typealias UploadMachine = TaskMachine<UploadStrategy>
 /// that the engine never had before count as progress.
 public struct UploadStrategy: TransferStrategy {
     public enum Step: Equatable, Sendable {
-        /// All bytes in one request.
         case sendWhole
         case open
         case query
@@ -15,7 +13,7 @@ public struct UploadStrategy: TransferStrategy {
         case send(Range<Int64>)
     }
 
-    public enum Answer: Equatable, Sendable {
+    public enum Answer: TransferAnswer {
         /// Every chunk but the last has to be a multiple of so many bytes.
         case opened(granularity: Int64 = 1)
         /// The engine has all bytes before this offset.
@@ -35,7 +33,6 @@ public struct UploadStrategy: TransferStrategy {
 
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
-    /// In bytes.
     public let size: Int64
     /// False where the source could not be inspected.
     public var sizeIsKnown = true
@@ -43,7 +40,7 @@ public struct UploadStrategy: TransferStrategy {
     public private(set) var acknowledged: Int64 = 0
 
     /// All bytes go in one request.
-    public let isWhole: Bool
+    public private(set) var isWhole: Bool
     private var chunk: NextChunk
     private var offset: Int64 = 0
     private var isOpen = false
@@ -61,7 +58,7 @@ public struct UploadStrategy: TransferStrategy {
     public func restored(acknowledged: Int64, isOpen: Bool) -> UploadStrategy {
         var strategy = self
         strategy.acknowledged = min(max(acknowledged, 0), max(size, 0))
-        strategy.isOpen = isOpen
+        (strategy.isOpen, strategy.isWhole) = (isOpen, isWhole && !isOpen)
         strategy.offsetIsCertain = !isOpen
         return strategy
     }
@@ -85,11 +82,9 @@ public struct UploadStrategy: TransferStrategy {
         case .sendWhole, .send: .upload
         }
     }
-}
 
-// MARK: - Answers
+    // MARK: - Answers
 
-extension UploadStrategy {
     public func outcome(of answer: Answer, to step: Step, wasStopped: Bool) -> StepOutcome {
         switch (answer, step) {
         case (.completed(let metadata), _): .completed(metadata)
@@ -101,8 +96,7 @@ extension UploadStrategy {
             acknowledgedBeforeForgotten == acknowledged ? .fatal(error) : .lost(error)
         case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole): .failed(error)
         case (.aborted, _): wasStopped ? .advanced : .failed(.stoppedByItself)
-        case (.received(let offset), .query), (.received(let offset), .send):
-            outcome(of: offset, step, wasStopped)
+        case (.received(let offset), .query), (.received(let offset), .send): outcome(of: offset, step, wasStopped)
         case (.opened, _), (.received, _): .failed(.besideThePoint)
         }
     }
@@ -126,8 +120,7 @@ extension UploadStrategy {
         case (.lost, _):
             (isOpen, offset, acknowledgedBeforeForgotten) = (false, 0, acknowledged)
             doubt()
-        case (.advanced, _), (.failed, _), (.fatal, _), (.held, _), (.completed, _):
-            doubt()
+        case (.advanced, _), (.failed, _), (.fatal, _), (.held, _), (.completed, _): doubt()
         }
         return false
     }
@@ -152,19 +145,6 @@ extension UploadStrategy {
         offsetIsCertain = !isOpen
         chunk.startAnew()
     }
-}
-
-extension TaskMachine where Strategy == UploadStrategy {
-    /// As for any `TaskMachine`.
-    public init(
-        size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, retryTime: Duration = .seconds(600), seed: UInt64 = 0
-    ) {
-        self.init(UploadStrategy(size: size, oneRequest: oneRequest, chunks: chunks), retryTime: retryTime, seed: seed)
-    }
-
-    /// In bytes.
-    public var size: Int64 { strategy.size }
-    public var acknowledged: Int64 { strategy.acknowledged }
 }
 
 extension Range<Int64> {

@@ -8,7 +8,7 @@ struct Exchange {
     private let peer: FixturePeer
     private let call: Call
     private let number: Int
-    private var fault: StorageFixture.Fault.Deed?
+    private var fault: StorageFixture.Fault.Action?
     /// Of the body, not read yet.
     private var left: Int
     private var corruptByte: Int64?
@@ -27,9 +27,9 @@ struct Exchange {
         (self.core, self.peer, self.call, self.number, self.left) = (core, peer, call, number, left)
     }
 
-    private mutating func run(_ fault: StorageFixture.Fault.Deed?) throws {
+    private mutating func run(_ fault: StorageFixture.Fault.Action?) throws {
         do {
-            if let fault { try strike(fault) }
+            if let fault { try trigger(fault) }
             try core.change { state throws(Answer) in try state.check(call) }
             try give(call.session != nil && call.kind.carriesBytes ? receiveChunk() : handle())
         } catch let refusal as Answer {
@@ -39,7 +39,7 @@ struct Exchange {
     }
 
     /// Does what a fault does at once.
-    private mutating func strike(_ fault: StorageFixture.Fault.Deed, at byte: Int64? = nil) throws {
+    private mutating func trigger(_ fault: StorageFixture.Fault.Action, at byte: Int64? = nil) throws {
         self.fault = fault
         switch fault {
         case .answer(let status, let headers, let body):
@@ -56,7 +56,8 @@ struct Exchange {
                 core.change { $0.sessions[session]?.corruptByte = corruptByte }
             }
         case .meanwhile(let deed): deed()
-        case .answerAfterHandling, .resetAfterHandling, .closeAfterHandling, .closeAfterAnswer, .answerLate, .lie,
+        case .answerAfterHandling, .resetAfterHandling, .closeAfterHandling, .closeAfterAnswer, .answerLate,
+            .reportFalseOffset,
             .ignoreRange, .shiftRange, .lengthen:
             break
         }
@@ -72,7 +73,7 @@ struct Exchange {
             throw FixturePeer.Gone()
         case .closeAfterHandling: throw FixturePeer.Gone()
         case .answerLate(let signal): try peer.wait(for: signal)
-        case .lie(let lie): answer = core.change { $0.lying(lie, in: answer, to: call) }
+        case .reportFalseOffset(let lie): answer = core.change { $0.lying(lie, in: answer, to: call) }
         case .corrupt where call.kind == .media && !answer.body.isEmpty: answer.body[0] ^= 1
         case .shiftRange(let count): answer.shiftRange(by: count)
         case .lengthen(let count, let isSaid): answer.lengthen(by: count, isSaid)
@@ -81,7 +82,7 @@ struct Exchange {
         if isCutShort { answer.headers["Connection"] = "close" }
         core.change { state in
             state.requests[number].status = answer.status
-            answer.headers["Date"] = state.shelf.date
+            answer.headers["Date"] = state.stored.date
         }
         try call.kind == .media ? send(answer) : peer.write(answer.head + answer.body)
         if isCutShort { peer.waitForEnd() }
@@ -125,8 +126,8 @@ extension Exchange {
         while left > 0 {
             let position = start + Int64(call.length - left)
             let stop = call.kind.carriesBytes ? core.change { $0.script.nextByte(from: position) } : nil
-            if stop == position, let fault = core.change({ $0.script.strike(byte: position) }) {
-                try strike(fault, at: position)
+            if stop == position, let fault = core.change({ $0.script.trigger(byte: position) }) {
+                try trigger(fault, at: position)
                 continue
             }
             let count = Int(min(Int64(left), (stop ?? .max) - position))
@@ -144,10 +145,10 @@ extension Exchange {
         while done < body.count {
             let position = answer.firstByte + Int64(done)
             let stop = core.change { $0.script.nextByte(from: position) }
-            if stop == position, let fault = core.change({ $0.script.strike(byte: position) }) {
+            if stop == position, let fault = core.change({ $0.script.trigger(byte: position) }) {
                 try peer.write(head)
                 head = []
-                try strike(fault, at: position)
+                try trigger(fault, at: position)
                 if case .corrupt = fault { body[done] ^= 1 }
                 if case .closeAfterHandling = fault { throw FixturePeer.Gone() }
                 continue

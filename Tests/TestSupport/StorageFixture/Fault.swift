@@ -5,9 +5,9 @@ extension StorageFixture {
     /// Something that goes wrong once.
     public struct Fault: Sendable {
         public let when: When
-        public let what: Deed
+        public let what: Action
 
-        public init(_ when: When, _ what: Deed) {
+        public init(_ when: When, _ what: Action) {
             self.when = when
             self.what = what
         }
@@ -17,7 +17,7 @@ extension StorageFixture {
 extension StorageFixture.Fault {
     public enum When: Sendable {
         /// At the nth request like that, counted from 1 since the faults were set, or at the next one if another fault
-        /// that stands before struck that one.
+        /// that stands before triggered that one.
         case request(Int, @Sendable (StorageFixture.Request) -> Bool)
         /// Before this byte of an object (of the body, for an upload in one request) is taken, or sent.
         case byte(Int64)
@@ -33,7 +33,7 @@ extension StorageFixture.Fault {
 
     /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the
     /// request that carries it.
-    public enum Deed: Sendable {
+    public enum Action: Sendable {
         /// Instead of handling the request. At a byte: without reading the rest, and for the last time.
         case answer(Int, headers: HTTPHeaders = [:], body: String = "")
         case answerAfterHandling(Int, headers: HTTPHeaders = [:], body: String = "")
@@ -47,7 +47,7 @@ extension StorageFixture.Fault {
         case stall(until: Signal)
         /// Handles the request at once.
         case answerLate(Signal)
-        case lie(Lie)
+        case reportFalseOffset(FalseOffset)
         /// The session is gone, with this status for an answer from now on.
         case forget(Int)
         /// Does something else first, such as to the objects.
@@ -64,7 +64,7 @@ extension StorageFixture.Fault {
     }
 
     /// What an answer says about how much is persisted, instead of the truth.
-    public enum Lie: Sendable {
+    public enum FalseOffset: Sendable {
         case granules(Int)
         case beyondTotal
         case text(String)
@@ -79,8 +79,8 @@ extension StorageFixture.Fault {
     }
 }
 
-/// The faults, and which of them have struck.
-struct FaultScript: Sendable {
+/// The faults, and which of them have triggered.
+struct PendingFaults: Sendable {
     private var entries: [(fault: StorageFixture.Fault, matches: Int, hasFired: Bool)] = []
 
     init(_ faults: [StorageFixture.Fault] = []) { entries = faults.map { ($0, 0, false) } }
@@ -89,16 +89,16 @@ struct FaultScript: Sendable {
     var unfired: [StorageFixture.Fault] { entries.filter { !$0.hasFired }.map(\.fault) }
 
     /// Counts the request, and gives the first fault that is due at it.
-    mutating func strike(_ request: StorageFixture.Request) -> StorageFixture.Fault.Deed? {
-        var struck: StorageFixture.Fault.Deed?
+    mutating func trigger(_ request: StorageFixture.Request) -> StorageFixture.Fault.Action? {
+        var triggered: StorageFixture.Fault.Action?
         for index in entries.indices {
             guard case .request(let number, let isMeant) = entries[index].fault.when, isMeant(request) else { continue }
             entries[index].matches += 1
-            guard struck == nil, !entries[index].hasFired, entries[index].matches >= number else { continue }
+            guard triggered == nil, !entries[index].hasFired, entries[index].matches >= number else { continue }
             entries[index].hasFired = true
-            struck = entries[index].fault.what
+            triggered = entries[index].fault.what
         }
-        return struck
+        return triggered
     }
 
     /// The next byte at which something will happen.
@@ -110,7 +110,7 @@ struct FaultScript: Sendable {
         return bytes.min()
     }
 
-    mutating func strike(byte position: Int64) -> StorageFixture.Fault.Deed? {
+    mutating func trigger(byte position: Int64) -> StorageFixture.Fault.Action? {
         let index = entries.firstIndex { entry in
             if case .byte(position) = entry.fault.when { !entry.hasFired } else { false }
         }

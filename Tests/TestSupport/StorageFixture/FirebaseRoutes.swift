@@ -21,14 +21,14 @@ extension FixtureState {
     private mutating func showFirebase(_ call: Call) throws(Answer) -> Answer {
         var object = try object(call)
         if object.tokens.isEmpty {
-            object.tokens = [shelf.newToken()]
+            object.tokens = [stored.newToken()]
             change(&object)
         }
         return .json(object.firebase)
     }
 
     private mutating func patchFirebase(_ call: Call, _ body: [UInt8]) throws(Answer) -> Answer {
-        guard let name = call.name, var object = shelf[call.bucket, name] else { throw call.dialect.refusal(403) }
+        guard let name = call.name, var object = stored[call.bucket, name] else { throw call.dialect.refusal(403) }
         guard object.apply(try metadata(body, .firebase)) else {
             throw call.dialect.refusal(400, "Invalid metadata input.")
         }
@@ -38,25 +38,25 @@ extension FixtureState {
 
     mutating func delete(_ call: Call) throws(Answer) -> Answer {
         let object = try object(call)
-        shelf[object.bucket, object.name] = nil
+        stored[object.bucket, object.name] = nil
         return Answer(status: 204)
     }
 
     /// Counts one more change of what is known about the object.
     mutating func change(_ object: inout StoredObject) {
         object.metageneration += 1
-        object.updated = shelf.tick()
-        shelf[object.bucket, object.name] = object
+        object.updated = stored.tick()
+        stored[object.bucket, object.name] = object
     }
 
     private mutating func changeTokens(_ call: Call) throws(Answer) -> Answer {
         var object = try object(call)
         if let created = call.query["create_token"] {
             guard created == "true" else { throw call.dialect.refusal(400) }
-            object.tokens.append(shelf.newToken())
+            object.tokens.append(stored.newToken())
         } else {
             object.tokens.removeAll { $0 == call.query["delete_token"] }
-            if object.tokens.isEmpty { object.tokens = [shelf.newToken()] }
+            if object.tokens.isEmpty { object.tokens = [stored.newToken()] }
         }
         change(&object)
         return .json(object.firebase)
@@ -77,8 +77,8 @@ extension FixtureState {
             ]))
     }
 
-    func list(_ call: Call) throws(Answer) -> Listing {
-        var query = Listing.Query(
+    func list(_ call: Call) throws(Answer) -> ObjectPage {
+        var query = ObjectPage.Query(
             prefix: call.query["prefix"] ?? "", delimiter: call.query["delimiter"] ?? "", maxResults: 1000,
             skipsEmptySegments: call.dialect == .firebase)
         if let text = call.query["maxResults"] {
@@ -94,11 +94,11 @@ extension FixtureState {
             }
             query.after = Array(after.dropFirst(own.count))
         }
-        return Listing(shelf.all(in: call.bucket, prefix: query.prefix), query, in: call.bucket)
+        return ObjectPage(stored.all(in: call.bucket, prefix: query.prefix), query, in: call.bucket)
     }
 }
 
-extension Listing {
+extension ObjectPage {
     /// Good for the same listing alone.
     var token: JSON? {
         last.map { .string((Data((bucket + "/" + prefix + "\0").utf8) + Data($0)).base64EncodedString()) }

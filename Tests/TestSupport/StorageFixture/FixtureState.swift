@@ -3,12 +3,12 @@ import Synchronization
 /// All that a fixture knows, changed under its lock alone.
 struct FixtureState: Sendable {
     var url = ""
-    var manner = StorageFixture.Manner.service
+    var variant = StorageFixture.Variant.service
     var buckets: Set<String>?
     var credentials: StorageFixture.Credentials?
     var cancelledStatus = 410
-    var shelf = Shelf()
-    var script = FaultScript()
+    var stored = StoredObjects()
+    var script = PendingFaults()
     var requests: [StorageFixture.Request] = []
     var sessions: [String: ResumableSession] = [:]
     var sessionOrder: [String] = []
@@ -34,7 +34,7 @@ struct FixtureState: Sendable {
 // MARK: The strategy of a request
 
 extension FixtureState {
-    mutating func arrived(_ head: FixturePeer.Request) -> (Call, number: Int, StorageFixture.Fault.Deed?) {
+    mutating func arrived(_ head: FixturePeer.Request) -> (Call, number: Int, StorageFixture.Fault.Action?) {
         let call = Call(head) { sessions[$0]?.persisted }
         let request = StorageFixture.Request(
             dialect: call.dialect, kind: call.kind, method: call.method, target: call.target, headers: call.headers,
@@ -42,7 +42,7 @@ extension FixtureState {
         requests.append(request)
         persistedBefore.append(call.session.flatMap { sessions[$0]?.persisted } ?? 0)
         if let session = call.session { sessions[session]?.turn += 1 }
-        return (call, requests.count - 1, script.strike(request))
+        return (call, requests.count - 1, script.trigger(request))
     }
 
     /// Part of the body of a request has come.
@@ -57,7 +57,7 @@ extension FixtureState {
 
     func check(_ call: Call) throws(Answer) {
         if let refusal = call.refusal { throw refusal }
-        try credentials?.check(call, tokens: call.name.flatMap { shelf[call.bucket, $0]?.tokens } ?? [])
+        try credentials?.check(call, tokens: call.name.flatMap { stored[call.bucket, $0]?.tokens } ?? [])
         guard call.session != nil || buckets?.contains(call.bucket) ?? true else {
             throw call.dialect.refusal(404, call.dialect == .gcs ? "The specified bucket does not exist." : nil)
         }
@@ -70,7 +70,7 @@ extension FixtureState {
         }
     }
 
-    func lying(_ lie: StorageFixture.Fault.Lie, in answer: Answer, to call: Call) -> Answer {
+    func lying(_ lie: StorageFixture.Fault.FalseOffset, in answer: Answer, to call: Call) -> Answer {
         guard let session = call.session.flatMap({ sessions[$0] }) else { return answer }
         let told = lie.told(of: session.persisted, total: session.total)
         switch call.dialect {

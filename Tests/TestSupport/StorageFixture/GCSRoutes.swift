@@ -51,7 +51,7 @@ extension FixtureState {
     }
 
     private func checkMetageneration(_ call: Call, _ name: String?) throws(Answer) {
-        let found = name.flatMap { shelf[call.bucket, $0]?.metageneration } ?? 0
+        let found = name.flatMap { stored[call.bucket, $0]?.metageneration } ?? 0
         guard try number("ifMetagenerationMatch", call) ?? found == found else { throw call.dialect.refusal(412) }
     }
 
@@ -68,9 +68,9 @@ extension FixtureState {
     private mutating func startGCS(_ call: Call, _ body: [UInt8]) throws(Answer) -> Answer {
         let metadata = try metadata(body, .gcs)
         let name = try newName(call, metadata)
-        let wanted = manner == .fakeGCS ? nil : try number("ifGenerationMatch", call)
-        if manner != .fakeGCS { try checkMetageneration(call, name) }
-        guard wanted ?? 0 == shelf[call.bucket, name]?.generation ?? 0 || wanted == nil else {
+        let wanted = variant == .fakeGCS ? nil : try number("ifGenerationMatch", call)
+        if variant != .fakeGCS { try checkMetageneration(call, name) }
+        guard wanted ?? 0 == stored[call.bucket, name]?.generation ?? 0 || wanted == nil else {
             throw call.dialect.refusal(412)
         }
         let size = call.headers["X-Upload-Content-Length"]

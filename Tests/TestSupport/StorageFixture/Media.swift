@@ -6,7 +6,7 @@ import Storage
 /// The bytes of an object, in both protocols.
 extension FixtureState {
     func media(_ object: StoredObject, _ call: Call) -> Answer {
-        var answer = Answer(status: 200, headers: object.headers(manner))
+        var answer = Answer(status: 200, headers: object.headers(variant))
         switch BytesAsked(call.headers["Range"], of: object.bytes.count) {
         case .all: answer.body = object.bytes
         case .some(let range):
@@ -69,7 +69,7 @@ extension Answer {
 }
 
 extension StoredObject {
-    fileprivate func headers(_ manner: StorageFixture.Manner) -> HTTPHeaders {
+    fileprivate func headers(_ variant: StorageFixture.Variant) -> HTTPHeaders {
         var headers: HTTPHeaders = [
             "Accept-Ranges": "bytes",
             "ETag": "\"\(md5.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())\"",
@@ -84,7 +84,7 @@ extension StoredObject {
             ("Content-Encoding", .contentEncoding),
         ] where content[property] != "identity" { headers[name] = content[property] }
         for (key, value) in custom { headers["x-goog-meta-\(key)"] = value }
-        for name in manner.omittedHeaders { headers[name] = nil }
+        for name in variant.omittedHeaders { headers[name] = nil }
         return headers
     }
 

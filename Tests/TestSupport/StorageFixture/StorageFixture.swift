@@ -11,7 +11,7 @@ public final class StorageFixture: Sendable {
 
     /// - Parameter buckets: the only ones that there are; any where nil.
     public init(
-        _ manner: Manner = .service, buckets: Set<String>? = nil, credentials: Credentials? = nil
+        _ variant: Variant = .service, buckets: Set<String>? = nil, credentials: Credentials? = nil
     ) throws {
         let core = FixtureCore()
         self.core = core
@@ -19,7 +19,7 @@ public final class StorageFixture: Sendable {
             while true { try Exchange.perform(with: peer, core) }
         }
         core.change { [url = server.url] state in
-            (state.url, state.manner, state.buckets, state.credentials) = (url, manner, buckets, credentials)
+            (state.url, state.variant, state.buckets, state.credentials) = (url, variant, buckets, credentials)
         }
     }
 
@@ -30,7 +30,7 @@ public final class StorageFixture: Sendable {
     /// Setting them counts requests anew.
     public var faults: [Fault] {
         get { core.change { $0.script.all } }
-        set { core.change { $0.script = FaultScript(newValue) } }
+        set { core.change { $0.script = PendingFaults(newValue) } }
     }
 
     /// Nothing is required where nil.
@@ -61,14 +61,14 @@ public final class StorageFixture: Sendable {
 
 extension StorageFixture {
     /// `BUCKET/NAME`, in the order of their bytes.
-    public var objects: [String] { core.change { $0.shelf.all.map { "\($0.bucket)/\($0.name)" } } }
+    public var objects: [String] { core.change { $0.stored.all.map { "\($0.bucket)/\($0.name)" } } }
 
-    public func bytes(_ bucket: String, _ name: String) -> [UInt8]? { core.change { $0.shelf[bucket, name]?.bytes } }
+    public func bytes(_ bucket: String, _ name: String) -> [UInt8]? { core.change { $0.stored[bucket, name]?.bytes } }
 
     /// As the protocol shows them; looking creates no token.
     public func metadata(_ bucket: String, _ name: String, as dialect: Dialect = .firebase) -> JSON? {
         core.change { state in
-            let object = state.shelf[bucket, name]
+            let object = state.stored[bucket, name]
             return dialect == .firebase ? object?.firebase : object?.gcs(at: state.url)
         }
     }
@@ -85,12 +85,12 @@ extension StorageFixture {
     /// Changes an object's metadata as if it had been patched.
     public func change(_ bucket: String, _ name: String, _ metadata: JSON) {
         core.change { state in
-            guard var object = state.shelf[bucket, name], object.apply(metadata) else { return }
+            guard var object = state.stored[bucket, name], object.apply(metadata) else { return }
             state.change(&object)
         }
     }
 
-    public func remove(_ bucket: String, _ name: String) { core.change { $0.shelf[bucket, name] = nil } }
+    public func remove(_ bucket: String, _ name: String) { core.change { $0.stored[bucket, name] = nil } }
 }
 
 /// The state behind its lock, and those who wait for it to be so or so.

@@ -22,7 +22,7 @@ extension FixtureState {
             let object = try store(
                 session.bytes, session.bucket, session.name, session.metadata, contentType: session.contentType,
                 for: session.dialect, ifGeneration: session.ifGeneration, corruptByte: session.corruptByte,
-                hash: manner.takesFinalChecksum && session.dialect == .gcs ? call.headers["X-Goog-Hash"] : nil)
+                hash: variant.takesFinalChecksum && session.dialect == .gcs ? call.headers["X-Goog-Hash"] : nil)
             sessions[receipt.session]?.state = .final(object)
             sessions[receipt.session]?.bytes = []
         }
@@ -35,25 +35,25 @@ extension FixtureState {
     ) throws(Answer) -> StoredObject {
         var bytes = bytes
         if let corruptByte, corruptByte < bytes.count { bytes[Int(corruptByte)] ^= 1 }
-        if let ifGeneration, shelf[bucket, name]?.generation ?? 0 != ifGeneration { throw dialect.refusal(412) }
-        var object = StoredObject(bucket, name, bytes, generation: shelf.tick())
+        if let ifGeneration, stored[bucket, name]?.generation ?? 0 != ifGeneration { throw dialect.refusal(412) }
+        var object = StoredObject(bucket, name, bytes, generation: stored.tick())
         guard object.apply(metadata) else { throw dialect.refusal(400, "Invalid metadata input.") }
-        object.tellsEmptySize = manner != .testbench
+        object.tellsEmptySize = variant != .testbench
         object.content[.contentType] = object.content[.contentType] ?? contentType ?? "application/octet-stream"
         switch dialect {
         case .firebase:
             let file = name.split(separator: "/").last.map(String.init) ?? name
             object.content[.contentDisposition] =
                 object.content[.contentDisposition] ?? "inline; filename*=utf-8''\(file.percentEncoded)"
-            object.tokens = [shelf.newToken()]
+            object.tokens = [stored.newToken()]
         case .gcs: break
         }
         var expected = ExpectedChecksums(metadata, for: dialect)
         expected.add(hash)
-        if let status = manner.mismatchStatus, let name = expected.mismatch(object) {
+        if let status = variant.mismatchStatus, let name = expected.mismatch(object) {
             throw dialect.refusal(status, "Provided \(name) does not match the calculated one.")
         }
-        shelf[bucket, name] = object
+        stored[bucket, name] = object
         return object
     }
 
@@ -69,7 +69,7 @@ extension FixtureState {
     }
 
     func object(_ call: Call) throws(Answer) -> StoredObject {
-        guard let name = call.name, let object = shelf[call.bucket, name] else {
+        guard let name = call.name, let object = stored[call.bucket, name] else {
             let message = call.dialect == .gcs ? "No such object: \(call.bucket)/\(call.name ?? "")" : nil
             throw call.dialect.refusal(404, message)
         }

@@ -1,0 +1,36 @@
+import Storage
+import Synchronization
+
+/// The HTTP status of the last response in a step, which is added to the step's error.
+final class LastStatus: Sendable {
+    @TaskLocal private static var current: LastStatus?
+
+    private let httpStatus = Mutex<Int?>(nil)
+
+    /// Nil where a request has no response yet.
+    static func record(_ status: Int?) { current?.httpStatus.withLock { $0 = status } }
+
+    static func attached<Value>(by step: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
+        let last = LastStatus()
+        let outcome = await $current.withValue(last) { () async -> Result<Value, StorageError> in
+            do throws(StorageError) { return .success(try await step()) } catch { return .failure(error) }
+        }
+        return try outcome.mapError { $0.after(httpStatus: last.httpStatus.withLock { $0 }) }.get()
+    }
+}
+
+/// The progress of sending a request body.
+struct BodyProgress {
+    let count: Int64
+    var sent: Int64 = 0
+    let elapsed: @Sendable () -> Duration
+
+    var isThrough: Bool { sent >= count }
+
+    /// Whether the rest would be sent within the limit at the speed so far.
+    func isThrough(within limit: Duration) -> Bool {
+        if isThrough { return true }
+        guard sent > 0 else { return false }
+        return elapsed() * Double(count - sent) / Double(sent) <= limit
+    }
+}

@@ -1,0 +1,247 @@
+import Platform
+import Storage
+import Synchronization
+
+/// What a test has arranged: its rules, the calls that they hold, its clock, and the journal.
+///
+///     HarnessBackend ──▶ begin ──▶ a rule strikes ──▶ wait (held, or until a moment) ──▶ the engine ──▶ end
+@Loop public final class Harness {
+    /// A call that waits until it is released.
+    public struct Hold: Sendable {
+        public let id: String
+        public let rule: String
+        public let call: Call
+    }
+
+    /// How a wait ends.
+    public enum Release: Sendable {
+        case goOn
+        case fail(StorageError)
+        case lose(StorageError)
+        /// A pause, a cancellation or the end of its connection has ended the call.
+        case abort
+    }
+
+    public enum Event: Sendable {
+        case held(Hold)
+        case fired(rule: String, Call)
+    }
+
+    private struct Wait {
+        let call: Call
+        /// Nil where it waits for the clock alone.
+        let hold: Hold?
+        let timer: ScheduledCall?
+        let waiter: CheckedContinuation<Release, Never>
+    }
+
+    public nonisolated let clock: HarnessClock
+    public nonisolated let random: RandomSource
+    /// Ends the process at once.
+    nonisolated let exit: @Sendable (Int32) -> Never
+    public let journal = Journal()
+    /// Whether all tasks and requests wait, while so many steps and so many operations do. Set by the service.
+    public var restIsQuiet: @Loop (_ steps: Int, _ operations: Int) -> Bool = { _, _ in true }
+    private var rules: [(rule: Rule, notify: @Loop (Event) -> Void)] = []
+    private var waits: [Int: Wait] = [:]
+    private var lastWait = 0
+    private var lastHold = 0
+    private var lastRule = 0
+    /// Calls that have not ended, waiting or not.
+    private var calls = 0
+    /// Requests that wait for `settled`, or move the clock.
+    private var watchers = 0
+    private var isSkipping = false
+
+    public nonisolated init(
+        _ clock: HarnessClock, random: RandomSource, exit: @escaping @Sendable (Int32) -> Never
+    ) { (self.clock, self.random, self.exit) = (clock, random, exit) }
+
+    // MARK: - Rules
+
+    public var ruleNames: [String] { rules.map(\.rule.name) }
+
+    public func newRuleName() -> String {
+        lastRule += 1
+        return "rule-\(lastRule)"
+    }
+
+    /// Replaces a rule of the same name; what that holds goes on.
+    public func arm(_ rule: Rule, _ notify: @escaping @Loop (Event) -> Void = { _ in }) {
+        _ = disarm(rule.name)
+        rules.append((rule, notify))
+    }
+
+    /// Removes one rule, or all, and returns them. What they hold goes on.
+    public func disarm(_ name: String? = nil) -> [Rule] {
+        let gone = rules.map(\.rule).filter { name == nil || $0.name == name }
+        rules.removeAll { name == nil || $0.rule.name == name }
+        for rule in gone { release({ $0.rule == rule.name }) }
+        return gone
+    }
+
+    public var holds: [Hold] { waits.sorted { $0.key < $1.key }.compactMap(\.value.hold) }
+
+    @discardableResult
+    public func release(_ fits: (Hold) -> Bool, _ release: Release = .goOn) -> Int {
+        let released = waits.filter { $0.value.hold.map(fits) ?? false }.keys.sorted()
+        for number in released { end(number, release) }
+        return released.count
+    }
+
+    // MARK: - Calls
+
+    func begin() { calls += 1 }
+
+    func endRest() { calls -= 1 }
+
+    func end(_ call: Call, outcome: String, rule: String?) {
+        calls -= 1
+        journal.add(call, outcome, rule: rule, at: clock.timeOfDay)
+    }
+
+    /// The byte before which a step has to end.
+    func limit(of call: Call) -> Int64? {
+        guard let range = call.range else { return nil }
+        return rules.compactMap { $0.rule.limit(of: call) }.filter { range.lowerBound < $0 && $0 < range.upperBound }
+            .min()
+    }
+
+    /// The rule that strikes a call.
+    func strike(_ call: Call) -> Rule? {
+        let due = rules.indices.filter { rules[$0].rule.count(call) }
+        guard let first = due.first else { return nil }
+        rules[first].rule.strike()
+        rules[first].notify(.fired(rule: rules[first].rule.name, call))
+        return rules[first].rule
+    }
+
+    func hold(_ call: Call, by rule: Rule, as number: Int) async -> Release {
+        lastHold += 1
+        let hold = Hold(id: "hold-\(lastHold)", rule: rule.name, call: call)
+        return await withCheckedContinuation { waiter in
+            waits[number] = Wait(call: call, hold: hold, timer: nil, waiter: waiter)
+            rules.first { $0.rule.name == rule.name }?.notify(.held(hold))
+        }
+    }
+
+    func wait(_ call: Call, for delay: Duration, as number: Int) async -> Release {
+        await withCheckedContinuation { waiter in
+            let timer = clock.after(delay) { self.end(number, .goOn) }
+            waits[number] = Wait(call: call, hold: nil, timer: timer, waiter: waiter)
+        }
+    }
+
+    func newWait() -> Int {
+        lastWait += 1
+        return lastWait
+    }
+
+    func end(_ number: Int, _ release: Release) {
+        guard let wait = waits.removeValue(forKey: number) else { return }
+        wait.timer?.cancel()
+        wait.waiter.resume(returning: release)
+    }
+
+    // MARK: - Quiet
+
+    /// Nothing happens any more unless somebody does something, or the clock moves.
+    private var isQuiet: Bool {
+        let steps = waits.values.count { $0.call.operation.isStep }
+        let asleep = clock.operationsAsleep
+        guard clock.stands || clock.next == nil else { return false }
+        return calls == waits.count + asleep && restIsQuiet(steps, waits.count - steps + asleep + watchers)
+    }
+
+    /// Returns when nothing happens any more, a condition holds, or the waiting task is cancelled. For a request.
+    public func settle(or condition: @escaping @Loop () -> Bool = { false }) async {
+        watchers += 1
+        defer { watchers -= 1 }
+        await whenIdle { self.isSettled || condition() }
+    }
+
+    /// Returns when nothing happens any more and a condition holds. For those who are no request.
+    public func untilSettled(and condition: @escaping @Loop () -> Bool) async {
+        await whenIdle { self.isSettled && condition() }
+    }
+
+    private var isSettled: Bool { isQuiet && !(isSkipping && clock.next != nil) }
+
+    private func quiet() async { await whenIdle { self.isQuiet } }
+
+    /// Returns when the waiting task is cancelled, too.
+    private func whenIdle(_ condition: @escaping @Loop () -> Bool) async {
+        let cancellation = Cancellation()
+        await withTaskCancellationHandler {
+            await Loop.whenIdle { cancellation.happened.load(ordering: .relaxed) || condition() }
+        } onCancel: {
+            cancellation.happened.store(true, ordering: .relaxed)
+            // The loop looks again.
+            Loop.task {}
+        }
+    }
+
+    private final class Cancellation: Sendable { let happened = Atomic(false) }
+
+    // MARK: - The clock
+
+    /// False for a step back.
+    public func stop(at time: Timestamp) -> Bool {
+        if clock.stands {
+            let delay = time.microseconds - clock.timeOfDay.microseconds
+            guard delay >= 0 else { return false }
+            clock.move(to: clock.sinceStart + .microseconds(delay))
+            return true
+        }
+        return clock.stop(at: time)
+    }
+
+    /// Moves a clock that stands, and wakes what is due on the way, one moment after the other.
+    public func advance(by delay: Duration) async {
+        watchers += 1
+        defer { watchers -= 1 }
+        let target = clock.sinceStart + delay
+        await quiet()
+        while let next = clock.next, next <= target, !Task.isCancelled {
+            clock.move(to: next)
+            await quiet()
+        }
+        clock.move(to: target)
+    }
+
+    /// Moves to the first moment at which something wakes.
+    public func advanceToNext() async {
+        watchers += 1
+        defer { watchers -= 1 }
+        await quiet()
+        if let next = clock.next { clock.move(to: next) }
+    }
+
+    public func run() {
+        isSkipping = false
+        clock.run()
+    }
+
+    /// From now on the clock jumps to the next moment whenever nothing else happens.
+    public func skip() {
+        _ = clock.stop(at: clock.timeOfDay)
+        guard !isSkipping else { return }
+        isSkipping = true
+        Loop.task { [self] in
+            while isSkipping {
+                await Loop.whenIdle { [self] in !isSkipping || (isQuiet && clock.next != nil) }
+                if isSkipping, let next = clock.next { clock.move(to: next) }
+            }
+        }
+    }
+}
+
+extension Operation {
+    /// It is a request of a task, which repeats it.
+    var isStep: Bool {
+        switch self {
+        case .open, .send, .query, .whole, .fetch: true
+        case .getMetadata, .updateMetadata, .delete, .list, .getData, .downloadURL, .revokeDownloadURL: false
+        }
+    }
+}

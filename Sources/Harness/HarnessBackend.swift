@@ -1,0 +1,120 @@
+import Platform
+import Storage
+
+/// An engine whose calls pass the rules of a harness first.
+public final class HarnessBackend: Backend {
+    private let engine: any Backend
+    private let harness: Harness
+
+    public init(_ engine: any Backend, _ harness: Harness) { (self.engine, self.harness) = (engine, harness) }
+
+    public var kind: EngineKind { engine.kind }
+    public var tokenKind: Token.Kind { engine.tokenKind }
+    public var uploadsAtOnce: Int { engine.uploadsAtOnce }
+    public var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
+    public var downloadsAtOnce: Int { engine.downloadsAtOnce }
+    /// Rules reach the bytes of uploads that go in chunks: with the harness these begin at 64 KiB.
+    public var oneRequestLimit: Int64 { min(engine.oneRequestLimit, 64 << 10) }
+    public var chunkSizes: ChunkSizes { engine.chunkSizes }
+    public var taskStore: (any TaskRecordStore)? { engine.taskStore }
+
+    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+        try await engine.inspect(file: path)
+    }
+
+    public func beginUpload(_ upload: Upload) -> any UploadSession {
+        HarnessSession(
+            engine.beginUpload(upload), harness, of: upload.reference, task: upload.task, size: upload.source.size,
+            for: upload.caller)
+    }
+
+    public func beginDownload(_ download: Download) -> any DownloadSession {
+        HarnessSession(
+            engine.beginDownload(download), harness, of: download.reference, task: download.task, size: 0,
+            for: download.caller)
+    }
+
+    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+        try await pass(.getMetadata, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.metadata(of: reference, for: caller)
+        }
+    }
+
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await pass(.updateMetadata, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
+        }
+    }
+
+    public func delete(
+        _ reference: Reference, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) {
+        try await pass(.delete, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.delete(reference, if: conditions, for: caller)
+        }
+    }
+
+    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+        try await pass(.list, query.reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.list(query, for: caller)
+        }
+    }
+
+    public func data(
+        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        try await pass(.getData, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
+        }
+    }
+
+    public func downloadURL(
+        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
+    ) async throws(StorageError) -> String {
+        try await pass(.downloadURL, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
+        }
+    }
+
+    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        try await pass(.revokeDownloadURL, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.revokeDownloadURL(of: reference, for: caller)
+        }
+    }
+
+    public func settle() async { await engine.settle() }
+
+    /// Repeats an operation that fails by a rule as a remote engine repeats one that fails at its server.
+    @Loop private func pass<Value: Sendable>(
+        _ operation: Operation, _ reference: Reference, _ caller: Caller,
+        _ perform: @escaping @Sendable () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        let call = Call(operation: operation, reference: reference)
+        let harnessed = HarnessCall<Result<Value, StorageError>>(harness, call, caller)
+        var budget = RetryBudget(limit: caller.retryTime, seed: harness.random.next())
+        while true {
+            let answer = await harnessed.answer { _ in
+                await HarnessClock.$isOperation.withValue(true) {
+                    do throws(StorageError) { return .success(try await perform()) } catch { return .failure(error) }
+                }
+            }
+            guard case .failure(let error) = answer, harnessed.wasStruck, error.retryable else {
+                return try answer.get()
+            }
+            budget.note(error, took: .zero, at: harness.clock.timeOfDay)
+            guard let delay = budget.nextRest(atLeast: error.retryAfter) else {
+                throw error.retriedTooOften(budget.attempts)
+            }
+            guard case .goOn = await harnessed.rest(for: delay) else { throw .stopped(reference) }
+            budget.rested(delay)
+        }
+    }
+}
+
+extension StorageError {
+    static func stopped(_ reference: Reference) -> StorageError {
+        StorageError(.cancelled, "The request about \(reference.url) was cancelled.").about(reference)
+    }
+}

@@ -1,0 +1,169 @@
+import Platform
+import Storage
+import Synchronization
+
+/// An answer of an engine, as rules and the journal see it.
+protocol HarnessedAnswer {
+    static func failed(_ error: StorageError) -> Self
+    static func stopped(_ call: Call) -> Self
+    /// As in the journal.
+    var outcome: String { get }
+    /// The object is stored.
+    var isEnd: Bool { get }
+}
+
+/// One call to the engine, under the rules of the harness.
+@Loop final class HarnessCall<Answer: HarnessedAnswer & Sendable> {
+    private let harness: Harness
+    private(set) var call: Call
+    private let caller: Caller
+    private var wait: Int?
+    private nonisolated let aborted = Atomic(false)
+    /// A rule struck the last attempt.
+    private(set) var wasStruck = false
+    /// What the engine answered where a rule keeps that secret.
+    private(set) var lost: Answer?
+
+    nonisolated init(_ harness: Harness, _ call: Call, _ caller: Caller) {
+        (self.harness, self.call, self.caller) = (harness, call, caller)
+    }
+
+    nonisolated var isAborted: Bool { aborted.load(ordering: .relaxed) }
+
+    /// Ends a wait. `stop` ends the call to the engine, if that has begun by then; one that has not does not begin.
+    nonisolated func abort(_ stop: @escaping @Sendable () -> Void = {}) {
+        aborted.store(true, ordering: .relaxed)
+        Loop.task { [self] in
+            if let wait { harness.end(wait, .abort) }
+            stop()
+        }
+    }
+
+    func answer(_ perform: @escaping @Sendable (Call) async -> Answer) async -> Answer {
+        harness.begin()
+        if let range = call.range, let limit = harness.limit(of: call) { call.range = range.lowerBound..<limit }
+        let rule = harness.strike(call)
+        wasStruck = rule != nil
+        let answer = await answer(under: rule, perform)
+        harness.end(call, outcome: answer.outcome, rule: rule?.name)
+        return answer
+    }
+
+    private func answer(under rule: Rule?, _ perform: @escaping @Sendable (Call) async -> Answer) async -> Answer {
+        guard let rule else { return await perform(call) }
+        switch rule.effect {
+        case .fail(let error): return await follow(.fail(error), perform)
+        case .lose(let error): return await follow(.lose(error), perform)
+        case .hold: return await follow(waiting { await harness.hold(call, by: rule, as: $0) }, perform)
+        case .corrupt: return await follow(.fail(.corrupted(call.reference)), perform)
+        case .delay(let delay): return await follow(rest(delay), perform)
+        case .rate(let rate):
+            return await follow(rest(.microseconds(Int64(call.range?.count ?? 0) * 1_000_000 / rate)), perform)
+        case .demand(let accepted, let kind):
+            if let error = await refusal(accepted, kind ?? .idToken) { return .failed(error.about(call.reference)) }
+            return await perform(call)
+        case .exit(let status): harness.exit(status)
+        }
+    }
+
+    private func follow(_ release: Harness.Release, _ perform: @escaping @Sendable (Call) async -> Answer) async
+        -> Answer
+    {
+        switch release {
+        case .goOn: return await perform(call)
+        case .fail(let error): return .failed(error.about(call.reference))
+        case .lose(let error):
+            lost = await perform(call)
+            return .failed(error.about(call.reference))
+        case .abort: return .stopped(call)
+        }
+    }
+
+    /// Rests between two attempts.
+    func rest(for delay: Duration) async -> Harness.Release {
+        harness.begin()
+        defer { harness.endRest() }
+        return await rest(delay)
+    }
+
+    private func rest(_ delay: Duration) async -> Harness.Release {
+        await waiting { await harness.wait(call, for: delay, as: $0) }
+    }
+
+    /// A pause, a cancelled request and the end of its connection end the wait.
+    private func waiting(_ wait: (Int) async -> Harness.Release) async -> Harness.Release {
+        guard !isAborted, !Task.isCancelled else { return .abort }
+        let number = harness.newWait()
+        self.wait = number
+        defer { self.wait = nil }
+        return await withTaskCancellationHandler {
+            await wait(number)
+        } onCancel: {
+            abort()
+        }
+    }
+
+    private func refusal(_ accepted: [String], _ kind: Token.Kind) async -> StorageError? {
+        var refused: Token?
+        do throws(StorageError) {
+            for _ in 0..<2 {
+                guard let token = try await caller.tokens?.token(kind, insteadOf: refused) else { break }
+                if accepted.contains(token.secret) { return nil }
+                refused = token
+            }
+        } catch {
+            return error
+        }
+        return StorageError(.unauthenticated, "The harness demands another \(kind.rawValue).")
+            .with(\.httpStatus, 401)
+    }
+}
+
+extension StorageError {
+    static func corrupted(_ reference: Reference) -> StorageError {
+        StorageError(.nonMatchingChecksum, "The bytes of \(reference.url) did not arrive as they were sent.")
+            .about(reference)
+    }
+}
+
+extension UploadStrategy.Answer: HarnessedAnswer {
+    static func stopped(_ call: Call) -> Self { .aborted }
+
+    var outcome: String {
+        switch self {
+        case .opened, .received, .completed: "ok"
+        case .failed(let error), .forgotten(let error), .superseded(let error): "\(error.code)"
+        case .aborted: "aborted"
+        }
+    }
+
+    var isEnd: Bool { if case .completed = self { true } else { false } }
+}
+
+extension DownloadAnswer: HarnessedAnswer {
+    static func stopped(_ call: Call) -> Self { .aborted }
+
+    var outcome: String {
+        switch self {
+        case .completed: "ok"
+        case .failed(let error): "\(error.code)"
+        case .aborted: "aborted"
+        }
+    }
+
+    var isEnd: Bool { false }
+}
+
+extension Result: HarnessedAnswer where Failure == StorageError {
+    static func failed(_ error: StorageError) -> Self { .failure(error) }
+    static func stopped(_ call: Call) -> Self { .failure(.stopped(call.reference)) }
+
+    var outcome: String {
+        switch self {
+        case .success: "ok"
+        case .failure(let error): error.code == .cancelled ? "aborted" : "\(error.code)"
+        }
+    }
+
+    var isEnd: Bool { false }
+}

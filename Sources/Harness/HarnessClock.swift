@@ -1,0 +1,171 @@
+import Platform
+import Storage
+import Synchronization
+
+/// The system's clock, until a test stops it: from then on it moves only when the test moves it.
+///
+/// What waits on it is in one table, in the order of its moments. While the clock runs, one alarm of the real clock is set
+/// for the first moment.
+public final class HarnessClock: SchedulingClock {
+    public struct Instant: InstantProtocol {
+        var sinceStart: Duration
+        public func advanced(by duration: Duration) -> Self { Self(sinceStart: sinceStart + duration) }
+        public func duration(to other: Self) -> Duration { other.sinceStart - sinceStart }
+        public static func < (a: Self, b: Self) -> Bool { a.sinceStart < b.sinceStart }
+    }
+
+    private struct Sleeper {
+        let due: Duration
+        let wake: Wake
+        /// It is an operation of the engine that waits between two requests.
+        let isOperation: Bool
+    }
+
+    private enum Wake: Sendable {
+        case call(@Loop @Sendable () -> Void)
+        case sleep(CheckedContinuation<Void, any Error>)
+    }
+
+    private struct State {
+        /// The time at which the clock stands; nil while it runs.
+        var standsAt: Duration?
+        /// What the clock is ahead of the real one.
+        var ahead = Duration.zero
+        /// The time of day at the start of the clock.
+        var start: Timestamp
+        var lastID = 0
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelled: Set<Int> = []
+        var alarm: Task<Void, Never>?
+    }
+
+    private let state: Mutex<State>
+    private let started = ContinuousClock.now
+
+    public init() { state = Mutex(State(start: TimeSource.system.now())) }
+
+    /// The same time for the service and its engine.
+    public var time: TimeSource { TimeSource(clock: self) { [self] in timeOfDay } }
+
+    public var now: Instant { state.withLock { Instant(sinceStart: now($0)) } }
+    public var minimumResolution: Duration { .zero }
+    public var stands: Bool { state.withLock { $0.standsAt != nil } }
+    public var timeOfDay: Timestamp { state.withLock { $0.start.advanced(by: now($0)) } }
+    /// True in the tasks of operations that the engine retries by itself.
+    @TaskLocal static var isOperation = false
+
+    /// How many operations wait for a moment within the engine.
+    var operationsAsleep: Int { state.withLock { $0.sleepers.values.count { $0.isOperation } } }
+    /// How many wait for a moment.
+    public var sleeping: Int { state.withLock { $0.sleepers.count } }
+
+    private func now(_ state: borrowing State) -> Duration {
+        state.standsAt ?? started.duration(to: .now) + state.ahead
+    }
+
+    // MARK: - For those who wait
+
+    @Loop public func after(_ delay: Duration, _ work: @escaping @Loop () -> Void) -> ScheduledCall {
+        let id = state.withLock { state in
+            let id = newID(&state)
+            state.sleepers[id] = Sleeper(due: now(state) + delay, wake: .call(work), isOperation: false)
+            return id
+        }
+        setAlarm()
+        return ScheduledCall { [self] in _ = state.withLock { $0.sleepers.removeValue(forKey: id) } }
+    }
+
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let id = state.withLock { newID(&$0) }
+        try await withTaskCancellationHandler {
+            defer { _ = state.withLock { $0.cancelled.remove(id) } }
+            try await withCheckedThrowingContinuation { wake in
+                let isCancelled = state.withLock { state in
+                    guard !state.cancelled.contains(id) else { return true }
+                    state.sleepers[id] = Sleeper(
+                        due: deadline.sinceStart, wake: .sleep(wake), isOperation: Self.isOperation)
+                    return false
+                }
+                if isCancelled { wake.resume(throwing: CancellationError()) } else { setAlarm() }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                state.cancelled.insert(id)
+                return state.sleepers.removeValue(forKey: id)
+            }
+            if case .sleep(let wake) = sleeper?.wake { wake.resume(throwing: CancellationError()) }
+        }
+    }
+
+    private func newID(_ state: inout State) -> Int {
+        state.lastID += 1
+        return state.lastID
+    }
+
+    // MARK: - For the test
+
+    /// Stops the clock at a time of day. False for a step back of a clock that stands.
+    func stop(at time: Timestamp) -> Bool {
+        state.withLock { state in
+            let now = now(state)
+            guard state.standsAt == nil || time >= state.start.advanced(by: now) else { return false }
+            let passed = Int64(now / .microseconds(1))
+            state.start = Timestamp(microseconds: time.microseconds - passed)
+            state.standsAt = .microseconds(passed)
+            state.alarm?.cancel()
+            return true
+        }
+    }
+
+    /// Runs on from where it stands.
+    func run() {
+        state.withLock { state in
+            guard let now = state.standsAt else { return }
+            state.ahead = now - started.duration(to: .now)
+            state.standsAt = nil
+        }
+        setAlarm()
+    }
+
+    /// The first moment at which something wakes.
+    var next: Duration? { state.withLock { $0.sleepers.values.map(\.due).min() } }
+
+    var sinceStart: Duration { now.sinceStart }
+
+    /// Moves a clock that stands to a moment, and wakes what is due then, in order.
+    @Loop func move(to moment: Duration) {
+        state.withLock { $0.standsAt = max($0.standsAt ?? moment, moment) }
+        wakeDue()
+    }
+
+    @Loop private func wakeDue() {
+        let due = state.withLock { state in
+            let now = now(state)
+            let due = state.sleepers.filter { $0.value.due <= now }
+                .sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+            for (id, _) in due { state.sleepers[id] = nil }
+            return due.map(\.value.wake)
+        }
+        for wake in due {
+            switch wake {
+            case .call(let work): work()
+            case .sleep(let continuation): continuation.resume()
+            }
+        }
+    }
+
+    private func setAlarm() {
+        state.withLock { state in
+            state.alarm?.cancel()
+            state.alarm = nil
+            guard state.standsAt == nil, let first = state.sleepers.values.map(\.due).min() else { return }
+            let delay = first - now(state)
+            state.alarm = Loop.task { [weak self] in
+                do { try await ContinuousClock().sleep(for: delay) } catch { return }
+                guard let self, !stands else { return }
+                wakeDue()
+                setAlarm()
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Platform
+import Storage
+import Synchronization
+
+/// A session whose steps pass the rules of a harness first.
+final class HarnessSession<Strategy: TransferStrategy>: TransferSession
+where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
+    private let session: any TransferSession<Strategy>
+    private let harness: Harness
+    private let reference: Reference
+    private let task: String?
+    private let size: Int64
+    private let caller: Caller
+    /// The step in flight.
+    private let current = Mutex<HarnessCall<Strategy.Answer>?>(nil)
+    /// The end of the upload that its rule keeps secret: the engine has stored the object, and answers so when it is asked.
+    private let lost = Mutex<Strategy.Answer?>(nil)
+
+    init(
+        _ session: any TransferSession<Strategy>, _ harness: Harness, of reference: Reference, task: String?,
+        size: Int64, for caller: Caller
+    ) {
+        (self.session, self.harness, self.reference) = (session, harness, reference)
+        (self.task, self.size, self.caller) = (task, size, caller)
+    }
+
+    func perform(
+        _ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> Strategy.Answer {
+        // Before the first wait, so that an abort finds it.
+        let call = HarnessCall<Strategy.Answer>(
+            harness, Call(operation: step.operation, reference: reference, task: task, range: step.range(of: size)),
+            caller)
+        current.withLock { $0 = call }
+        let answer = await call.answer { [self] limited in
+            if call.isAborted { return .stopped(limited) }
+            if step.mayFindEnd, let end = lost.withLock({ $0 }) { return end }
+            return await session.perform(
+                step.ending(at: limited.range?.upperBound), replacesNewer: replacesNewer, report)
+        }
+        if let end = await call.lost, end.isEnd { lost.withLock { $0 = end } }
+        return answer
+    }
+
+    func abort() { current.withLock { $0 }?.abort { [session] in session.abort() } }
+    func stopSoon() { current.withLock { $0 }?.abort { [session] in session.stopSoon() } }
+
+    func discard() { session.discard() }
+    func bookmark() async -> Bookmark? { await session.bookmark() }
+}
+
+/// A step as rules see it.
+protocol HarnessedStep: Equatable, Sendable {
+    var operation: Operation { get }
+    /// The bytes that the step sends.
+    func range(of size: Int64) -> Range<Int64>?
+    func ending(at offset: Int64?) -> Self
+    /// A server that has stored the object says so.
+    var mayFindEnd: Bool { get }
+}
+
+extension UploadStrategy.Step: HarnessedStep {
+    var operation: Operation {
+        switch self {
+        case .sendWhole: .whole
+        case .open: .open
+        case .query: .query
+        case .send: .send
+        }
+    }
+
+    func range(of size: Int64) -> Range<Int64>? {
+        switch self {
+        case .sendWhole: 0..<size
+        case .send(let range): range
+        case .open, .query: nil
+        }
+    }
+
+    func ending(at offset: Int64?) -> Self {
+        if case .send(let range) = self, let offset { .send(range.lowerBound..<offset) } else { self }
+    }
+
+    var mayFindEnd: Bool { self == .query || self == .sendWhole }
+}
+
+extension DownloadStrategy.Step: HarnessedStep {
+    var operation: Operation { .fetch }
+    func range(of size: Int64) -> Range<Int64>? { nil }
+    func ending(at offset: Int64?) -> Self { self }
+    var mayFindEnd: Bool { false }
+}

@@ -1,0 +1,110 @@
+import Storage
+
+/// The requests to an engine, by the names that rules and the journal use.
+public enum Operation: String, CaseIterable, Sendable {
+    /// The steps of an upload.
+    case open, send, query, whole
+    /// One attempt of a download.
+    case fetch
+    case getMetadata, updateMetadata, delete, list, getData, downloadURL, revokeDownloadURL
+}
+
+/// What happens instead of what the engine would do.
+public enum Effect: Sendable {
+    /// The engine is not asked; this is its answer.
+    case fail(StorageError)
+    /// The engine does it; this is heard instead.
+    case lose(StorageError)
+    /// Nothing happens until the hold is released.
+    case hold
+    /// The bytes arrive damaged.
+    case corrupt
+    case delay(Duration)
+    /// In bytes per second.
+    case rate(Int64)
+    /// A caller without one of these tokens, of the engine's kind where none is named, is refused.
+    case demand([String], Token.Kind?)
+    /// The process ends as if it were killed.
+    case exit(Int32)
+}
+
+/// One request to an engine, as rules see it.
+public struct Call: Sendable {
+    public let operation: Operation
+    public let reference: Reference
+    public var task: String?
+    /// The bytes of an upload that the step sends.
+    public var range: Range<Int64>?
+}
+
+/// An effect, and when it happens.
+public struct Rule: Sendable {
+    /// Which calls it is about.
+    public struct Filter: Sendable {
+        public var operations: Set<Operation> = Set(Operation.allCases)
+        /// Of `gs://` URLs: `*` is anything but a slash, `**` is anything.
+        public var pattern: String?
+        public var task: String?
+
+        public init() {}
+
+        func includes(_ call: Call) -> Bool {
+            operations.contains(call.operation) && task.map { $0 == call.task } ?? true
+                && pattern.map { Pattern.matches(Array($0.utf8), Array(call.reference.url.utf8)) } ?? true
+        }
+    }
+
+    public let name: String
+    public var filter = Filter()
+    /// Steps end before this byte of the object; the rule is about the one that begins there.
+    public var at: Int64?
+    /// The first call that it strikes.
+    public var nth = 1
+    /// How many calls it strikes; nil for all.
+    public var times: Int? = 1
+    public var effect: Effect
+    private(set) var seen = 0
+    public private(set) var fired = 0
+
+    public init(_ name: String, _ effect: Effect) { (self.name, self.effect) = (name, effect) }
+
+    /// The byte that no step may pass.
+    func limit(of call: Call) -> Int64? { mayStrike && filter.includes(call) ? at : nil }
+
+    private var mayStrike: Bool { times.map { fired < $0 } ?? true }
+
+    /// Counts the call. True where the rule is due.
+    mutating func count(_ call: Call) -> Bool {
+        guard filter.includes(call), at == nil || at == call.range?.lowerBound else { return false }
+        seen += 1
+        return seen >= nth && mayStrike
+    }
+
+    mutating func strike() { fired += 1 }
+}
+
+enum Pattern {
+    /// In time that is proportional to the product of both lengths: the table tells which prefixes of the text match so
+    /// far.
+    static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
+        let star = UInt8(ascii: "*")
+        var matched = [true] + Array(repeating: false, count: text.count)
+        var rest = pattern[...]
+        while let next = rest.popFirst() {
+            let isDeep = next == star && rest.first == star
+            if isDeep { rest.removeFirst() }
+            var before = matched[0]
+            if next != star { matched[0] = false }
+            for (index, byte) in text.enumerated() {
+                let here = matched[index + 1]
+                if next == star {
+                    matched[index + 1] = here || (matched[index] && (isDeep || byte != UInt8(ascii: "/")))
+                } else {
+                    matched[index + 1] = before && byte == next
+                }
+                before = here
+            }
+        }
+        return matched[text.count]
+    }
+}

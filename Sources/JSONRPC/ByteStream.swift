@@ -1,0 +1,89 @@
+import Platform
+
+/// An input and an output descriptor, watched on the loop. Never blocks.
+@Loop
+final class ByteStream {
+    enum Event { case readable, writable, hungUp }
+
+    private let input: Descriptor
+    private let output: Descriptor
+    private let handle: @Loop (Event) -> Void
+    private(set) var inputWatcher: DescriptorWatcher?
+    private var outputWatcher: DescriptorWatcher?
+    private var wantsInput = false
+    private var wantsRoom = false
+    private var isOpen = true
+
+    /// Input and output may be the same socket.
+    init(input: Descriptor, output: Descriptor, _ handle: @escaping @Loop (Event) -> Void) {
+        (self.input, self.output, self.handle) = (input, output, handle)
+        inputWatcher = DescriptorWatcher(input.raw, for: []) { [weak self] in self?.tell($0, about: input) }
+        if output !== input {
+            outputWatcher = DescriptorWatcher(output.raw, for: []) { [weak self] in self?.tell($0, about: output) }
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome { input.read(into: buffer) }
+
+    /// Returns 0 when there is no room now; `writable` follows.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(Broken) -> Int {
+        if output.kind == .blocking, !output.hasRoom() { return 0 }
+        switch output.write(bytes) {
+        case .bytes(let count): return count
+        case .notNow, .end: return 0
+        case .broken(let code): throw Broken(code: code)
+        }
+    }
+
+    /// A hang-up then ends both directions.
+    var isOneDescriptor: Bool { output === input }
+
+    struct Broken: Error { var code: Int32 }
+
+    func want(input: Bool, room: Bool) {
+        guard isOpen, input != wantsInput || room != wantsRoom else { return }
+        (wantsInput, wantsRoom) = (input, room)
+        let reading: Readiness = input ? .readable : [], writing: Readiness = room ? .writable : []
+        if output === self.input {
+            inputWatcher?.change(to: reading.union(writing))
+        } else {
+            inputWatcher?.change(to: reading)
+            outputWatcher?.change(to: writing)
+        }
+        if input, inputWatcher == nil { readWithoutWatcher() }
+    }
+
+    func close() {
+        isOpen = false
+        inputWatcher?.cancel()
+        outputWatcher?.cancel()
+        (inputWatcher, outputWatcher) = (nil, nil)
+    }
+
+    private func tell(_ readiness: Readiness, about descriptor: Descriptor) {
+        if readiness.contains(.writable), wantsRoom, descriptor === output { handle(.writable) }
+        // Bytes that arrived before a hang-up are read first; the end follows them.
+        let reads = descriptor === input && wantsInput
+        if reads, !readiness.isDisjoint(with: [.readable, .hungUp]) {
+            handle(.readable)
+        } else if readiness.contains(.hungUp) {
+            descriptor === output ? handle(.hungUp) : stopWatching()
+        }
+    }
+
+    /// Stops the poller from reporting a hang-up for ever; the rest can be read without it.
+    func stopWatching() {
+        inputWatcher?.cancel()
+        inputWatcher = nil
+    }
+
+    /// Reads a regular file, which cannot be watched and is always readable.
+    private func readWithoutWatcher() {
+        Task {
+            while isOpen, wantsInput {
+                handle(.readable)
+                await Loop.nextIteration()
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Harness
+import JSONRPC
+import JSONText
+import Storage
+import Transfers
+import Platform
+
+/// `harness/settled`: answers when nothing happens any more unless somebody does something.
+struct Settled: ParameterlessMethod, HarnessMethod {
+    static let name = "harness/settled"
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let harness = try request.harness, transfers = request.context.transfers
+        await harness.settle()
+        try Task.checkCancellation()
+        return [
+            "tasks": transfers.counts, "held": .array(harness.holds.map { .object($0.members) }),
+            "resting": .array(resting(transfers.uploads) + resting(transfers.downloads)),
+        ]
+    }
+
+    @Loop private func resting<Strategy>(_ list: TaskList<Strategy>) -> [JSON] {
+        list.all.compactMap { task in
+            task.snapshot().retry.map { ["task": .string(task.id), "at": .string($0.at.rfc3339)] }
+        }
+    }
+}

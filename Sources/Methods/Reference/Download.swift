@@ -1,0 +1,65 @@
+import FoundationEssentials
+import JSONRPC
+import JSONText
+import Storage
+import Transfers
+
+/// `reference/getData`: the bytes of an object that is not too large.
+struct GetData: ReferenceMethod {
+    static let name = "reference/getData"
+
+    let reference: Reference
+    let maxSize: Int64
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        maxSize = try params.integer("maxSize")
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
+        try await request.transfers.data(
+            of: reference, maxSize: maxSize, usable: request.context.service.configuration.maxDataBytes,
+            for: request.client, mayBegin: { try await request.roomToAnswer() }
+        ) { bytes in await Self.encoded(bytes) }
+    }
+
+    /// Encodes base64 in pieces that are freed one by one when they are sent.
+    private static func encoded(_ bytes: [UInt8]) async -> EncodedJSON {
+        await EncodedJSON.encode { text in
+            text.add(verbatim: "{\"data\":\"")
+            for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
+                let piece = Data(bytes[start..<min(start + pieceBytes, bytes.count)])
+                text.add(verbatim: [UInt8](piece.base64EncodedData()))
+            }
+            text.add(verbatim: "\"}")
+        }
+    }
+
+    /// A multiple of three, so that pieces need no padding; small, so that their memory is used again.
+    private static let pieceBytes = 3 << 13
+}
+
+/// `reference/writeToFile`: downloads to a local file.
+struct WriteToFile: ReferenceMethod {
+    static let name = "reference/writeToFile"
+
+    let reference: Reference
+    let file: String
+    let start: StartOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        file = try params.localFile("file")
+        start = try StartOptions(&params)
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<DownloadStrategy> {
+        let context = request.context
+        return try await start.start(in: request) {
+            try await context.transfers.download(
+                reference, to: file, for: context.client, isAwaited: start.isAwaited)
+        }
+    }
+
+    func didReply(_ started: Started<DownloadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
+}

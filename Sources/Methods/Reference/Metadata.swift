@@ -1,0 +1,68 @@
+import JSONRPC
+import JSONText
+import Storage
+import Transfers
+
+/// A method about one reference. Its storage errors name the reference, unless a param is at fault.
+protocol ReferenceMethod: RPCMethod {
+    var reference: Reference { get }
+}
+
+extension ReferenceMethod {
+    func failure(_ error: any Error) -> any Error {
+        guard let error = error as? StorageError, error.param == nil else { return error }
+        return error.about(reference)
+    }
+}
+
+/// `reference/getMetadata`: the metadata of an object.
+struct GetMetadata: ReferenceMethod {
+    static let name = "reference/getMetadata"
+
+    let reference: Reference
+
+    init(_ params: inout Params) throws(RPCError) { reference = try params.reference("reference") }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        try await request.transfers.metadata(of: reference, for: request.client).json
+    }
+}
+
+/// `reference/updateMetadata`: keeps what is absent, removes what is null, sets the rest.
+struct UpdateMetadata: ReferenceMethod {
+    static let name = "reference/updateMetadata"
+
+    let reference: Reference
+    let change: MetadataChange
+    let preconditions: Preconditions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        change = try MetadataChange(params.object("metadata", in: params.require("metadata")))
+        preconditions = try params.preconditions()
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        try await request.transfers.updateMetadata(
+            of: reference, change, if: preconditions, for: request.client
+        ).json
+    }
+}
+
+/// `reference/delete`: removes an object.
+struct Delete: ReferenceMethod {
+    static let name = "reference/delete"
+
+    let reference: Reference
+    let preconditions: Preconditions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        preconditions = try params.preconditions()
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        try await request.transfers.delete(reference, if: preconditions, for: request.client)
+        return .null
+    }
+}

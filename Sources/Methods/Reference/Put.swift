@@ -1,0 +1,89 @@
+import FoundationEssentials
+import JSONRPC
+import JSONText
+import Storage
+import Transfers
+
+/// The params of every upload besides its bytes.
+struct PutOptions: Sendable {
+    let reference: Reference
+    let metadata: MetadataChange
+    let preconditions: Preconditions
+    let start: StartOptions
+
+    init(_ params: inout Params) throws(RPCError) {
+        reference = try params.reference("reference")
+        metadata =
+            try params.optionalObject("metadata").map { object throws(RPCError) in try MetadataChange(object) }
+            ?? .init()
+        preconditions = try params.preconditions()
+        start = try StartOptions(&params)
+    }
+
+    func check() throws(StorageError) { try metadata.checkMD5() }
+}
+
+/// `reference/putData`: uploads bytes from memory.
+struct PutData: ReferenceMethod {
+    static let name = "reference/putData"
+
+    let data: [UInt8]
+    let put: PutOptions
+
+    var reference: Reference { put.reference }
+
+    init(_ params: inout Params) throws(RPCError) {
+        data = try Self.bytes(data: params.optionalData("data"), text: params.optionalData("text"))
+        put = try PutOptions(&params)
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
+        try put.check()
+        let context = request.context
+        return try await put.start.start(in: request) {
+            try await context.transfers.upload(
+                data, to: put.reference, put.metadata, if: put.preconditions, for: context.client,
+                isAwaited: put.start.isAwaited)
+        }
+    }
+
+    func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
+
+    private static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
+        switch (data, text) {
+        case (let data?, nil):
+            guard let bytes = Data(base64Encoded: data) else { throw .invalidParam("data", "is not base64") }
+            return [UInt8](bytes)
+        case (nil, let text?): return [UInt8](text.utf8)
+        case (nil, nil): throw .invalidParam("data", "is missing, and so is \"text\"")
+        case (_?, _?): throw .invalidParam("text", "must not go with \"data\"")
+        }
+    }
+}
+
+/// `reference/putFile`: uploads a local file.
+struct PutFile: ReferenceMethod {
+    static let name = "reference/putFile"
+
+    let file: String
+    let put: PutOptions
+
+    var reference: Reference { put.reference }
+
+    init(_ params: inout Params) throws(RPCError) {
+        file = try params.localFile("file")
+        put = try PutOptions(&params)
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> Started<UploadStrategy> {
+        try put.check()
+        let context = request.context
+        return try await put.start.start(in: request) {
+            try await context.transfers.upload(
+                file: file, to: put.reference, put.metadata, if: put.preconditions, for: context.client,
+                isAwaited: put.start.isAwaited)
+        }
+    }
+
+    func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
+}

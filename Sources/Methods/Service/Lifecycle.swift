@@ -1,0 +1,45 @@
+import JSONRPC
+import JSONText
+
+/// `initialize`: describes this service. Calling it is optional.
+struct Initialize: PromptMethod {
+    static let name = "initialize"
+    static let protocolVersion: Int64 = 1
+
+    /// Accepts any params, because clients of other protocols send more than this service uses.
+    init(_ params: inout Params) throws(RPCError) { _ = params.takeRest() }
+
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        let service = request.context.service
+        let description: [JSON.Member] = .init(present: [
+            "protocolVersion": JSON(Self.protocolVersion),
+            "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
+            "engine": .string(service.engine),
+            "defaultBucket": .string(service.configuration.defaultBucket),
+            "methods": .array(service.methods.names.map(JSON.string)),
+            "notifications": .array(service.notifications.map(JSON.string)),
+            "limits": service.configuration.limits.json,
+            "harness": service.harness.map { _ in true },
+        ])
+        return .object(description)
+    }
+}
+
+/// `shutdown`: from here on the connection takes only `exit`.
+struct Shutdown: ParameterlessMethod, PromptMethod {
+    static let name = "shutdown"
+
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        request.context.isShutDown = true
+        return .null
+    }
+}
+
+/// `exit`: on stdio ends the process, with status 0 after `shutdown`, else 1; on a socket ends the connection.
+struct Exit: ParameterlessMethod {
+    static let name = "exit"
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON { .null }
+
+    func didReply(_ result: JSON, in context: ConnectionContext) { context.exit() }
+}

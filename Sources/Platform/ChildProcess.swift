@@ -1,0 +1,55 @@
+import CSystem
+import Glibc
+
+/// A program that this process has started.
+package struct ChildProcess: Sendable {
+    package enum Exit: Sendable { case status(Int32), signal(Int32) }
+
+    package enum Isolation: Sendable {
+        /// A process group of its own, which `kill` ends. It has the default signals.
+        case group
+        /// A session of its own: it outlives this process.
+        case session
+    }
+
+    private let id: Int32
+
+    /// Starts a program; `arguments` begin with its name. Its stdin is empty, and it inherits no other descriptors.
+    package init(
+        _ path: String, _ arguments: [String], output: Descriptor?, error: Descriptor?, _ isolation: Isolation
+    ) throws(SystemError) {
+        var id: pid_t = 0
+        let words = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        let code = csystem_spawn(&id, path, words, output?.raw ?? -1, error?.raw ?? -1, isolation == .session)
+        guard code == 0 else { throw SystemError(code: code) }
+        self.id = id
+    }
+
+    /// Kills its process group.
+    package func kill() { Glibc.kill(-id, SIGKILL) }
+
+    /// Blocks until it has ended. Its id stays reserved until `exit` is called.
+    package func waitForEnd() {
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    }
+
+    /// Blocks until it has ended, once. Nil if the system does not tell how.
+    package func exit() -> Exit? {
+        var raw: Int32 = 0
+        while waitpid(id, &raw, 0) < 0 {
+            if errno != EINTR { return nil }
+        }
+        return raw & 0x7F == 0 ? .status(raw >> 8 & 0xFF) : .signal(raw & 0x7F)
+    }
+
+    /// A description of a signal, for people.
+    package static func name(ofSignal signal: Int32) -> String { String(cString: strsignal(signal)) }
+
+    /// Tells whether it has ended. Must not be called again after it has returned true.
+    package func hasEnded() -> Bool {
+        var raw: Int32 = 0
+        return waitpid(id, &raw, WNOHANG) != 0
+    }
+}

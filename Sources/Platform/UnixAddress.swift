@@ -1,0 +1,54 @@
+import CSystem
+import Glibc
+
+/// The address of a Unix socket. It has room for 107 bytes; a longer path is reached through the descriptor of its
+/// directory.
+final class UnixAddress {
+    private var address = sockaddr_un()
+    /// The directory of the socket's file.
+    let directory: OpenFile
+
+    /// Throws `ENAMETOOLONG` if the path is empty, or the name in the directory is too long.
+    init(_ path: String) throws(SystemError) {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        directory = try OpenFile(parent, .directory)
+        address.sun_family = sa_family_t(AF_UNIX)
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+        let text = path.utf8.count < capacity ? path : "\(directory.pathInProc)/\(name)"
+        guard !name.isEmpty, text.utf8.count < capacity else { throw SystemError(code: ENAMETOOLONG) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: text.utf8) }
+    }
+
+    func bind(_ socket: Descriptor) throws(SystemError) { try call { Glibc.bind(socket.raw, $0, $1) } }
+    func connect(_ socket: Descriptor) throws(SystemError) { try call { Glibc.connect(socket.raw, $0, $1) } }
+
+    private func call(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) throws(SystemError) {
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw .last }
+    }
+}
+
+/// The reason why there is no connection to a service.
+public struct ConnectFailure: Error {
+    public let reason: String
+}
+
+/// Connects to a service of the same user. May block while its backlog is full.
+package func connectUnixSocket(_ path: String) throws(ConnectFailure) -> Descriptor {
+    let socket: Descriptor
+    do throws(SystemError) {
+        socket = try Descriptor(socketOf: AF_UNIX, blocks: true)
+        try UnixAddress(path).connect(socket)
+    } catch {
+        throw ConnectFailure(reason: error.reason)
+    }
+    // Clients send tokens to the service.
+    guard csystem_peer_is_same_user(socket.raw) else { throw ConnectFailure(reason: "it belongs to another user") }
+    return socket
+}

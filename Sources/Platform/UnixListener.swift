@@ -1,0 +1,75 @@
+import CSystem
+import Glibc
+
+/// A sentence that names the path and says why nothing can listen there.
+public struct ListenFailure: Error { public var message: String }
+
+/// A Unix stream socket that only its owner may connect to.
+public final class UnixListener: Sendable {
+    public let path: String
+    private let descriptor: Descriptor
+    private let inode: UInt64?
+
+    /// Listens at once; peers wait until they are accepted. Replaces a stale socket file, and throws for a live one and
+    /// for any other file. May block for a second, so it does not belong on the loop.
+    public init(_ path: String) throws(ListenFailure) {
+        self.path = path
+        do throws(SystemError) {
+            let address = try UnixAddress(path)
+            // The lock lets one of two processes that start together find the other one listening.
+            Self.lock(address.directory)
+            defer { address.directory.unlock() }
+            try Self.clear(path, address)
+            descriptor = try Descriptor(socketOf: AF_UNIX, blocks: false)
+            // Only a process that may write to the file can connect. It has these permissions from the start.
+            guard fchmod(descriptor.raw, 0o600) == 0 else { throw .last }
+            try address.bind(descriptor)
+            guard listen(descriptor.raw, 128) == 0 else { throw .last }
+        } catch {
+            throw ListenFailure(path, error)
+        }
+        inode = try? FileStatus(ofPath: path, followingLinks: false).inode
+    }
+
+    /// Accepts peers of the same user.
+    @Loop public func accept(clock: any Clock<Duration>, _ accepted: @escaping @Loop (Descriptor) -> Void) -> Acceptor {
+        let acceptor = Acceptor(descriptor, clock: clock)
+        acceptor.start { if csystem_peer_is_same_user($0.raw) { accepted($0) } }
+        return acceptor
+    }
+
+    /// Removes the socket file, unless another process has replaced it.
+    public func removeFile() {
+        if let inode, inode == (try? FileStatus(ofPath: path, followingLinks: false).inode) { unlink(path) }
+    }
+
+    /// Waits at most a second, so that no other lock keeps the service from starting.
+    private static func lock(_ directory: OpenFile) {
+        for _ in 0..<100 where !directory.lock() { blockThread(milliseconds: 10) }
+    }
+
+    /// Removes a socket file that nobody listens on.
+    private static func clear(_ path: String, _ address: UnixAddress) throws(SystemError) {
+        guard let status = try? FileStatus(ofPath: path, followingLinks: false) else { return }
+        guard status.kind == .socket else { throw SystemError(code: ENOTSOCK) }
+        let probe = try Descriptor(socketOf: AF_UNIX, blocks: false)
+        do throws(SystemError) { try address.connect(probe) } catch {
+            guard [ECONNREFUSED, ENOENT].contains(error.code) else { throw SystemError(code: EADDRINUSE) }
+            unlink(path)
+            return
+        }
+        throw SystemError(code: EADDRINUSE)
+    }
+}
+
+extension ListenFailure {
+    fileprivate init(_ path: String, _ error: SystemError) {
+        let reason =
+            switch error.code {
+            case ENOTSOCK: "there is a file that is no socket"
+            case EADDRINUSE: "another process listens there"
+            default: error.reason
+            }
+        message = "\(path) cannot be listened on: \(reason)."
+    }
+}

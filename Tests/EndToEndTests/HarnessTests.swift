@@ -1,0 +1,118 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// `serve --harness`, with the real program.
+@Suite(.timeLimit(.minutes(5))) struct HarnessTests {
+    private func run(
+        _ words: [String], in directory: String, environment: [String: String] = [:]
+    ) async -> Command.Outcome {
+        await Command(
+            ServiceProcess.program, words, environment: environment.merging(["TMPDIR": directory]) { $1 },
+            in: directory, withErrors: true
+        ).run()
+    }
+
+    private func withDirectory(_ body: (String) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "harness-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await body(directory.path)
+    }
+
+    @Test(arguments: [
+        ["--engine", "firebase"], ["--engine", "gcs"], ["--engine", "gcs", "--endpoint", "https://example.com"],
+    ])
+    func `The harness refuses a service that is not on this machine`(flags: [String]) async throws {
+        try await withDirectory { directory in
+            let outcome = await run(
+                ["serve", "--harness"] + flags, in: directory,
+                environment: ["STORAGE_EMULATOR_HOST": "", "FIREBASE_STORAGE_EMULATOR_HOST": ""])
+            #expect(outcome.status == 64 && outcome.text.contains("needs an --endpoint on this machine"))
+        }
+    }
+
+    @Test(arguments: ["put", "connect"]) func `Only serve has a harness`(command: String) async throws {
+        try await withDirectory { directory in
+            #expect(await run([command, "--harness"], in: directory).status == 64)
+        }
+    }
+
+    @Test func `Without a root the objects go with the service`() async throws {
+        try await withDirectory { directory in
+            let outcome = await run(["serve", "--harness"], in: directory)
+            #expect(outcome.status == 0 && outcome.text.contains("clients may change faults"))
+            let left = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(left == [])
+        }
+    }
+
+    @Test func `A program that is killed at a byte finds its task again`() async throws {
+        try await Lives.run(.embedded) { lives in
+            let file = lives.path("film")
+            try Data(count: 1 << 20).write(to: URL(filePath: file))
+            try lives.start("--harness")
+            let rule = #"{"on":"send","at":524288,"do":{"exit":9}}"#
+            _ = try lives.call("harness/arm", JSON(parsing: rule))
+            let put = #"{"reference":"gs://b/film","file":"\#(file)"}"#
+            let task = try lives.call("reference/putFile", JSON(parsing: put))["task"]?.string ?? ""
+            #expect(try lives.ended() == 9)
+            try lives.start("--harness")
+            let params: JSON = ["task": .string(task)]
+            #expect(try lives.call("uploadTask/snapshot", params)["state"] == "paused")
+            _ = try lives.call("uploadTask/resume", params)
+            #expect(try lives.call("uploadTask/wait", params)["state"] == "success")
+            try lives.terminate()
+        }
+    }
+
+    @Test func `The same session twice is the same, byte for byte`() async throws {
+        try await withDirectory { directory in
+            try Data(count: 1 << 20).write(to: URL(filePath: "\(directory)/film"))
+            let calls = [
+                #""harness/clock","params":{"at":"2026-01-01T00:00:00Z"}"#,
+                #""storage/updateSettings","params":{"uploadChunkSizeBytes":262144}"#,
+                #""harness/arm","params":{"on":"send","nth":2,"times":2,"do":{"fail":{"httpStatus":503}}}"#,
+                #""reference/putFile","params":{"reference":"gs://b/f","file":"\#(directory)/film","observe":["pause"]}"#,
+                #""harness/settled""#, #""harness/clock","params":{"advance":100}"#, #""harness/settled""#,
+                #""reference/putData","params":{"reference":"gs://b/g","text":"x","wait":true}"#, #""harness/settled""#,
+                #""uploadTask/list""#, #""reference/getMetadata","params":{"reference":"gs://b/f"}"#,
+                #""harness/settled""#,
+                #""harness/journal""#,
+            ]
+            let lines = calls.enumerated().map { #"{"jsonrpc":"2.0","id":\#($0),"method":\#($1)}"# }
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: "\(directory)/input"))
+            let command = "\(ServiceProcess.program) serve --harness --max-requests 1 < input"
+            let first = await Command("/bin/sh", ["-c", command], in: directory).run()
+            let second = await Command("/bin/sh", ["-c", command], in: directory).run()
+            #expect(first.status == 0 && first.text.contains(#""state":"success""#))
+            #expect(first.text == second.text)
+        }
+    }
+
+    @Test func `A service that cannot start leaves no temporary root`() async throws {
+        try await withDirectory { directory in
+            let words = ["serve", "--harness", "--socket", "\(directory)/none/socket"]
+            #expect(await run(words, in: directory).status == 1)
+            let left = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(left == [])
+        }
+    }
+
+    @Test func `What is held at the end of the input is paused`() async throws {
+        try await withDirectory { directory in
+            try Data(count: 1 << 20).write(to: URL(filePath: "\(directory)/film"))
+            let lines = [
+                #"{"jsonrpc":"2.0","id":1,"method":"harness/arm","params":{"on":"send","do":{"hold":true}}}"#,
+                #"{"jsonrpc":"2.0","id":2,"method":"harness/arm","params":{"on":"list","do":{"hold":true}}}"#,
+                #"{"jsonrpc":"2.0","id":3,"method":"reference/putFile","params":{"reference":"gs://b/f","file":"\#(directory)/film"}}"#,
+                #"{"jsonrpc":"2.0","id":4,"method":"reference/list","params":{"reference":"gs://b"}}"#,
+            ]
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: "\(directory)/input"))
+            let command = "\(ServiceProcess.program) serve --harness < input"
+            let outcome = await Command("/bin/sh", ["-c", command], in: directory, withErrors: true).run()
+            #expect(outcome.status == 0 && outcome.text.contains(#""id":4"#))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import EmbeddedEngine
+import Harness
+import Platform
+import Roots
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+import Transfers
+
+/// A service's tasks over an embedded engine that a harness wraps.
+@Loop final class HarnessFixture {
+    nonisolated static let start = Timestamp(microseconds: 1_767_225_600_000_000)
+
+    let harness: Harness
+    let transfers: Transfers
+    let scratch: Scratch
+    /// What observers of the rules hear.
+    var events: [Harness.Event] = []
+    private var requests = 0
+
+    init(seed: UInt64 = 1) async throws {
+        let scratch = try Scratch(), clock = HarnessClock(), generator = Mutex(SeededGenerator(state: seed))
+        let random = RandomSource { generator.withLock { $0.next() } }
+        let backend = try EmbeddedBackend(StorageRoot("\(scratch.path)/root"), time: clock.time, random: random)
+        let harness = Harness(clock, random: random) { _ in fatalError("the process ends") }
+        let transfers = Transfers(
+            backend: HarnessBackend(backend, harness),
+            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, time: clock.time,
+            random: random)
+        (self.scratch, self.harness, self.transfers) = (scratch, harness, transfers)
+        #expect(harness.stop(at: Self.start))
+        try await backend.open()
+        try await transfers.restore(.pause)
+        // The test itself waits in one request.
+        harness.restIsQuiet = { [unowned self] in transfers.areIdle(waiting: $0) && $1 == requests + 1 }
+    }
+
+    func settle() async { await harness.settle() }
+
+    /// A request that the test does not await yet.
+    func request<Value: Sendable>(_ body: @escaping @Loop () async throws -> Value) -> Task<Value, any Error> {
+        requests += 1
+        return Task {
+            defer { requests -= 1 }
+            return try await body()
+        }
+    }
+
+    func arm(_ name: String, _ operations: Set<Operation>, _ effect: Effect, at: Int64? = nil, times: Int? = 1) {
+        var rule = Rule(name, effect)
+        rule.filter.operations = operations
+        (rule.at, rule.times) = (at, times)
+        harness.arm(rule) { self.events.append($0) }
+    }
+
+    /// In chunks of 256 KiB; started.
+    func upload(_ size: Int, to path: String = "a", _ source: [UInt8]? = nil) async throws -> UploadTask {
+        try transfers.settings.setUploadChunkSize(262_144)
+        let task = try await transfers.upload(source ?? noise(size), to: ref(path), .init())
+        task.start()
+        return task
+    }
+
+    var outcomes: [String] { harness.journal.entries().map { "\($0.call.operation) \($0.outcome)" } }
+}

@@ -1,0 +1,145 @@
+import Harness
+import Platform
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct RuleTests {
+    private static let busy = StorageError(.unknown, "Busy.").with(\.httpStatus, 503).with(\.retryable, true)
+    private static let mebibyte = 1 << 20
+
+    @Test func `The third chunk fails, and is sent again`() async throws {
+        let stage = try await HarnessFixture()
+        var rule = Rule("busy", .fail(Self.busy))
+        (rule.filter.operations, rule.nth, rule.times) = ([.send], 3, 2)
+        stage.harness.arm(rule)
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        #expect(task.snapshot().retry?.attempt == 1)
+        await stage.harness.advance(by: .seconds(600))
+        await stage.settle()
+        #expect(task.state == .success)
+        #expect(
+            stage.outcomes == [
+                "open ok", "send ok", "send ok", "send unknown", "query ok", "send unknown", "query ok", "send ok",
+                "send ok",
+            ])
+        #expect(stage.harness.disarm().map(\.fired) == [2])
+    }
+
+    @Test func `An upload stops before an exact byte until it is released`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("gate", [.send], .hold, at: 400_000)
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        #expect(task.snapshot().progress.completedUnitCount == 400_000)
+        #expect(stage.harness.holds.map(\.id) == ["hold-1"] && stage.harness.holds.first?.call.task == task.id)
+        #expect(stage.harness.release { _ in true } == 1)
+        await stage.settle()
+        #expect(task.state == .success && stage.harness.holds.isEmpty)
+        #expect(task.snapshot().metadata?.stored?.size == Int64(Self.mebibyte))
+    }
+
+    @Test(arguments: [true, false])
+    func `Pause and cancel end a hold at once`(pauses: Bool) async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("gate", [.send], .hold, at: 262_144)
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        if pauses {
+            #expect(try await task.pause())
+            #expect(task.snapshot().progress.completedUnitCount == 262_144 && task.resume())
+        } else {
+            #expect(try await task.cancel())
+        }
+        await stage.settle()
+        #expect(task.state == (pauses ? .success : .cancelled) && stage.harness.holds.isEmpty)
+        #expect(stage.outcomes.contains("send aborted"))
+    }
+
+    @Test func `The last answer is lost, and the object is not stored twice`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("last", [.send], .lose(Self.busy), at: 786_432)
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        let stored = try await stage.transfers.backend.metadata(of: ref("a"))
+        await stage.harness.advanceToNext()
+        await stage.settle()
+        #expect(task.snapshot().metadata?.stored == stored)
+        #expect(stage.outcomes.suffix(3) == ["send unknown", "getMetadata ok", "query ok"])
+    }
+
+    @Test func `An operation that fails is repeated on the clock`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("busy", [.delete], .fail(Self.busy), times: nil)
+        let request = stage.request { try await stage.transfers.delete(ref("a")) }
+        await stage.settle()
+        #expect(stage.harness.clock.sleeping == 1)
+        await stage.harness.advance(by: .seconds(600))
+        let error = try await failure { try await request.value }
+        #expect(error.code == .retryLimitExceeded && error.attempts.count > 3)
+    }
+
+    @Test func `A held operation ends with its request`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("gate", [.getMetadata], .hold)
+        let request = stage.request { try await stage.transfers.metadata(of: ref("a")) }
+        await stage.settle()
+        request.cancel()
+        #expect(try await failure { _ = try await request.value }.code == .cancelled)
+        #expect(stage.harness.holds.isEmpty && stage.outcomes == ["getMetadata aborted"])
+    }
+
+    @Test func `A rate takes the time of the clock`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("slow", [.send], .rate(100_000), times: nil)
+        let task = try await stage.upload(1_000_000)
+        await stage.settle()
+        await stage.harness.advance(by: .milliseconds(9_999))
+        await stage.settle()
+        #expect(task.state == .running)
+        await stage.harness.advance(by: .milliseconds(1))
+        await stage.settle()
+        #expect(task.state == .success)
+    }
+
+    @Test func `A clock that skips leaves nothing to wait for`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("busy", [.open], .fail(Self.busy), times: 3)
+        stage.harness.skip()
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        #expect(task.state == .success && stage.harness.clock.sleeping == 0)
+    }
+
+    @Test func `A disarmed rule lets go of what it holds, and tells how often it struck`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("gate", [.open], .hold)
+        stage.arm("never", [.list], .hold)
+        let task = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        #expect(stage.harness.disarm().map { [$0.name: $0.fired] } == [["gate": 1], ["never": 0]])
+        await stage.settle()
+        #expect(task.state == .success)
+    }
+
+    @Test(arguments: [
+        ("gs://b/*", "gs://b/a", true), ("gs://b/*", "gs://b/a/c", false), ("gs://b/**", "gs://b/a/c", true),
+        ("**.jpg", "gs://b/a/c.jpg", true), ("gs://b/a", "gs://b/ab", false), ("gs://*/a*c", "gs://b/abc", true),
+        ("gs://b/**/x", "gs://b/a/b/x", true), ("", "gs://b/a", false),
+    ])
+    func `A pattern fits references`(pattern: String, url: String, fits: Bool) async throws {
+        let stage = try await HarnessFixture()
+        var rule = Rule("pattern", .fail(Self.busy.with(\.retryable, false)))
+        rule.filter.pattern = pattern
+        stage.harness.arm(rule)
+        let reference = try Reference(url: url)
+        let error = try await failure { _ = try await stage.transfers.metadata(of: reference) }
+        #expect((error.code == .unknown) == fits)
+    }
+}
+
+extension TaskSnapshot.Metadata {
+    fileprivate var stored: ObjectMetadata? { if case .stored(let metadata) = self { metadata } else { nil } }
+}

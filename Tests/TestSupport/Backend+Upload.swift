@@ -1,0 +1,91 @@
+import Storage
+
+extension Backend {
+    /// Uploads to the end, without a queue. Rests take no time but use up the retry time; without any, a failure is the
+    /// outcome at once.
+    ///
+    /// `between` is called before each step is carried out.
+    public func run(
+        _ upload: Upload, chunks: ChunkSizes? = nil, retryTime: Duration = .zero,
+        between: (UploadMachine.Step) async -> Void = { _ in }
+    ) async throws -> ObjectMetadata {
+        let size = upload.source.size
+        let machine = UploadMachine(
+            size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes,
+            retryTime: retryTime)
+        return try await run(machine, .start, beginUpload(upload), between)
+    }
+
+    /// The same with one that an earlier process began.
+    public func goOn(
+        _ upload: Upload, chunks: ChunkSizes? = nil, between: (UploadMachine.Step) async -> Void = { _ in }
+    ) async throws -> ObjectMetadata {
+        let size = upload.source.size
+        let strategy = UploadStrategy(
+            size: size, oneRequest: size <= oneRequestLimit && chunks == nil, chunks: chunks ?? chunkSizes)
+        let restored = strategy.restored(acknowledged: 0, isOpen: upload.bookmark != nil)
+        return try await run(UploadMachine(restored: restored, retryTime: .zero), .resume, beginUpload(upload), between)
+    }
+
+    private func run(
+        _ machine: UploadMachine, _ wish: UploadMachine.Control, _ session: any UploadSession,
+        _ between: (UploadMachine.Step) async -> Void
+    ) async throws -> ObjectMetadata {
+        var machine = machine
+        var events: [UploadMachine.Event] = [.requested(wish), .admitted]
+        var ends = 0
+        while !events.isEmpty {
+            for effect in machine.handle(events.removeFirst()) {
+                switch effect {
+                case .perform(let step):
+                    await between(step)
+                    events.append(.answered(await session.perform(step)))
+                case .abort: session.abort()
+                case .discard: session.discard()
+                case .wake(let attempt, _): events.append(.retryDue(attempt: attempt))
+                case .publish(.success), .publish(.failure): ends += 1
+                case .acquire, .release, .publish: break
+                }
+            }
+        }
+        guard ends == 1 else { throw Unfinished() }
+        switch machine.state {
+        case .ended(.succeeded(let metadata)): return metadata
+        case .ended(.failed(let error)): throw error
+        case .ready, .queued, .working, .stopping, .resting, .paused, .ended(.cancelled): throw Unfinished()
+        }
+    }
+}
+
+extension TransferSession where Strategy == UploadStrategy {
+    /// As for a client of this process.
+    public func perform(_ step: UploadMachine.Step, replacesNewer: Bool = true) async -> UploadMachine.Answer {
+        await perform(step, replacesNewer: replacesNewer) { _ in }
+    }
+}
+
+extension TransferSession where Strategy == DownloadStrategy {
+    public func fetch(_ report: @escaping @Sendable (Progress) -> Void) async -> DownloadAnswer {
+        await perform(.fetch, replacesNewer: true, report)
+    }
+}
+
+private struct Unfinished: Error {}
+
+extension TaskMachine where Strategy == UploadStrategy {
+    public init(
+        size: Int64, oneRequest: Bool = false, chunks: ChunkSizes, retryTime: Duration = .seconds(600), seed: UInt64 = 0
+    ) {
+        self.init(UploadStrategy(size: size, oneRequest: oneRequest, chunks: chunks), retryTime: retryTime, seed: seed)
+    }
+
+    /// In bytes.
+    public var size: Int64 { progress.totalUnitCount }
+    public var acknowledged: Int64 { progress.completedUnitCount }
+}
+
+extension TaskMachine where Strategy == DownloadStrategy {
+    public init(retryTime: Duration = .seconds(600), seed: UInt64 = 0) {
+        self.init(DownloadStrategy(), retryTime: retryTime, seed: seed)
+    }
+}

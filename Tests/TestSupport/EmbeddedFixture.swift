@@ -1,0 +1,233 @@
+import Database
+import Dispatch
+import EmbeddedEngine
+import Foundation
+import Platform
+import Roots
+import Storage
+import TaskStore
+import Testing
+
+/// A temporary directory, deleted when it is released.
+package final class Scratch: Sendable {
+    package let path: String
+
+    package init() throws {
+        var template = Array("/tmp/backends-tests-XXXXXX".utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    deinit {
+        // SQLite may remove files of its own at the same time; what is gone already is no failure.
+        while FileManager.default.fileExists(atPath: path) {
+            do {
+                try FileManager.default.removeItem(atPath: path)
+            } catch CocoaError.fileNoSuchFile {
+                continue
+            } catch {
+                Issue.record(error)
+                break
+            }
+        }
+    }
+
+    /// Writes a file, and returns its path.
+    package func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let path = "\(path)/\(name)"
+        let file = try #require(fopen(path, "w"))
+        fwrite(bytes, 1, bytes.count, file)
+        try #require(fclose(file) == 0)
+        return path
+    }
+}
+
+/// An engine under test, with access to its stored bytes.
+package protocol EngineFixture: Sendable {
+    associatedtype Tested: Backend
+    var backend: Tested { get }
+    /// Creates an empty engine.
+    init() async throws
+    /// Opens the same storage with a new backend.
+    func reopened() async throws -> Self
+    /// Reads the stored bytes without the backend.
+    func bytes(of reference: Reference) async throws -> [UInt8]
+    /// Counts the objects and the rows and files that they use.
+    func contents() async throws -> Contents
+}
+
+package struct Contents: Equatable {
+    package var objects: Int64
+    package var rows: Int64
+    package var files: Int64
+    package var filesOnDisk: Int64
+
+    package init(objects: Int64, rows: Int64, files: Int64, filesOnDisk: Int64) {
+        (self.objects, self.rows, self.files, self.filesOnDisk) = (objects, rows, files, filesOnDisk)
+    }
+
+    package static let none = Contents(objects: 0, rows: 0, files: 0, filesOnDisk: 0)
+}
+
+package struct EmbeddedFixture: EngineFixture {
+    package let scratch: Scratch
+    package let root: StorageRoot
+    package let backend: EmbeddedBackend
+
+    package init() async throws { try await self.init(time: .system) }
+
+    /// With a clock that nobody moves, downloads tell what has arrived on the thread that writes it, and nowhere else.
+    package init(
+        time: TimeSource = .system, complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws {
+        let scratch = try Scratch()
+        try await self.init(scratch, StorageRoot(scratch.path + "/root"), time, complain)
+    }
+
+    private init(
+        _ scratch: Scratch, _ root: StorageRoot, _ time: TimeSource = .system,
+        _ complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws {
+        (self.scratch, self.root) = (scratch, root)
+        backend = try EmbeddedBackend(root, time: time, complain: complain)
+        try await backend.open()
+    }
+
+    package func reopened() async throws -> EmbeddedFixture { try await EmbeddedFixture(scratch, root) }
+
+    package func bytes(of reference: Reference) async throws -> [UInt8] {
+        let file: Int64? = try await backend.store.read { database in
+            try database.first(
+                "SELECT file FROM objects WHERE name = :name AND bucket = (SELECT id FROM buckets WHERE name = :bucket)",
+                ["name": .name(reference), "bucket": .text(reference.bucket)]
+            ) { try $0.integerOrNil("file") } ?? nil
+        }
+        guard let file else {
+            return try await backend.store.read { database in
+                try database.first(
+                    "SELECT bytes FROM bodies JOIN objects USING (generation) WHERE name = :name",
+                    ["name": .name(reference)]
+                ) { try $0.blob("bytes") }
+            } ?? []
+        }
+        return try contentsOf("\(objectsPath)/\(file)")
+    }
+
+    package func contents() async throws -> Contents {
+        // What is given back is given back on other threads: behind it in their queues is after it.
+        await backend.files.run {}
+        let reserved = backend.reserved.ready.map { "\($0)" }.joined(separator: ", ")
+        let counts = try await backend.store.read { database in
+            try ["objects", "bodies", "files WHERE id NOT IN (\(reserved))"].map { table in
+                try database.first("SELECT count(*) AS count FROM \(table)") { try $0.integer("count") } ?? 0
+            }
+        }
+        return Contents(objects: counts[0], rows: counts[1], files: counts[2], filesOnDisk: Int64(try names().count))
+    }
+
+    /// Waits for what is given back behind everybody's back.
+    package func settledContents(_ expected: Contents) async throws -> Contents {
+        for _ in 0..<10_000 {
+            if try await contents() == expected { break }
+            await Task.yield()
+        }
+        return try await contents()
+    }
+
+    private var objectsPath: String { scratch.path + "/root/objects" }
+
+    /// The names in `objects`, without the files that are made ahead.
+    package func names() throws -> [String] {
+        let reserved = Set(backend.reserved.ready.map { "\($0)" })
+        let directory = try #require(opendir(objectsPath))
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != "..", !reserved.contains(name) { names.append(name) }
+        }
+        return names
+    }
+}
+
+extension EmbeddedBackend {
+    /// Returns when the threads for files have done all that was submitted before: only then are as many free as
+    /// there are.
+    package func filesAreIdle() async {
+        let meeting = DispatchGroup()
+        for _ in 0..<16 { meeting.enter() }
+        await withTaskGroup { group in
+            for _ in 0..<16 {
+                group.addTask { [files] in
+                    await files.run {
+                        meeting.leave()
+                        meeting.wait()
+                    }
+                }
+            }
+        }
+    }
+}
+
+package func contentsOf(_ path: String) throws -> [UInt8] {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
+    return bytes
+}
+
+package func ref(_ path: String, in bucket: String = "b") throws -> Reference {
+    try Reference(bucket: bucket, path: path)
+}
+
+/// Pseudorandom bytes, different for each seed.
+package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var random = SeededGenerator(state: seed)
+    // A block of 65,537 bytes, again and again: its length is prime, so no two chunks of a file begin alike.
+    let block = (0..<8193).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }.prefix(min(count, 65_537))
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        while filled < count {
+            let piece = block.prefix(count - filled)
+            _ = UnsafeMutableBufferPointer(rebasing: buffer[filled...]).initialize(fromContentsOf: piece)
+            filled += piece.count
+        }
+    }
+}
+
+extension Upload {
+    package static func data(_ bytes: [UInt8], to reference: Reference, _ metadata: SettableMetadata = .init())
+        -> Upload
+    {
+        Upload(reference: reference, source: .data(bytes), metadata: metadata)
+    }
+}
+
+extension Backend {
+    package func metadata(of reference: Reference) async throws -> ObjectMetadata {
+        try await metadata(of: reference, for: Caller(retryTime: .seconds(600)))
+    }
+
+    package func updateMetadata(of reference: Reference, _ change: MetadataChange) async throws -> ObjectMetadata {
+        try await updateMetadata(of: reference, change, if: .init(), for: Caller(retryTime: .seconds(600)))
+    }
+
+    @discardableResult
+    package func put(_ bytes: [UInt8], at path: String, in bucket: String = "b") async throws -> ObjectMetadata {
+        try await run(.data(bytes, to: ref(path, in: bucket)))
+    }
+
+    package func upload(file path: String, to name: String) async throws -> Upload {
+        Upload(reference: try ref(name), source: .file(path: path, try await inspect(file: path)), metadata: .init())
+    }
+}
+
+package func failure(
+    _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async throws -> StorageError {
+    var found: StorageError?
+    do { try await body() } catch { found = error as? StorageError }
+    return try #require(found, "no storage error was thrown", sourceLocation: location)
+}

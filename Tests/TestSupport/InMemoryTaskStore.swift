@@ -1,0 +1,145 @@
+import Storage
+import Synchronization
+
+/// An store in memory that a test looks into, and that fails or takes its time where it says so.
+public final class InMemoryTaskStore: TaskRecordStore {
+    private struct State {
+        var records: [String: TaskRecord] = [:]
+        var unreadable: [StorageError] = []
+        var spooled: [String: [UInt8]] = [:]
+        var failure: StorageError?
+        var takesRecords = true
+        var takesEnds = true
+        var isStalled = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var isDead = false
+        var keeps = 0
+    }
+
+    private let state: Mutex<State>
+    /// Tasks that have a record of their end now, in the order in which they got it.
+    public let ends = Mail<String>()
+    /// A call that waits until it may go on.
+    public let stalled = Mail<Void>()
+
+    public init() { state = Mutex(State()) }
+
+    private init(_ dead: State) {
+        var state = State()
+        (state.records, state.spooled, state.unreadable) = (dead.records, dead.spooled, dead.unreadable)
+        self.state = Mutex(state)
+    }
+
+    /// What the next process finds. Whatever this one does from now on is lost.
+    public func afterCrash() -> InMemoryTaskStore {
+        defer { goOn() }
+        return InMemoryTaskStore(
+            state.withLock { state in
+                state.isDead = true
+                return state
+            })
+    }
+
+    public var kept: [String: TaskRecord] { state.withLock { $0.records } }
+    public var spooled: [String: [UInt8]] { state.withLock { $0.spooled } }
+    /// How many records were kept, all in all.
+    public var keeps: Int { state.withLock { $0.keeps } }
+    /// How many calls wait until it may go on.
+    public var waiting: Int { state.withLock { $0.waiting.count } }
+
+    /// Whatever is asked of it fails with this.
+    public var failure: StorageError? {
+        get { state.withLock { $0.failure } }
+        set { state.withLock { $0.failure = newValue } }
+    }
+
+    /// Whether there is room for records of tasks; there may be some for what is spooled all the same.
+    public var takesRecords: Bool {
+        get { state.withLock { $0.takesRecords } }
+        set { state.withLock { $0.takesRecords = newValue } }
+    }
+
+    /// Whether there is room for ends even where everything else fails.
+    public var takesEnds: Bool {
+        get { state.withLock { $0.takesEnds } }
+        set { state.withLock { $0.takesEnds = newValue } }
+    }
+
+    public func stall() { state.withLock { $0.isStalled = true } }
+
+    public func goOn() {
+        let waiting = state.withLock { state in
+            state.isStalled = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for call in waiting { call.resume() }
+    }
+
+    public func spoil(_ task: String, _ error: StorageError) {
+        state.withLock { state in
+            state.records[task] = nil
+            state.unreadable.append(error)
+        }
+    }
+
+    /// The records belong to another endpoint from now on.
+    public func move(_ tasks: some Sequence<String>, to endpoint: String) {
+        state.withLock { state in
+            for task in tasks { state.records[task]?.endpoint = endpoint }
+        }
+    }
+
+    public func records() async throws(StorageError) -> [Result<TaskRecord, StorageError>] {
+        try await turn()
+        return state.withLock { $0.unreadable.map { .failure($0) } + $0.records.values.map { .success($0) } }
+    }
+
+    public func keep(_ record: TaskRecord, isUrgent: Bool) async throws(StorageError) {
+        try await turn()
+        guard takesRecords else { throw StorageError(.quotaExceeded, "There is no room left.") }
+        let isEnd = state.withLock { state in
+            state.keeps += 1
+            if case .ended? = state.records[record.id]?.stage { return false }
+            if !state.isDead { state.records[record.id] = record }
+            if case .ended = record.stage { return true }
+            return false
+        }
+        if isEnd { ends.deliver(record.id) }
+    }
+
+    public func keepEnd(of record: TaskRecord) async throws(StorageError) {
+        let failure = state.withLock { state in
+            if state.takesEnds, !state.isDead { state.records[record.id] = record }
+            return state.takesEnds ? nil : state.failure
+        }
+        if let failure { throw failure }
+    }
+
+    public func forget(_ tasks: [String]) async throws(StorageError) {
+        try await turn()
+        state.withLock { state in
+            guard !state.isDead else { return }
+            for task in tasks { state.records[task] = nil }
+        }
+    }
+
+    public func spool(_ bytes: [UInt8], for task: String) async throws(StorageError) -> (path: String, FileIdentity) {
+        try await turn()
+        state.withLock { if !$0.isDead { $0.spooled[task] = bytes } }
+        return ("/spool/\(task)", .ofSize(Int64(bytes.count)))
+    }
+
+    public func unspool(_ task: String) { state.withLock { if !$0.isDead { $0.spooled[task] = nil } } }
+
+    private func turn() async throws(StorageError) {
+        await withCheckedContinuation { (call: CheckedContinuation<Void, Never>) in
+            let isFree = state.withLock { state in
+                if state.isStalled { state.waiting.append(call) }
+                return !state.isStalled
+            }
+            if isFree { call.resume() } else { stalled.deliver(()) }
+        }
+        if let failure { throw failure }
+    }
+}

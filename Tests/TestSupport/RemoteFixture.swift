@@ -1,0 +1,74 @@
+import GoogleEngines
+import HTTPClient
+import Platform
+import Storage
+import Testing
+
+/// A remote engine, and the service that it talks to.
+package protocol RemoteFixture: EngineFixture where Tested == RemoteBackend {
+    static var dialect: StorageFixture.Dialect { get }
+    var fixture: StorageFixture { get }
+    init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws
+}
+
+extension RemoteFixture {
+    package init() async throws { try self.init(StorageFixture()) }
+
+    package init(_ fixture: StorageFixture) throws { try self.init(fixture, limits: HTTPLimits()) }
+
+    package init(_ fixture: StorageFixture, limits: HTTPLimits) throws {
+        try self.init(fixture, limits: limits, clock: ContinuousClock())
+    }
+
+    package func reopened() async throws -> Self { try Self(fixture) }
+
+    package func bytes(of reference: Reference) async throws -> [UInt8] {
+        try #require(fixture.bytes(reference.bucket, reference.object))
+    }
+
+    package func contents() async throws -> Contents {
+        Contents(objects: Int64(fixture.objects.count), rows: 0, files: 0, filesOnDisk: 0)
+    }
+
+    fileprivate static func endpoint(_ fixture: StorageFixture) throws -> Endpoint {
+        try Endpoint(fixture.url, from: "--endpoint", allowInsecure: false)
+    }
+}
+
+package let remoteEngines: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
+
+package struct FirebaseFixture: RemoteFixture {
+    package static let dialect = StorageFixture.Dialect.firebase
+    package let fixture: StorageFixture
+    package let backend: RemoteBackend
+
+    package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
+        self.fixture = fixture
+        let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        backend = .firebase(
+            at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
+    }
+}
+
+package struct GCSFixture: RemoteFixture {
+    package static let dialect = StorageFixture.Dialect.gcs
+    package let fixture: StorageFixture
+    package let backend: RemoteBackend
+
+    package init(_ fixture: StorageFixture, limits: HTTPLimits, clock: any Clock<Duration>) throws {
+        self.fixture = fixture
+        let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+        backend = .gcs(
+            at: try Self.endpoint(fixture), version: "test", http: http, limits: limits, time: TimeSource(clock: clock))
+    }
+}
+
+/// A clock whose sleeps return at once.
+package struct HurriedClock: Clock {
+    package let now = ContinuousClock.now
+    package let minimumResolution = Duration.nanoseconds(1)
+
+    package init() {}
+
+    package func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+}

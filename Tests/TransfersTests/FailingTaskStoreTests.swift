@@ -1,0 +1,66 @@
+import Platform
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@Loop @Suite(.timeLimit(.minutes(10))) struct FailingTaskStoreTests {
+    let store = InMemoryTaskStore()
+    let stage: TransfersFixture
+    let full = StorageError(.quotaExceeded, "There is no room left.")
+
+    init() { stage = TransfersFixture(ScriptedBackend(), store) }
+
+    @Test func `A task that cannot be recorded fails without reaching the engine`() async throws {
+        try await stage.transfers.ready()
+        store.failure = full
+        let uploads = [
+            try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()),
+            try await stage.transfers.upload(.init(repeating: 1, count: 20), to: TransfersFixture.reference(), .init()),
+        ]
+        let download = try await stage.transfers.download(TransfersFixture.reference(), to: "/f")
+        for task in uploads { task.start() }
+        download.start()
+        for task in uploads {
+            let error = await #expect(throws: StorageError.self) { try await task.result() }
+            #expect(error == full.about(try TransfersFixture.reference()))
+        }
+        let error = await #expect(throws: StorageError.self) { try await download.result() }
+        #expect(error?.code == .quotaExceeded && stage.backend.uploadsBegun.isEmpty)
+    }
+
+    @Test func `A task continues and the service reports it when its record cannot be written`() async throws {
+        let (task, session) = try await stage.sending()
+        store.failure = full
+        session.answer(.received(upTo: 2))
+        #expect(await session.nextStep() == .send(2..<6))
+        #expect(
+            await stage.complaints.next() == "Task \(task.id) would not survive a restart now: There is no room left.")
+        session.complete()
+        #expect(try await task.result().state == .success)
+        #expect(
+            await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
+        #expect(await stage.transfers.uploads.forget(task))
+        #expect(await stage.complaints.next() == "Tasks that are over could not be forgotten: There is no room left.")
+    }
+
+    @Test func `A record that failed is written at the next pause`() async throws {
+        let (task, session) = try await stage.upload(1)
+        store.failure = full
+        #expect(try await task.pause(), "it is paused all the same")
+        _ = await stage.complaints.next()
+        store.failure = nil
+        #expect(task.resume())
+        #expect(await session.nextStep() == .sendWhole)
+        let pause = Task { try await task.pause() }
+        await until { session.aborts == 1 }
+        session.answer(.aborted)
+        #expect(try await pause.value)
+        #expect(store.kept[task.id] != nil && store.spooled[task.id] == [1])
+    }
+
+    @Test func `Restoring fails when the store cannot be read`() async throws {
+        store.failure = full
+        await #expect(throws: full) { try await stage.transfers.restore(.pause) }
+    }
+}
