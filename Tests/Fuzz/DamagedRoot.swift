@@ -1,6 +1,7 @@
 import Checksums
 import FoundationEssentials
 import Glibc
+import Platform
 import Storage
 
 @testable import EmbeddedEngine
