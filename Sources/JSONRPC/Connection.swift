@@ -169,7 +169,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         stream.close()
         self.stream = nil
         phase = .closed
-        inputState = .idle
+        leaveOutRest()
         inputMemory.leave()
         outputMemory.leave()
         outgoingRequests.failAll()

@@ -121,7 +121,8 @@ extension Connection {
         }
     }
 
-    /// Drops the messages of a batch that have not begun; they get no answer.
+    /// Drops the messages of a batch that have not begun; they get no answer. The batch is complete with those that have
+    /// begun: tasks that they made start.
     func leaveOutRest() {
         let batch = inputState.batch
         inputState = .idle

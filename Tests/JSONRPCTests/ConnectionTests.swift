@@ -110,6 +110,18 @@ import Testing
         connection.close()
     }
 
+    @Test func `A batch is completed when the peer hangs up before all of it has begun`() async throws {
+        let (connection, ended) = try desk.connect(wire, limits: .with { $0.requests = 1 })
+        let announce = #"{"jsonrpc":"2.0","id":"a","method":"announce"}"#
+        await wire.sendLine("[\(announce),\(wait("1")),\(announce)]")
+        _ = await desk.started.next()
+        connection.close()
+        _ = await ended.next()
+        _ = await desk.cancelled.next()
+        while connection.requests.active > 0 { await Loop.nextIteration() }
+        #expect(desk.told == 3)
+    }
+
     @Test func `A cancellation ends only its own request`() async throws {
         let (connection, _) = try desk.connect(wire)
         for id in ["1", #""one""#, "99999999999999999999"] {

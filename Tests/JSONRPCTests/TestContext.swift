@@ -13,6 +13,8 @@ import Testing
     let started = Mail<String>()
     let cancelled = Mail<String>()
     var isShut = false
+    /// How often `tell` was called.
+    var told = 0
     /// The result of `look`.
     var sight: () -> Int = { 0 }
     /// A weak reference to the last result.
@@ -22,7 +24,11 @@ import Testing
         if isShut { throw .invalidRequest("The desk is shut.") }
     }
 
-    func tell(_ number: Int) { peer?.notify("told", ["number": JSON(Int64(number))], .always) }
+    func tell(_ number: Int) {
+        told += 1
+        peer?.notify("told", ["number": JSON(Int64(number))], .always)
+    }
+
     func show(_ number: Int) { peer?.notify("shown", ["number": JSON(Int64(number))], .latest(key: "k")) }
 
     /// A connection on the service's end of the socket pair, whose methods run in this context.

@@ -159,8 +159,9 @@ class Crowd(Attacker):
                         peer.send(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * (16 << 10))
             with self.connection() as (client, lines):
                 client.sendall(request("reference/putData", reference="gs://h/b", text="x" * 100000, wait=True) + b"\n")
-                task = json.loads(lines.readline()).get("result", {})
-                self.keep(task.get("state") == "success", f"an upload beside a crowd: {task}")
+                answer = json.loads(lines.readline())
+                task = answer.get("result", {})
+                self.keep(task.get("state") == "success", f"an upload beside a crowd: {answer}")
                 client.sendall(request("uploadTask/forget", task=task.get("task")) + b"\n")
                 lines.readline()
             with urllib.request.urlopen(self.url, timeout=TIMEOUT) as page:
