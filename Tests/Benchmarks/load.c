@@ -2,7 +2,7 @@
 //   load ping COUNT SOCKET                      one after the other: p50 and p99 in nanoseconds
 //   load ping COUNT -- COMMAND...               the same over the command's stdin and stdout
 //   load flood CONNECTIONS DEPTH MS SOCKET      DEPTH messages under way on each connection: messages a second
-//   load put COUNT DEPTH BYTES SOCKET           that many objects, DEPTH under way: objects a second
+//   load play DEPTH FILE SOCKET                 the messages of a file, DEPTH under way: answers a second
 //   load first COMMAND...                       from exec to the first line: nanoseconds
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -152,32 +152,27 @@ static void flood(int connections, int depth, int milliseconds, const char *path
 
 // MARK: Objects
 
-static void put_one(int peer, int number, const char *data) {
-    static char message[1 << 20];
-    int count = snprintf(
-        message, sizeof message,
-        "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"reference/putData\",\"params\":"
-        "{\"reference\":\"gs://bench/small/%d\",\"wait\":true,\"data\":\"%s\"}}\n",
-        number, number, data);
-    send_all(peer, message, count);
-}
-
-static void put(int count, int depth, int bytes, const char *path) {
-    char *data = malloc(bytes / 3 * 4 + 8);
-    memset(data, 'Q', bytes / 3 * 4 + 4);
-    strcpy(data + bytes / 3 * 4, (const char *[]){"", "QQ==", "QQQ="}[bytes % 3]);
-    int peer = dial(path), begun = 0;
+// Sends the lines of a file, `depth` under way, each of which has to be answered with a result.
+static void play(int depth, const char *messages, const char *path) {
+    FILE *lines = fopen(messages, "r");
+    if (!lines) fail(messages);
+    int peer = dial(path), begun = 0, ended = 0;
     FILE *answers = fdopen(peer, "r");
-    char *line = NULL;
-    size_t size = 0;
+    char *message = NULL, *answer = NULL;
+    size_t room = 0, space = 0;
+    ssize_t length = 0;
     int64_t start = now();
-    while (begun < depth && begun < count) put_one(peer, begun++, data);
-    for (int ended = 0; ended < count; ended++) {
-        if (getline(&line, &size, answers) <= 0) fail("read");
-        if (!strstr(line, "\"state\":\"success\"")) return fputs(line, stderr), exit(1);
-        if (begun < count) put_one(peer, begun++, data);
+    while (1) {
+        while (length >= 0 && begun - ended < depth && (length = getline(&message, &room, lines)) > 0) {
+            send_all(peer, message, length);
+            begun++;
+        }
+        if (ended == begun) break;
+        if (getline(&answer, &space, answers) <= 0) fail("read");
+        if (!strstr(answer, "\"result\"")) return fputs(answer, stderr), exit(1);
+        ended++;
     }
-    printf("%.1f\n", count * 1e9 / (now() - start));
+    printf("%.1f\n", ended * 1e9 / (now() - start));
 }
 
 int main(int count, char **words) {
@@ -197,8 +192,8 @@ int main(int count, char **words) {
         ping(atoi(words[2]), peer, peer);
     } else if (!strcmp(words[1], "flood")) {
         flood(atoi(words[2]), atoi(words[3]), atoi(words[4]), last);
-    } else if (!strcmp(words[1], "put")) {
-        put(atoi(words[2]), atoi(words[3]), atoi(words[4]), last);
+    } else if (!strcmp(words[1], "play")) {
+        play(atoi(words[2]), words[3], last);
     }
     return 0;
 }
