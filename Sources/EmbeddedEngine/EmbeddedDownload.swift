@@ -42,7 +42,7 @@ final class EmbeddedDownload: TransferSession {
             current.withLock { $0 = FetchInProgress(attempt: attempt, reports: reports) }
             backend.open(download.reference) { [self] object in
                 switch object {
-                case .success(let object): queue.submit { self.land(object, in: $0, attempt, reports) }
+                case .success(let object): queue.submit { self.land(object, step, in: $0, attempt, reports) }
                 case .failure(let error): attempt.answer(.failed(error))
                 }
             }
@@ -67,17 +67,24 @@ final class EmbeddedDownload: TransferSession {
     }
 
     private func land(
-        _ object: OpenObject, in partial: PartialDownload, _ attempt: PendingAnswer, _ reports: DownloadProgressReporter
+        _ object: OpenObject, _ step: DownloadMachine.Step, in partial: PartialDownload, _ attempt: PendingAnswer,
+        _ reports: DownloadProgressReporter
     ) {
         guard !attempt.isAborted else { return }
         defer { partial.park() }
         do throws(StorageError) {
-            let isShort = object.metadata.size <= Self.longestShort
+            let size = object.metadata.size
+            let isShort = size <= Self.longestShort && step == .fetch
             try partial.open(for: object.metadata.generation, isShort: isShort) { !attempt.isAborted }
-            try copy(object, to: partial, attempt, reports)
+            try copy(object, step, to: partial, attempt, reports)
             guard !attempt.isAborted else { return }
+            guard partial.offset == size else {
+                reports.end()
+                return attempt.answer(
+                    .received(Progress(completedUnitCount: partial.offset, totalUnitCount: size)))
+            }
             let isComplete = try partial.finish(
-                size: object.metadata.size, crc32c: object.metadata.crc32c, if: attempt.mayCommit)
+                size: size, crc32c: object.metadata.crc32c, if: attempt.mayCommit)
             if isComplete { attempt.answer(.completed(object.metadata)) }
         } catch {
             reports.end()
@@ -86,17 +93,20 @@ final class EmbeddedDownload: TransferSession {
     }
 
     private func copy(
-        _ object: OpenObject, to partial: PartialDownload, _ attempt: PendingAnswer, _ reports: DownloadProgressReporter
+        _ object: OpenObject, _ step: DownloadMachine.Step, to partial: PartialDownload, _ attempt: PendingAnswer,
+        _ reports: DownloadProgressReporter
     ) throws(StorageError) {
-        let size = object.metadata.size
+        let (size, start) = (object.metadata.size, partial.offset)
+        let end = min(size, step.end)
         // Fits the processor's cache while it is read, summed and written.
         let block = backend.blocks.take()
         defer { backend.blocks.give(back: block) }
         if size > BlockCache.blockSize { object.expectReading(from: partial.offset) }
         if size == 0 || size > BlockCache.blockSize { reports.arrived(partial.offset, of: size) }
-        while partial.offset < size, !attempt.isAborted {
-            let piece = block.prefix(Int(min(Int64(BlockCache.blockSize), size - partial.offset)))
+        while partial.offset < end, !attempt.isAborted {
+            let piece = block.prefix(Int(min(Int64(BlockCache.blockSize), end - partial.offset)))
             try object.read(into: piece, at: partial.offset)
+            if step.isDamaged, partial.offset == start { piece[0] ^= 1 }
             try partial.append(UnsafeRawBufferPointer(piece))
             reports.arrived(partial.offset, of: size)
         }

@@ -31,7 +31,7 @@ final class RemoteDownload: TransferSession {
     }
 
     func perform(
-        _ step: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+        _ part: DownloadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
     ) async -> DownloadAnswer {
         await withCheckedContinuation { waiter in
             let step = PendingAnswer(waiter, aborted: .aborted)
@@ -40,7 +40,7 @@ final class RemoteDownload: TransferSession {
                 let before = latest?.task
                 let task = Loop.task { [self] in
                     await before?.value
-                    await run(step, reports)
+                    await run(part, step, reports)
                 }
                 latest = Fetch(step: step, reports: reports, task: task)
             }
@@ -69,14 +69,16 @@ final class RemoteDownload: TransferSession {
 }
 
 @Loop extension RemoteDownload {
-    private func run(_ step: PendingAnswer, _ reports: DownloadProgressReporter) async {
+    private func run(
+        _ part: DownloadMachine.Step, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+    ) async {
         guard !step.isAborted else { return }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
                 try await LastStatus.attached { () async throws(StorageError) in
                     try await backend.settled(download.reference, download.caller) {
-                        object async throws(StorageError) in try await self.fetch(object, step, reports)
+                        object async throws(StorageError) in try await self.fetch(object, part, step, reports)
                     }
                 })
         } catch {
@@ -88,16 +90,20 @@ final class RemoteDownload: TransferSession {
     }
 
     private func fetch(
-        _ object: ObjectMetadata, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+        _ object: ObjectMetadata, _ part: DownloadMachine.Step, _ step: PendingAnswer,
+        _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         let offset = try await queue.run { partial throws(StorageError) in
             try partial.open(for: object.generation) { !step.isAborted }
             return partial.offset
         }
         reports.arrived(offset, of: object.size)
+        guard offset < min(part.end, object.size) || offset == object.size else {
+            throw end(at: offset, of: object, step, reports)
+        }
         var object = object
         if offset < object.size, !step.isAborted {
-            switch try await fetch(object, from: offset, step, reports) {
+            switch try await fetch(object, part, from: offset, step, reports) {
             case .done(let described): object.complete(described)
             case .doubtful(let error):
                 // Nothing that came with it is to be trusted.
@@ -110,12 +116,19 @@ final class RemoteDownload: TransferSession {
     }
 
     private func fetch(
-        _ object: ObjectMetadata, from offset: Int64, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+        _ object: ObjectMetadata, _ part: DownloadMachine.Step, from offset: Int64, _ step: PendingAnswer,
+        _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<MediaDescription> {
         let buffer = DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
             guard !step.isAborted else { return }
-            try partial.append(bytes)
+            let wanted = UnsafeRawBufferPointer(
+                rebasing: bytes.prefix(Int(min(part.end - partial.offset, Int64(bytes.count)))))
+            if part.isDamaged, partial.offset == offset { UnsafeMutableRawBufferPointer(mutating: wanted)[0] ^= 1 }
+            try partial.append(wanted)
             reports.arrived(partial.offset, of: object.size)
+            if partial.offset == part.end, part.end < object.size {
+                throw self.end(at: part.end, of: object, step, reports)
+            }
         }
         do throws(StorageError) {
             let outcome = try await backend.fetch(
@@ -127,6 +140,15 @@ final class RemoteDownload: TransferSession {
             await queue.run { _ in }
             throw buffer.failure ?? error
         }
+    }
+
+    /// Answers that a part has arrived, and returns an error that ends its request.
+    private nonisolated func end(
+        at offset: Int64, of object: ObjectMetadata, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+    ) -> StorageError {
+        reports.end()
+        step.answer(.received(Progress(completedUnitCount: offset, totalUnitCount: object.size)))
+        return StorageError(.cancelled, "The request ends at byte \(offset).")
     }
 
     private func finish(

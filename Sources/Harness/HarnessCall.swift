@@ -10,6 +10,8 @@ protocol HarnessedAnswer {
     var outcome: String { get }
     /// The object is stored.
     var isEnd: Bool { get }
+    /// The byte up to which a download has the object now.
+    var end: Int64? { get }
 }
 
 /// One call to the engine, under the rules of the harness.
@@ -45,6 +47,9 @@ protocol HarnessedAnswer {
         let rule = harness.strike(call)
         wasStruck = rule != nil
         let answer = await answer(under: rule, perform)
+        if call.operation == .fetch, let range = call.range {
+            call.range = range.lowerBound..<max(range.lowerBound, answer.end ?? 0)
+        }
         harness.end(call, outcome: answer.outcome, rule: rule?.name)
         return answer
     }
@@ -55,10 +60,16 @@ protocol HarnessedAnswer {
         case .fail(let error): return await follow(.fail(error), perform)
         case .lose(let error): return await follow(.lose(error), perform)
         case .hold: return await follow(waiting { await harness.hold(call, by: rule, as: $0) }, perform)
+        case .corrupt where call.operation == .fetch:
+            call.isDamaged = true
+            return await perform(call)
         case .corrupt: return await follow(.fail(.corrupted(call.reference)), perform)
         case .delay(let delay): return await follow(rest(delay), perform)
-        case .rate(let rate):
-            return await follow(rest(.microseconds(Int64(call.range?.count ?? 0) * 1_000_000 / rate)), perform)
+        case .rate(let rate) where call.operation == .fetch:
+            let answer = await perform(call)
+            _ = await rest(.time(of: (answer.end ?? 0) - (call.range?.lowerBound ?? 0), rate))
+            return answer
+        case .rate(let rate): return await follow(rest(.time(of: Int64(call.range?.count ?? 0), rate)), perform)
         case .demand(let accepted, let kind):
             if let error = await refusal(accepted, kind ?? .idToken) { return .failed(error.about(call.reference)) }
             return await perform(call)
@@ -119,6 +130,16 @@ protocol HarnessedAnswer {
     }
 }
 
+extension HarnessedAnswer {
+    var end: Int64? { nil }
+}
+
+extension Duration {
+    fileprivate static func time(of bytes: Int64, _ rate: Int64) -> Duration {
+        .microseconds(Int64(Double(max(bytes, 0)) * 1_000_000 / Double(rate)))
+    }
+}
+
 extension StorageError {
     static func corrupted(_ reference: Reference) -> StorageError {
         StorageError(.nonMatchingChecksum, "The bytes of \(reference.url) did not arrive as they were sent.")
@@ -145,13 +166,21 @@ extension DownloadAnswer: HarnessedAnswer {
 
     var outcome: String {
         switch self {
-        case .completed: "ok"
+        case .completed, .received: "ok"
         case .failed(let error): "\(error.code)"
         case .aborted: "aborted"
         }
     }
 
     var isEnd: Bool { false }
+
+    var end: Int64? {
+        switch self {
+        case .completed(let metadata): metadata.size
+        case .received(let progress): progress.completedUnitCount
+        case .failed, .aborted: nil
+        }
+    }
 }
 
 extension Result: HarnessedAnswer where Failure == StorageError {

@@ -15,6 +15,8 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     private let current = Mutex<HarnessCall<Strategy.Answer>?>(nil)
     /// The end of the upload that its rule keeps secret: the engine has stored the object, and answers so when it is asked.
     private let lost = Mutex<Strategy.Answer?>(nil)
+    /// Where the next step of a download begins.
+    private let offset = Mutex<Int64>(0)
 
     init(
         _ session: any TransferSession<Strategy>, _ harness: Harness, of reference: Reference, task: String?,
@@ -29,15 +31,23 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     ) async -> Strategy.Answer {
         // Before the first wait, so that an abort finds it.
         let call = HarnessCall<Strategy.Answer>(
-            harness, Call(operation: step.operation, reference: reference, task: task, range: step.range(of: size)),
+            harness,
+            Call(
+                operation: step.operation, reference: reference, task: task,
+                range: step.range(of: size, from: offset.withLock { $0 })),
             caller)
         current.withLock { $0 = call }
         let answer = await call.answer { [self] limited in
             if call.isAborted { return .stopped(limited) }
             if step.mayFindEnd, let end = lost.withLock({ $0 }) { return end }
             return await session.perform(
-                step.ending(at: limited.range?.upperBound), replacesNewer: replacesNewer, report)
+                step.limited(to: limited), replacesNewer: replacesNewer,
+                { [self] progress in
+                    offset.withLock { $0 = progress.completedUnitCount }
+                    report(progress)
+                })
         }
+        if let end = answer.end { offset.withLock { $0 = end } }
         if let end = await call.lost, end.isEnd { lost.withLock { $0 = end } }
         return answer
     }
@@ -52,9 +62,9 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
 /// A step as rules see it.
 protocol HarnessedStep: Equatable, Sendable {
     var operation: Operation { get }
-    /// The bytes that the step sends.
-    func range(of size: Int64) -> Range<Int64>?
-    func ending(at offset: Int64?) -> Self
+    /// The bytes that the step transfers; those of a download begin at the offset.
+    func range(of size: Int64, from offset: Int64) -> Range<Int64>?
+    func limited(to call: Call) -> Self
     /// A server that has stored the object says so.
     var mayFindEnd: Bool { get }
 }
@@ -69,7 +79,7 @@ extension UploadStrategy.Step: HarnessedStep {
         }
     }
 
-    func range(of size: Int64) -> Range<Int64>? {
+    func range(of size: Int64, from offset: Int64) -> Range<Int64>? {
         switch self {
         case .sendWhole: 0..<size
         case .send(let range): range
@@ -77,8 +87,8 @@ extension UploadStrategy.Step: HarnessedStep {
         }
     }
 
-    func ending(at offset: Int64?) -> Self {
-        if case .send(let range) = self, let offset { .send(range.lowerBound..<offset) } else { self }
+    func limited(to call: Call) -> Self {
+        if case .send = self, let range = call.range { .send(range) } else { self }
     }
 
     var mayFindEnd: Bool { self == .query || self == .sendWhole }
@@ -86,7 +96,12 @@ extension UploadStrategy.Step: HarnessedStep {
 
 extension DownloadStrategy.Step: HarnessedStep {
     var operation: Operation { .fetch }
-    func range(of size: Int64) -> Range<Int64>? { nil }
-    func ending(at offset: Int64?) -> Self { self }
+    func range(of size: Int64, from offset: Int64) -> Range<Int64>? { offset..<Int64.max }
+
+    func limited(to call: Call) -> Self {
+        let end = call.range?.upperBound ?? .max
+        return end == .max && !call.isDamaged ? .fetch : .fetchPart(to: end, isDamaged: call.isDamaged)
+    }
+
     var mayFindEnd: Bool { false }
 }

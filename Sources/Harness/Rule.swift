@@ -33,8 +33,10 @@ public struct Call: Sendable {
     public let operation: Operation
     public let reference: Reference
     public var task: String?
-    /// The bytes of an upload that the step sends.
+    /// The bytes of the object that the step transfers. A download that runs does not know their end.
     public var range: Range<Int64>?
+    /// The first byte of a download arrives damaged.
+    var isDamaged = false
 }
 
 /// An effect, and when it happens.
@@ -69,7 +71,13 @@ public struct Rule: Sendable {
     public init(_ name: String, _ effect: Effect) { (self.name, self.effect) = (name, effect) }
 
     /// The byte that no step may pass.
-    func limit(of call: Call) -> Int64? { mayStrike && filter.includes(call) ? at : nil }
+    func limit(of call: Call) -> Int64? {
+        guard mayStrike && filter.includes(call) else { return nil }
+        if case .rate = effect, call.operation == .fetch, at == nil, let range = call.range {
+            return range.lowerBound + ChunkSizes.granularity
+        }
+        return at
+    }
 
     private var mayStrike: Bool { times.map { fired < $0 } ?? true }
 

@@ -21,6 +21,8 @@ public struct Download: Sendable {
 
 public enum DownloadAnswer: TransferAnswer {
     case completed(ObjectMetadata)
+    /// The bytes before the end of the part have arrived.
+    case received(Progress)
     case failed(StorageError)
     case aborted
 }

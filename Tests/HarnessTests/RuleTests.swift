@@ -104,6 +104,72 @@ import Transfers
         #expect(task.state == .success)
     }
 
+    @Test(arguments: [400_000, 1_400_000])
+    func `A download stops before an exact byte until it is released`(byte: Int64) async throws {
+        let stage = try await HarnessFixture()
+        let size = byte * 5 / 2, bytes = noise(Int(size))
+        _ = try await stage.upload(0, bytes)
+        await stage.settle()
+        stage.arm("gate", [.fetch], .hold, at: byte)
+        let file = "\(stage.scratch.path)/copy"
+        let task = try await stage.transfers.download(ref("a"), to: file)
+        task.start()
+        await stage.settle()
+        #expect(task.snapshot().progress == Progress(completedUnitCount: byte, totalUnitCount: size))
+        #expect(stage.harness.release { _ in true } == 1)
+        await stage.settle()
+        #expect(try task.state == .success && contentsOf(file) == bytes)
+        let ranges = stage.harness.journal.entries().filter { $0.call.operation == .fetch }.map(\.call.range)
+        #expect(ranges == [0..<byte, byte..<size])
+    }
+
+    @Test func `A download fails at an exact byte, and goes on from there`() async throws {
+        let stage = try await HarnessFixture()
+        let bytes = noise(Self.mebibyte)
+        _ = try await stage.upload(0, bytes)
+        await stage.settle()
+        stage.arm("busy", [.fetch], .fail(Self.busy), at: 300_001, times: 2)
+        let file = "\(stage.scratch.path)/copy"
+        let task = try await stage.transfers.download(ref("a"), to: file)
+        task.start()
+        await stage.settle()
+        #expect(task.snapshot().retry?.attempt == 1 && task.snapshot().progress.completedUnitCount == 300_001)
+        await stage.harness.advance(by: .seconds(600))
+        await stage.settle()
+        #expect(try task.state == .success && contentsOf(file) == bytes)
+        #expect(stage.outcomes.suffix(4) == ["fetch ok", "fetch unknown", "fetch unknown", "fetch ok"])
+    }
+
+    @Test func `A rate delays a download, which tells its progress meanwhile`() async throws {
+        let stage = try await HarnessFixture()
+        _ = try await stage.upload(1_000_000)
+        await stage.settle()
+        stage.arm("slow", [.fetch], .rate(100_000), times: nil)
+        let task = try await stage.transfers.download(ref("a"), to: "\(stage.scratch.path)/copy")
+        task.start()
+        await stage.harness.advance(by: .seconds(6))
+        await stage.settle()
+        #expect(task.snapshot().progress.completedUnitCount == 786_432)
+        await stage.harness.advance(by: .milliseconds(3_999))
+        #expect(task.state == .running)
+        await stage.harness.advance(by: .milliseconds(1))
+        await stage.settle()
+        #expect(task.state == .success)
+    }
+
+    @Test func `A damaged byte of a download is found, and no file is written`() async throws {
+        let stage = try await HarnessFixture()
+        _ = try await stage.upload(Self.mebibyte)
+        await stage.settle()
+        stage.arm("flip", [.fetch], .corrupt, at: 5)
+        let file = "\(stage.scratch.path)/copy"
+        let task = try await stage.transfers.download(ref("a"), to: file)
+        task.start()
+        await stage.settle()
+        #expect(task.snapshot().error?.code == .nonMatchingChecksum)
+        #expect(try names(in: stage.scratch.path) == ["root"])
+    }
+
     @Test func `A clock that skips leaves nothing to wait for`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("busy", [.open], .fail(Self.busy), times: 3)

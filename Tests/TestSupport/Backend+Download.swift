@@ -48,7 +48,7 @@ extension Backend {
         case .failed(let error):
             session.discard()
             throw error
-        case .aborted: throw Aborted()
+        case .received, .aborted: throw Aborted()
         }
     }
 }

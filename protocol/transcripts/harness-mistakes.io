@@ -5,7 +5,7 @@
 >> {"jsonrpc": "2.0", "id": 2, "method": "harness/arm", "params": {"on": "send", "do": {"explode": true}}}
 << {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Param \"do\" must have exactly one member of fail, lose, hold, corrupt, delay, rate, demand, exit.", "data": {"param": "do"}}}
 >> {"jsonrpc": "2.0", "id": 3, "method": "harness/arm", "params": {"on": "list", "at": 5, "do": {"hold": true}}}
-<< {"jsonrpc": "2.0", "id": 3, "error": {"code": -13050, "message": "Such a rule can only be about send.", "data": {"name": "invalidArgument", "param": "on", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 3, "error": {"code": -13050, "message": "Such a rule can only be about send, fetch.", "data": {"name": "invalidArgument", "param": "on", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 4, "method": "harness/release", "params": {"hold": "hold-1"}}
 << {"jsonrpc": "2.0", "id": 4, "error": {"code": -13050, "message": "There is no hold \"hold-1\".", "data": {"name": "invalidArgument", "param": "hold", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 5, "method": "harness/clock", "params": {"advance": 5}}

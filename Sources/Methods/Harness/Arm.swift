@@ -46,13 +46,14 @@ struct Arm: HarnessMethod, PromptMethod {
     private func operations(_ isEmbedded: Bool) throws(StorageError) -> Set<Operation> {
         var possible = Set(Operation.allCases)
         switch effect {
-        case .rate: possible = [.send, .whole]
-        case .corrupt: possible = [.send, .whole, .getData]
+        case .rate: possible = [.send, .whole, .fetch]
+        case .corrupt: possible = [.send, .whole, .fetch, .getData]
         case .fail, .lose, .hold, .delay, .demand, .exit: break
         }
         if let at {
-            possible.formIntersection([.send])
-            guard isEmbedded || at % Int(ChunkSizes.granularity) == 0 else {
+            possible.formIntersection([.send, .fetch])
+            let isUpload = possible.contains(.send) && filter.operations.contains(.send)
+            guard isEmbedded || !isUpload || at % Int(ChunkSizes.granularity) == 0 else {
                 throw .invalidArgument("at", "On a remote engine at must be a multiple of \(ChunkSizes.granularity).")
             }
         }

@@ -5,7 +5,15 @@ public typealias DownloadMachine = TaskMachine<DownloadStrategy>
 /// Reports tell the progress. An object that has changed arrives from its first byte again: the progress then stays
 /// where it is until more has arrived than before, but never exceeds the total.
 public struct DownloadStrategy: TransferStrategy {
-    public enum Step: Equatable, Sendable { case fetch }
+    public enum Step: Equatable, Sendable {
+        case fetch
+        /// Only the bytes before an offset of the object; the first of them damaged, for a test. The engine answers
+        /// `received` where the object has more.
+        case fetchPart(to: Int64, isDamaged: Bool)
+
+        public var end: Int64 { if case .fetchPart(let end, _) = self { end } else { .max } }
+        public var isDamaged: Bool { if case .fetchPart(_, let isDamaged) = self { isDamaged } else { false } }
+    }
 
     public typealias Answer = DownloadAnswer
 
@@ -26,13 +34,14 @@ public struct DownloadStrategy: TransferStrategy {
     public func outcome(of answer: Answer, to step: Step, wasStopped: Bool) -> StepOutcome {
         switch answer {
         case .completed(let metadata): .completed(metadata)
+        case .received: .advanced
         case .failed(let error): .failed(error)
         case .aborted: wasStopped ? .advanced : .failed(.stoppedByItself)
         }
     }
 
     public mutating func apply(_ answer: Answer, to step: Step, _ outcome: StepOutcome, took: Duration) -> Bool {
-        false
+        if case .received(let progress) = answer { apply(progress) == .growth } else { false }
     }
 
     public mutating func apply(_ report: Progress) -> ProgressChange {
