@@ -50,7 +50,9 @@ extension ArraySlice<UInt8> {
 
     var mentionsSecrets: Bool {
         let letters = letters
-        return Self.words.contains { letters.contains($0) }
+        return letters.indices.contains { start in
+            Self.words.contains { $0[0] == letters[start] && letters[start...].starts(with: $0) }
+        }
     }
 
     /// The name in lower case, without separators of words.
