@@ -31,7 +31,7 @@ extension Connection {
         do {
             if let batch { try checkRoom(in: batch) }
             try context.admit(method)
-            switch try call.get() {
+            switch try call.get().way {
             case .prompt(let run): outcome = .success(try run())
             case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
             }

@@ -13,7 +13,7 @@ public struct MethodTable<Context: MethodContext>: Sendable {
     public init(_ methods: [any RPCMethod<Context>.Type]) {
         let names = methods.map { $0.name }
         places = Dictionary(zip(names, 0...), uniquingKeysWith: { _, last in last })
-        decoders = methods.map { Self.decoder(for: $0) }
+        decoders = methods.map { Self.decoder(of: $0) }
         self.names = names
     }
 
@@ -26,37 +26,48 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         return call
     }
 
-    private static func decoder<M: RPCMethod>(for method: M.Type) -> Decoder where M.Context == Context {
-        if let method = method as? any PromptMethod<Context>.Type { return promptDecoder(for: method) }
-        return { (params: inout Params, prompt: Request<Context>) throws(RPCError) -> PreparedCall in
-            let call = try M(&params)
-            let context = prompt.context
-            return .waiting { controls in
+    private static func decoder<M: RPCMethod>(of method: M.Type) -> Decoder where M.Context == Context {
+        { (params, prompt) throws(RPCError) in try M.prepare(&params, prompt) }
+    }
+}
+
+extension RPCMethod {
+    public static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
+        let call = try Self(&params)
+        let context = prompt.context
+        return PreparedCall(
+            .waiting { controls in
                 do {
                     let result = try await call.run(in: Request(context: context, controls))
                     return (ResultPayload(result), { call.didReply(result, in: context) })
                 } catch {
                     throw call.failure(error)
                 }
-            }
-        }
+            })
     }
+}
 
-    private static func promptDecoder<M: PromptMethod>(for method: M.Type) -> Decoder where M.Context == Context {
-        { (params: inout Params, prompt: Request<Context>) throws(RPCError) -> PreparedCall in
-            let call = try M(&params)
-            return .prompt { do { return ResultPayload(try call.run(in: prompt)) } catch { throw call.failure(error) } }
-        }
+extension PromptMethod {
+    public static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
+        let call = try Self(&params)
+        return PreparedCall(
+            .prompt { do { return ResultPayload(try call.run(in: prompt)) } catch { throw call.failure(error) } })
     }
 }
 
 /// A method with its params and its context, ready to run.
 ///
 /// It is not generic over the context, because the metadata of generic types would be looked up for each message.
-enum PreparedCall: Sendable {
+public struct PreparedCall: Sendable {
     typealias Afterwards = @Loop @Sendable () -> Void
     typealias Completion = (result: ResultPayload, afterwards: Afterwards)
 
-    case prompt(@Loop @Sendable () throws -> ResultPayload)
-    case waiting(@Loop @Sendable (RequestControls) async throws -> Completion)
+    enum Way: Sendable {
+        case prompt(@Loop @Sendable () throws -> ResultPayload)
+        case waiting(@Loop @Sendable (RequestControls) async throws -> Completion)
+    }
+
+    let way: Way
+
+    init(_ way: Way) { self.way = way }
 }

@@ -14,6 +14,11 @@ public protocol RPCMethod<Context>: Sendable {
     /// Runs on the loop up to its first wait, in the order of the requests.
     @Loop func run(in request: Request<Context>) async throws -> Result
 
+    /// Takes the params; the call is ready to run. `prompt` is the request of a method that answers at once.
+    ///
+    /// A requirement, so that the method table needs no casts: at the start each one would search all conformances.
+    static func prepare(_ params: inout Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall
+
     /// Returns the error of the reply when `run` throws, with details that the method knows.
     func failure(_ error: any Error) -> any Error
 
