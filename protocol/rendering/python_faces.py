@@ -2,7 +2,7 @@
 
 import re
 
-MODULES = ("reference.py", "storage.py")
+MODULES = ("harness.py", "reference.py", "storage.py")
 TIMEOUT = "timeout: float | None = None"
 RULES = (
     (r"\bfrom \.\.", "from ."),

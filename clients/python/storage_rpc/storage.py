@@ -9,6 +9,7 @@ from typing import Any
 from ._tasks import TaskBase
 from .wire import given
 from ._session import Session
+from .harness import Harness
 from .reference import DownloadTask, Reference, Snapshot, UploadTask
 
 
@@ -70,6 +71,11 @@ class Storage(Session[Snapshot]):
         'pong'
         """
         return self._ask(method, params, lambda result: result, timeout)
+
+    @property
+    def harness(self) -> Harness:
+        """Faults, holds, the clock and the journal of a service that was started with `--harness`."""
+        return Harness(self)
 
     def _pages(
         self, kind: type[TaskBase[Snapshot]], max_results: int, timeout: float | None = None

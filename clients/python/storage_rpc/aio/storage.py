@@ -8,6 +8,7 @@ from typing import Any
 from .._tasks import TaskBase
 from ..wire import given
 from ._session import Session
+from .harness import AsyncHarness
 from .reference import AsyncDownloadTask, AsyncReference, AsyncSnapshot, AsyncUploadTask
 
 
@@ -71,6 +72,11 @@ class AsyncStorage(Session[AsyncSnapshot]):
         'pong'
         """
         return await self._ask(method, params, lambda result: result)
+
+    @property
+    def harness(self) -> AsyncHarness:
+        """Faults, holds, the clock and the journal of a service that was started with `--harness`."""
+        return AsyncHarness(self)
 
     async def _pages(
         self, kind: type[TaskBase[AsyncSnapshot]], max_results: int
