@@ -1,0 +1,42 @@
+import type { SpawnOptions, Storage } from "./index.js";
+
+/** Answers are as on the wire: see protocol/harness.md. */
+export interface Harness {
+  arm(rule: { on: string | string[]; do: Record<string, unknown>; [param: string]: unknown }): Promise<{ rule: string }>;
+  disarm(params?: { rule?: string }): Promise<{ fired: Record<string, number>; unfired: string[] }>;
+  release(params?: { hold?: string; rule?: string; do?: Record<string, unknown> }): Promise<{ released: number }>;
+  clock(params?: { at?: string; advance?: number; toNext?: boolean; run?: "real" | "skip" }): Promise<{
+    now: string;
+    stands: boolean;
+    sleeping: number;
+  }>;
+  /** Answers when nothing happens any more unless somebody does something. */
+  settled(): Promise<{
+    tasks: Record<string, number>;
+    held: { hold: string; rule: string; on: string; reference: string; task?: string; at?: number }[];
+    resting: { task: string; at: string }[];
+  }>;
+  journal(params?: Record<string, unknown>): Promise<{
+    entries: {
+      number: number;
+      at: string;
+      on: string;
+      reference: string;
+      task?: string;
+      bytes?: [number, number];
+      outcome: string;
+      rule?: string;
+    }[];
+    last: number;
+    dropped: number;
+  }>;
+}
+
+/**
+ * A service of its own for one test of node:test; it is gone when the test ends. `socket` is the address for a program
+ * under test. The test fails where a rule that it armed never struck.
+ */
+export function withHarness(
+  t: { after(done: () => Promise<void>): void; diagnostic(message: string): void },
+  options?: SpawnOptions,
+): Promise<{ storage: Storage; harness: Harness; socket: string }>;

@@ -1,0 +1,46 @@
+/**
+ * A service of its own for one test of node:test, with its harness; both are gone when the test ends.
+ *
+ *     test("an upload stops at 40 %", async (t) => {
+ *       const { storage, harness } = await withHarness(t);
+ *       await harness.arm({ on: "send", at: 4 << 20, do: { hold: true } });
+ *
+ * protocol/harness.md describes the params.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Storage } from "./index.js";
+
+const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal"];
+const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
+
+export async function withHarness(t, options = {}) {
+  const directory = await mkdtemp(join(tmpdir(), "storage-rpc-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const socket = join(directory, "socket");
+  const args = ["serve", "--harness", "--stdio", "--socket", socket];
+  const storage = await Storage.spawn({ ...options, args: [...args, ...(options.args ?? [])] });
+  const ask = (name) => [name, (params) => storage.request(`harness/${name}`, params)];
+  const harness = Object.fromEntries(METHODS.map(ask));
+  t.after(async () => {
+    try {
+      await check(t, harness);
+    } finally {
+      await storage.close({ drain: false });
+    }
+  });
+  return { storage, harness, socket };
+}
+
+/** A test fails where a rule that it armed never struck. Before Node 20.12 a test does not know whether it has failed. */
+async function check(t, harness) {
+  const { entries } = await harness.journal();
+  const { unfired } = await harness.disarm();
+  if (t.passed === false || unfired.length > 0) {
+    for (const { number, on, reference, outcome } of entries.slice(-SHOWN)) {
+      t.diagnostic(`${number} ${on} ${reference} ${outcome}`);
+    }
+  }
+  if (unfired.length > 0) throw new Error(`Rules that never struck: ${unfired.join(", ")}`);
+}
