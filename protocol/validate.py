@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds openrpc.json to the OpenRPC meta-schema, and each example in it to the schemas of what it shows.
+"""Holds openrpc.json, alone and with harness.json, to the OpenRPC meta-schema, and each example to the schemas of what
+it shows.
 
     validate.py [META-SCHEMA]
 
@@ -21,16 +22,25 @@ SCHEMAS = "https://meta.json-schema.tools"  # What the meta-schema calls JSON Sc
 
 
 def main():
-    document = json.loads((HERE / "openrpc.json").read_text(encoding="utf-8"))
-    problems = [*examples(document)]
+    document, harness = (json.loads((HERE / name).read_text(encoding="utf-8")) for name in ("openrpc.json", "harness.json"))
     meta = Path(sys.argv[1]) if sys.argv[1:] else None
-    if meta and meta.exists():
-        problems += against_meta_schema(document, json.loads(meta.read_text(encoding="utf-8")))
-    else:
+    if not meta or not meta.exists():
         print(f"skipped: there is no OpenRPC meta-schema at {meta}" if meta else "skipped: no OpenRPC meta-schema given")
-    if problems:
-        sys.exit("openrpc.json: " + "\nopenrpc.json: ".join(problems))
-    print(f"openrpc.json: {len(document['methods'])} methods and {sum(1 for _ in shown(document))} examples are valid")
+        meta = None
+    for name, one in (("openrpc.json", document), ("openrpc.json with harness.json", joined(document, harness))):
+        problems = [*examples(one)]
+        if meta:
+            problems += against_meta_schema(one, json.loads(meta.read_text(encoding="utf-8")))
+        if problems:
+            sys.exit(f"{name}: " + f"\n{name}: ".join(problems))
+        print(f"{name}: {len(one['methods'])} methods and {sum(1 for _ in shown(one))} examples are valid")
+
+
+def joined(document, harness):
+    """What `rpc.discover` answers with the harness."""
+    schemas = {**document["components"]["schemas"], **harness["components"]["schemas"]}
+    lists = {name: document[name] + harness[name] for name in ("methods", "x-notifications", "x-errors")}
+    return {**document, **lists, "components": {**document["components"], "schemas": schemas}}
 
 
 def against_meta_schema(document, meta):
