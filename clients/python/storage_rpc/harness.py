@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .wire import given
-
-if TYPE_CHECKING:
-    from .storage import Storage
+from ._session import Session
 
 
 class Harness:
@@ -17,8 +15,8 @@ class Harness:
     protocol/harness.md describes every param.
     """
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def arm(
         self,
@@ -38,16 +36,16 @@ class Harness:
         >>> storage.harness.arm("send", at=1 << 20, hold=True)
         """
         params = given(on=on, reference=reference, task=task, at=at, nth=nth, rule=rule)
-        result = self._storage.call("harness/arm", **params, times=times, do=do)
+        result = self._call("harness/arm", **params, times=times, do=do)
         return str(result["rule"])
 
     def disarm(self, rule: str | None = None) -> Any:
         """Removes one rule, or all. Returns how often each has struck, and which never did."""
-        return self._storage.call("harness/disarm", **given(rule=rule))
+        return self._call("harness/disarm", **given(rule=rule))
 
     def release(self, *, hold: str | None = None, rule: str | None = None, **do: Any) -> int:
         """Lets one hold, those of a rule, or all go on; with `fail` or `lose` they end so. Returns how many."""
-        result = self._storage.call("harness/release", **given(hold=hold, rule=rule, do=do or None))
+        result = self._call("harness/release", **given(hold=hold, rule=rule, do=do or None))
         return int(result["released"])
 
     def clock(
@@ -59,11 +57,11 @@ class Harness:
         run: str | None = None,
     ) -> Any:
         """Stops, moves or runs the clock. Returns its time, and how many sleep on it."""
-        return self._storage.call("harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
+        return self._call("harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
 
     def settled(self) -> Any:
         """Returns when nothing happens any more unless somebody does something."""
-        return self._storage.call("harness/settled")
+        return self._call("harness/settled")
 
     def journal(
         self,
@@ -77,5 +75,8 @@ class Harness:
     ) -> list[Any]:
         """What the engine was asked, and how that ended. Raises RPCError with -13900 where `expect` does not hold."""
         params = given(on=on, reference=reference, task=task, since=since, expect=expect, wait=wait)
-        result = self._storage.call("harness/journal", **params)
+        result = self._call("harness/journal", **params)
         return list(result["entries"])
+
+    def _call(self, method: str, timeout: float | None = None, **params: Any) -> Any:
+        return self._session._ask(method, params, lambda result: result, timeout)

@@ -17,6 +17,7 @@ from storage_rpc.values import Callback, Status
 
 PATIENCE = 60.0  # seconds; a safety net, never a measure
 MIB = 1 << 20
+HARNESS = [os.environ.get("STORAGE_RPC", ""), "serve", "--harness"]
 HELLO = """
 import json, sys
 def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")

@@ -15,12 +15,21 @@ from typing import Any, get_args
 import storage_rpc
 from storage_rpc import AsyncReference, AsyncStorage, AsyncTask, Reference, Storage, Task
 from storage_rpc._methods import Method
+from storage_rpc.aio.harness import AsyncHarness
+from storage_rpc.harness import Harness
 
-from .support import StorageTestCase
+from .support import HARNESS, StorageTestCase
 
 PACKAGE = Path(storage_rpc.__file__).parent
 THREADS_ONLY = {"settings", "from_wire", "name", "url", "warnings", "bucket", "full_path", "default_bucket"}
 ASYNCIO_ONLY = {"open", "started"}
+
+FACES: list[tuple[type[Any], type[Any]]] = [
+    (Storage, AsyncStorage),
+    (Reference, AsyncReference),
+    (Task, AsyncTask),
+    (Harness, AsyncHarness),
+]
 
 
 def names(kind: type[Any]) -> set[str]:
@@ -38,18 +47,19 @@ class ContractTests(StorageTestCase):
         self.assertEqual((self.storage.ping(), self.storage.status().engine), ("pong", "embedded"))
 
     def test_what_is_asked_for_by_hand_is_one_of_them(self) -> None:
-        known = {*get_args(Method), "auth/refreshToken"}
+        harness = self.start(command=HARNESS).call("initialize")["methods"]
+        known = {*harness, "auth/refreshToken"}
         for path in PACKAGE.rglob("*.py"):
             asked = re.findall(r'"(\w+/\w+)"', path.read_text("utf-8"))
             self.assertEqual({name for name in asked if not name.startswith("image/")} - known, set(), path.name)
 
     def test_both_faces_have_the_same_names(self) -> None:
-        for threads, asyncio in ((Storage, AsyncStorage), (Reference, AsyncReference), (Task, AsyncTask)):
+        for threads, asyncio in FACES:
             self.assertEqual(names(threads) - THREADS_ONLY, names(asyncio) - THREADS_ONLY - ASYNCIO_ONLY)
 
     def test_both_faces_take_the_same_arguments(self) -> None:
-        for threads, asyncio in ((Storage, AsyncStorage), (Reference, AsyncReference), (Task, AsyncTask)):
-            for name in names(asyncio) & names(threads) - {"id", "kind"} - THREADS_ONLY:
+        for threads, asyncio in FACES:
+            for name in names(asyncio) & names(threads) - {"id", "kind", "harness"} - THREADS_ONLY:
                 ours, theirs = (set(inspect.signature(getattr(kind, name)).parameters) for kind in (threads, asyncio))
                 self.assertEqual(ours - {"timeout"}, theirs - {"timeout"}, name)
 

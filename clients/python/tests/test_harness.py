@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import os
-
 from storage_rpc import RPCError, Unauthorized
 
 from .aio_support import AsyncTestCase
-from .support import MIB, StorageTestCase
-
-COMMAND = [os.environ.get("STORAGE_RPC", ""), "serve", "--harness"]
+from .support import HARNESS, MIB, StorageTestCase
 
 
 class HarnessTests(StorageTestCase):
     def test_an_upload_stops_at_a_byte_and_is_let_go(self) -> None:
-        storage = self.start(command=COMMAND)
+        storage = self.start(command=HARNESS)
         harness = storage.harness
         rule = harness.arm("send", at=2 * MIB, hold=True)
         task = storage.reference("film.mov").put_file(self.large_file(size=5 * MIB))
@@ -23,7 +19,7 @@ class HarnessTests(StorageTestCase):
         self.assertEqual(harness.disarm(), {"fired": {rule: 1}, "unfired": []})
 
     def test_an_expectation_that_does_not_hold_is_an_error(self) -> None:
-        storage = self.start(command=COMMAND)
+        storage = self.start(command=HARNESS)
         storage.reference("a").put_data("x").wait()
         self.assertEqual([entry["on"] for entry in storage.harness.journal(expect=["ok"])], ["whole"])
         with self.assertRaisesRegex(RPCError, "Expected ok, ok, found ok") as raised:
@@ -33,7 +29,7 @@ class HarnessTests(StorageTestCase):
 
 class AsyncHarnessTests(AsyncTestCase):
     async def test_the_clock_stands_while_a_task_rests(self) -> None:
-        storage = await self.open(command=COMMAND)
+        storage = await self.open(command=HARNESS)
         harness = storage.harness
         await harness.clock(at="2026-01-01T00:00:00Z")
         await harness.arm("whole", fail={"httpStatus": 503})
@@ -43,7 +39,7 @@ class AsyncHarnessTests(AsyncTestCase):
         self.assertEqual((await task).size, 1)
 
     async def test_every_call_fails_until_the_rule_is_disarmed(self) -> None:
-        storage = await self.open(command=COMMAND)
+        storage = await self.open(command=HARNESS)
         rule = await storage.harness.arm("whole", times=None, fail={"error": "unauthorized"})
         for _ in range(2):
             with self.assertRaises(Unauthorized):

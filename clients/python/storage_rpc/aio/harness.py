@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..wire import given
-
-if TYPE_CHECKING:
-    from .storage import AsyncStorage
+from ._session import Session
 
 
 class AsyncHarness:
@@ -16,8 +14,8 @@ class AsyncHarness:
     protocol/harness.md describes every param.
     """
 
-    def __init__(self, storage: AsyncStorage) -> None:
-        self._storage = storage
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     async def arm(
         self,
@@ -37,16 +35,16 @@ class AsyncHarness:
         >>> await storage.harness.arm("send", at=1 << 20, hold=True)
         """
         params = given(on=on, reference=reference, task=task, at=at, nth=nth, rule=rule)
-        result = await self._storage.call("harness/arm", **params, times=times, do=do)
+        result = await self._call("harness/arm", **params, times=times, do=do)
         return str(result["rule"])
 
     async def disarm(self, rule: str | None = None) -> Any:
         """Removes one rule, or all. Returns how often each has struck, and which never did."""
-        return await self._storage.call("harness/disarm", **given(rule=rule))
+        return await self._call("harness/disarm", **given(rule=rule))
 
     async def release(self, *, hold: str | None = None, rule: str | None = None, **do: Any) -> int:
         """Lets one hold, those of a rule, or all go on; with `fail` or `lose` they end so. Returns how many."""
-        result = await self._storage.call("harness/release", **given(hold=hold, rule=rule, do=do or None))
+        result = await self._call("harness/release", **given(hold=hold, rule=rule, do=do or None))
         return int(result["released"])
 
     async def clock(
@@ -58,11 +56,11 @@ class AsyncHarness:
         run: str | None = None,
     ) -> Any:
         """Stops, moves or runs the clock. Returns its time, and how many sleep on it."""
-        return await self._storage.call("harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
+        return await self._call("harness/clock", **given(at=at, advance=advance, toNext=to_next, run=run))
 
     async def settled(self) -> Any:
         """Returns when nothing happens any more unless somebody does something."""
-        return await self._storage.call("harness/settled")
+        return await self._call("harness/settled")
 
     async def journal(
         self,
@@ -76,5 +74,8 @@ class AsyncHarness:
     ) -> list[Any]:
         """What the engine was asked, and how that ended. Raises RPCError with -13900 where `expect` does not hold."""
         params = given(on=on, reference=reference, task=task, since=since, expect=expect, wait=wait)
-        result = await self._storage.call("harness/journal", **params)
+        result = await self._call("harness/journal", **params)
         return list(result["entries"])
+
+    async def _call(self, method: str, **params: Any) -> Any:
+        return await self._session._ask(method, params, lambda result: result)
