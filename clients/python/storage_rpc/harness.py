@@ -15,7 +15,7 @@ class Harness:
     protocol/harness.md describes every param.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session[Any]) -> None:
         self._session = session
 
     def arm(

@@ -14,7 +14,7 @@ class AsyncHarness:
     protocol/harness.md describes every param.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session[Any]) -> None:
         self._session = session
 
     async def arm(
