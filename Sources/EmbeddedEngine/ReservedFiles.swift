@@ -36,6 +36,7 @@ package final class ReservedFiles: Sendable {
 
     /// The files that are made and not taken.
     package var ready: [Int64] { state.withLock { $0.ready } }
+    package var isMakingMore: Bool { state.withLock { $0.isMaking } }
 
     /// Calls `receiver` with the number of an empty file: at once, or on another thread where one has to be made.
     func take(_ receiver: @escaping Receiver) {

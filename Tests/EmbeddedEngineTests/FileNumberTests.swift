@@ -113,7 +113,7 @@ import Testing
     @Test func `Files that are made ahead are few, and the next start sweeps them`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(360_000), at: "a")
-        let ahead = place.backend.reserved.ready
+        let ahead = place.backend.reserved.all
         #expect((1...8).contains(ahead.count) && !ahead.contains(1))
         let again = try await place.reopened()
         #expect(try again.names() == ["1"])
@@ -124,11 +124,11 @@ import Testing
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(360_000), at: "a")
         for change: (String) -> Bool in [{ unlink($0) == 0 }, { truncate($0, 10) == 0 }] {
-            let next = try #require(place.backend.reserved.ready.first)
+            let next = try #require(place.backend.reserved.all.first)
             #expect(change(place.backend.objectFiles.path(of: next)))
             try await place.backend.put(noise(360_004), at: "b")
             #expect(try await place.bytes(of: ref("b")) == noise(360_004))
-            #expect(!place.backend.reserved.ready.contains(next))
+            #expect(!place.backend.reserved.all.contains(next))
         }
     }
 
@@ -189,7 +189,7 @@ extension EmbeddedBackend {
     var numbers: Set<Int64> {
         var numbers: Set<Int64> = []
         objectFiles.forEachBatch(100) { numbers.formUnion($0) }
-        return numbers.subtracting(reserved.ready)
+        return numbers.subtracting(reserved.all)
     }
 
     /// All bytes, verified.

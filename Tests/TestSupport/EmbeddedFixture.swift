@@ -115,7 +115,7 @@ package struct EmbeddedFixture: EngineFixture {
     package func contents() async throws -> Contents {
         // What is given back is given back on other threads: behind it in their queues is after it.
         await backend.files.run {}
-        let reserved = backend.reserved.ready.map { "\($0)" }.joined(separator: ", ")
+        let reserved = backend.reserved.all.map { "\($0)" }.joined(separator: ", ")
         let counts = try await backend.store.read { database in
             try ["objects", "bodies", "files WHERE id NOT IN (\(reserved))"].map { table in
                 try database.first("SELECT count(*) AS count FROM \(table)") { try $0.integer("count") } ?? 0
@@ -137,7 +137,7 @@ package struct EmbeddedFixture: EngineFixture {
 
     /// The names in `objects`, without the files that are made ahead.
     package func names() throws -> [String] {
-        let reserved = Set(backend.reserved.ready.map { "\($0)" })
+        let reserved = Set(backend.reserved.all.map { "\($0)" })
         let directory = try #require(opendir(objectsPath))
         defer { closedir(directory) }
         var names: [String] = []
@@ -230,4 +230,12 @@ package func failure(
     var found: StorageError?
     do { try await body() } catch { found = error as? StorageError }
     return try #require(found, "no storage error was thrown", sourceLocation: location)
+}
+
+extension ReservedFiles {
+    /// The files that are made and not taken, once no more are being made.
+    package var all: [Int64] {
+        while isMakingMore { blockThread(milliseconds: 1) }
+        return ready
+    }
 }
