@@ -104,7 +104,8 @@ import Testing
                 try peer.answer()
                 _ = try peer.readHead()
                 _ = try peer.read(9 << 20)
-                return peer.breakOff()
+                peer.endAnswers()
+                return peer.waitForEnd()
             }
             _ = try peer.readHead()
             try peer.read(bytes.count, received.take)

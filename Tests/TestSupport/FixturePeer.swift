@@ -127,6 +127,11 @@ public final class FixturePeer: @unchecked Sendable {
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
+    /// The client reads the end of the connection, but may still send.
+    ///
+    /// After a reset, libcurl fails where its next call is a `send`: only after a `recv` does it try again by itself.
+    public func endAnswers() { shutdown(socket, Int32(SHUT_WR)) }
+
     private func readLine() throws -> String {
         while true {
             if let end = buffer.firstIndex(of: 10) {
