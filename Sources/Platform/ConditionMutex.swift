@@ -46,4 +46,7 @@ final class ConditionMutex<State>: @unchecked Sendable {
 
     /// Wakes one thread that waits.
     func signal() { pthread_cond_signal(condition) }
+
+    /// Wakes all threads that wait.
+    func signalAll() { pthread_cond_broadcast(condition) }
 }

@@ -1,18 +1,49 @@
 /// Threads for work that blocks: at most `limit`, started when needed, one queue.
 ///
 /// Where the system starts no more threads those that there are do all the work; the first one is tried again until it
-/// starts, and work waits for it.
+/// starts, and work waits for it. The threads end when all work is done after the last use of this object.
 ///
 /// With a limit of one it is an executor too: an actor on it may block without hurting anybody else.
 public final class WorkerThreads: SerialExecutor {
     public typealias Work = @Sendable () -> Void
 
+    private let pool: WorkerPool
+
+    public convenience init(_ name: StaticString, limit: Int = 1) {
+        self.init(name, limit: limit, start: systemThreads)
+    }
+
+    package init(_ name: StaticString, limit: Int, start: @escaping ThreadStarter) {
+        pool = WorkerPool(name, limit: limit, start)
+    }
+
+    deinit { pool.end() }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        submit { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    /// Waits in line for a thread; never for the work.
+    public func submit(_ work: @escaping Work) { pool.submit(work) }
+
+    public func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { waiter in
+            submit { waiter.resume(returning: work()) }
+        }
+    }
+}
+
+/// What the threads hold.
+private final class WorkerPool: Sendable {
     fileprivate struct State {
-        var queue: [Work] = []
+        var queue: [WorkerThreads.Work] = []
         var next = 0
         var threads = 0
         /// The loop tries to start the first thread.
         var isRetrying = false
+        /// Nobody submits work any more.
+        var isEnding = false
 
         var waiting: Int { queue.count - next }
     }
@@ -22,23 +53,16 @@ public final class WorkerThreads: SerialExecutor {
     private let start: ThreadStarter
     private let state = ConditionMutex(State())
 
-    public convenience init(_ name: StaticString, limit: Int = 1) {
-        self.init(name, limit: limit, start: systemThreads)
+    init(_ name: StaticString, limit: Int, _ start: @escaping ThreadStarter) {
+        (self.name, self.limit, self.start) = (name, limit, start)
     }
 
-    package init(_ name: StaticString, limit: Int, start: @escaping ThreadStarter) {
-        self.name = name
-        self.limit = limit
-        self.start = start
+    func end() {
+        state.withLock { state, _ in state.isEnding = true }
+        state.signalAll()
     }
 
-    public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        submit { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-    }
-
-    /// Waits in line for a thread; never for the work.
-    public func submit(_ work: @escaping Work) {
+    func submit(_ work: @escaping WorkerThreads.Work) {
         let (needsThread, hasIdle) = state.withLock { state, idle in
             state.queue.append(work)
             guard state.waiting > idle, state.threads < limit else { return (false, idle > 0) }
@@ -50,15 +74,9 @@ public final class WorkerThreads: SerialExecutor {
         if needsThread { addThread() }
     }
 
-    public func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { waiter in
-            submit { waiter.resume(returning: work()) }
-        }
-    }
-
     private func addThread() {
         do throws(ThreadUnavailable) {
-            try start(name, 512 << 10) { [self] in workForEver() }
+            try start(name, 512 << 10) { [self] in work() }
         } catch {
             let mustRetry = state.withLock { state, _ in
                 state.threads -= 1
@@ -84,18 +102,21 @@ public final class WorkerThreads: SerialExecutor {
         return !mustStart
     }
 
-    private func workForEver() {
-        while true {
-            state.waitAndLock {
-                $0.waiting > 0
-            } _: {
-                $0.take()
-            }()
+    private func work() {
+        while let work = nextWork() { work() }
+    }
+
+    /// Blocks until there is work. Nil where there will be none.
+    private func nextWork() -> WorkerThreads.Work? {
+        state.waitAndLock {
+            $0.waiting > 0 || $0.isEnding
+        } _: {
+            $0.waiting > 0 ? $0.take() : nil
         }
     }
 }
 
-extension WorkerThreads.State {
+extension WorkerPool.State {
     fileprivate mutating func take() -> WorkerThreads.Work {
         let work = queue[next]
         queue[next] = {}

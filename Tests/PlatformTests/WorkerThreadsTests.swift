@@ -32,6 +32,28 @@ import Testing
         #expect(atOnce.withLock { $0.most } == limit)
     }
 
+    @Test func `Threads end after the last work, when nobody has them any more`() async {
+        let ended = Mail<Void>()
+        let start: ThreadStarter = { name, stackSize, body throws(ThreadUnavailable) in
+            try systemThreads(name, stackSize) {
+                body()
+                ended.deliver(())
+            }
+        }
+        var threads: WorkerThreads? = WorkerThreads("test", limit: 3, start: start)
+        let (gate, done) = (DispatchSemaphore(value: 0), Mail<Int>())
+        for number in 0..<3 {
+            threads?.submit {
+                gate.wait()
+                done.deliver(number)
+            }
+        }
+        threads = nil
+        for _ in 0..<3 { gate.signal() }
+        for _ in 0..<3 { _ = await done.next() }
+        for _ in 0..<3 { await ended.next() }
+    }
+
     @Test func `One thread works in order`() async {
         let threads = WorkerThreads("test")
         let results = Mail<Int>()
