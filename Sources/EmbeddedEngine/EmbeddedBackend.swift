@@ -88,6 +88,14 @@ public final class EmbeddedBackend: Backend {
     /// Waits until the root is open. Throws an error that names the file.
     public func open() async throws(StorageError) { try await store.open() }
 
+    /// Later uses fail. The files of the root may be moved then.
+    public func close() async {
+        await settle()
+        // It refers to this engine.
+        urlBase = nil
+        await store.close()
+    }
+
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
         try await files.run { [allowed] in
             Result { () throws(StorageError) in try SourceFile.inspect(path, in: allowed.reading) }

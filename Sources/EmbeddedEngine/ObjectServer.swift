@@ -12,16 +12,21 @@ import TaskStore
 /// Listens when the first URL is made, or from the start with a configured address, which keeps URLs valid across
 /// restarts.
 @Loop public final class ObjectServer {
-    private let backend: EmbeddedBackend
+    private var backend: EmbeddedBackend
     private let address: String?
     private let limits: HTTPServerLimits
-    private let faults: ObjectFaults
+    private let time: TimeSource
+    private var faults: ObjectFaults
     private var server: HTTPServer?
+    private var isClosed = false
 
     /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback. Each of the `connections`
-    /// may use one descriptor for itself and one for a file.
-    public nonisolated init(_ backend: EmbeddedBackend, address: String?, connections: Int = .max) {
-        (self.backend, self.address) = (backend, address)
+    /// may use one descriptor for itself and one for a file. `time` bounds them, or
+    /// that of the engine.
+    public nonisolated init(
+        _ backend: EmbeddedBackend, address: String?, connections: Int = .max, time: TimeSource? = nil
+    ) {
+        (self.backend, self.address, self.time) = (backend, address, time ?? backend.time)
         faults = ObjectFaults(complain: backend.complain)
         var limits = HTTPServerLimits()
         limits.connections = min(limits.connections, connections)
@@ -30,11 +35,25 @@ import TaskStore
 
     public var connectionCount: Int { server?.connectionCount ?? 0 }
 
+    /// Serves the objects of another engine from now on, at the same address.
+    public func serve(_ other: EmbeddedBackend) {
+        backend = other
+        faults = ObjectFaults(complain: other.complain)
+    }
+
+    /// Stops listening, for good.
+    public func close() {
+        isClosed = true
+        server?.close()
+        server = nil
+    }
+
     /// Starts to listen if necessary, and returns the beginning of URLs. Throws an error that names the address.
     @discardableResult public func start() throws(StorageError) -> String {
         if let server { return "http://\(server.address)" }
+        if isClosed { throw StorageError(.unknown, "Download URLs are not served any more.") }
         do throws(HTTPServer.ListenError) {
-            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits, time: backend.time) {
+            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits, time: time) {
                 [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(404)
             }
             self.server = server

@@ -52,6 +52,7 @@ import Synchronization
     /// Requests that wait for `settled`, or move the clock.
     private var watchers = 0
     private var isSkipping = false
+    private var isOver = false
 
     public nonisolated init(
         _ clock: HarnessClock, random: RandomSource, exit: @escaping @Sendable (Int32) -> Never
@@ -143,6 +144,16 @@ import Synchronization
         wait.waiter.resume(returning: release)
     }
 
+    /// Ends all that waits, for good: with an error.
+    public func end() {
+        isOver = true
+        let error = StorageError(.unknown, "The space was reset.")
+        for number in waits.keys.sorted() { end(number, .fail(error)) }
+        _ = disarm()
+        run()
+        Loop.task {}
+    }
+
     // MARK: - Quiet
 
     /// Nothing happens any more unless somebody does something, or the clock moves.
@@ -173,7 +184,7 @@ import Synchronization
     private func whenIdle(_ condition: @escaping @Loop () -> Bool) async {
         let cancellation = Cancellation()
         await withTaskCancellationHandler {
-            await Loop.whenIdle { cancellation.happened.load(ordering: .relaxed) || condition() }
+            await Loop.whenIdle { cancellation.happened.load(ordering: .relaxed) || self.isOver || condition() }
         } onCancel: {
             cancellation.happened.store(true, ordering: .relaxed)
             // The loop looks again.

@@ -107,7 +107,11 @@ public final class HarnessBackend: Backend {
             guard let delay = budget.nextRest(atLeast: error.retryAfter) else {
                 throw error.retriedTooOften(budget.attempts)
             }
-            guard case .goOn = await harnessed.rest(for: delay) else { throw .stopped(reference) }
+            switch await harnessed.rest(for: delay) {
+            case .goOn: break
+            case .fail(let error), .lose(let error): throw error.about(reference)
+            case .abort: throw .stopped(reference)
+            }
             budget.rested(delay)
         }
     }

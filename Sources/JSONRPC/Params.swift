@@ -20,6 +20,9 @@ public struct Params: Sendable {
         return value
     }
 
+    /// Whether a param is there, and not null.
+    public func has(_ name: String) -> Bool { members.last { $0.isNamed(name) }.map { !$0.value.isNull } ?? false }
+
     public mutating func require(_ name: String) throws(RPCError) -> JSON {
         guard let value = takeOrNull(name) else { throw .invalidParam(path + name, "is missing") }
         return value

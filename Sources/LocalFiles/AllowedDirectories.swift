@@ -81,6 +81,11 @@ public struct FileAccessPolicy: Sendable {
         self.writing = writing.isEmpty ? nil : try AllowedDirectories(writing, "written", "--allow-write")
     }
 
+    /// Throws `unauthorized` where the files of a directory may not be read. Blocks.
+    public func checkReading(directory path: String) throws(StorageError) {
+        _ = try reading?.find(path) { StorageError(.unknown, "Directory \(path) cannot be read: \($0.reason).") }
+    }
+
     private init(reading: AllowedDirectories?, writing: AllowedDirectories?) {
         (self.reading, self.writing) = (reading, writing)
     }

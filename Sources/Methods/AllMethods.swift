@@ -14,6 +14,10 @@ let harnessMethods: [any RPCMethod<ConnectionContext>.Type] = [
     MoveClock.self,
     Settled.self,
     ReadJournal.self,
+    EnterSpace.self,
+    StoreSeed.self,
+    SaveSpace.self,
+    ResetSpace.self,
 ]
 
 private let methods: [any RPCMethod<ConnectionContext>.Type] = [

@@ -30,14 +30,19 @@ public final class ConnectionTokens: TokenSource {
     private enum Reason: String { case expired, refused }
 
     private weak var peer: (any Peer)?
-    private let fallback: (any TokenSource)?
-    private let now: @Sendable () -> Timestamp
+    private var fallback: (any TokenSource)?
+    private var now: @Sendable () -> Timestamp
     private var held: [Token.Kind: Held] = [:]
     private var refreshes: [Token.Kind: Refresh] = [:]
 
     /// `fallback` gives the kinds of tokens that the client of `peer` has not set.
     init(of peer: any Peer, fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
         (self.peer, self.fallback, self.now) = (peer, fallback, now)
+    }
+
+    /// The connection has come into another space.
+    func move(fallback: (any TokenSource)?, now: @escaping @Sendable () -> Timestamp) {
+        (self.fallback, self.now) = (fallback, now)
     }
 
     /// Sets or removes the client's token, and ends a pending refresh.

@@ -30,10 +30,12 @@ public final class ServiceContext {
     let tokens: (any TokenSource)?
     let time: TimeSource
     /// Nil without `--harness`.
-    let harness: Harness?
+    public let harness: Harness?
+    /// The same.
+    public weak var space: (any HarnessSpace)?
     let uptime: @Sendable () -> Duration
-    private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
-    private let end: @Loop (_ status: Int32, _ cause: String) -> Void
+    public private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
+    public let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
     /// `tokens` serve connections whose clients have set none. `end` ends the process with a status, and a cause for
     /// the log.
@@ -49,7 +51,7 @@ public final class ServiceContext {
         harness?.restIsQuiet = { [weak self] steps, operations in
             guard let self else { return true }
             let busy = connections.values.reduce(0) { $0 + $1.requests.busy }
-            return transfers.areIdle(waiting: steps) && busy == operations
+            return self.transfers.areIdle(waiting: steps) && busy == operations
         }
     }
 
@@ -63,7 +65,10 @@ public final class ServiceContext {
     func exit(_ status: Int32, _ cause: String) { end(status, cause) }
 
     fileprivate func add(_ context: ConnectionContext) { connections[ObjectIdentifier(context)] = context }
-    fileprivate func remove(_ context: ConnectionContext) { connections[ObjectIdentifier(context)] = nil }
+    fileprivate func remove(_ context: ConnectionContext) {
+        connections[ObjectIdentifier(context)] = nil
+        space?.left()
+    }
 }
 
 /// The context of one connection, in which its methods run.
@@ -77,13 +82,14 @@ public final class ConnectionContext: MethodContext {
         case shared
     }
 
-    let service: ServiceContext
-    let observers: ConnectionObservers
+    public private(set) var service: ServiceContext
+    private(set) var observers: ConnectionObservers
     let tokens: ConnectionTokens
     /// The number of the connection, for the log.
     let number: Int64
     var settings: Settings
     var isShutDown = false
+    var hasBegunTasks = false
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
@@ -91,12 +97,31 @@ public final class ConnectionContext: MethodContext {
         (self.service, self.peer, self.number, self.ownership) = (service, peer, number, ownership)
         settings = service.transfers.settings
         tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.time.now)
-        observers = ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, snapshot in
+        observers = Self.observers(of: service, peer)
+        service.add(self)
+    }
+
+    private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
+        ConnectionObservers(of: service.transfers.registry) { [weak peer] handle, snapshot in
             peer?.notify(
                 snapshot.kind.event, ["handle": .string(handle), "snapshot": snapshot.json],
                 snapshot.deliveryPolicy(for: handle))
         }
-        service.add(self)
+    }
+
+    /// It has begun no task, and observes none.
+    var isFree: Bool { !hasBegunTasks && observers.isEmpty }
+
+    /// Moves to another space, whose settings it gets. Its tokens stay.
+    public func move(to other: ServiceContext) {
+        guard let peer, other !== service else { return }
+        let left = service
+        observers.leave()
+        (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)
+        observers = Self.observers(of: other, peer)
+        tokens.move(fallback: other.tokens, now: other.time.now)
+        other.add(self)
+        left.remove(self)
     }
 
     var transfers: Transfers { service.transfers }

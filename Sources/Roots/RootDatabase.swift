@@ -53,6 +53,16 @@ package final class RootDatabase: Sendable {
         try await writer.run { writer throws(StorageError) in _ = try writer.opened() }
     }
 
+    /// Closes the file. Later reads and writes fail.
+    package func close() async {
+        let closed = StorageError(.unknown, "The root \(root.path) is closed.")
+        await writer.run { [self] writer in
+            failure.withLock { $0 = closed }
+            writer.database = .failure(closed)
+        }
+        await reader.run { $0.database = nil }
+    }
+
     // MARK: - Reading
 
     /// Reads a snapshot that includes all earlier writes. Throws `objectNotFound` or an error of the database.

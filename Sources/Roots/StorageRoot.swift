@@ -46,7 +46,7 @@ public final class StorageRoot: Sendable {
     }
 
     /// The canonical path, because SQLite follows no links.
-    package var database: String { (directory.location ?? path) + "/" + Self.database }
+    package var database: String { (directory.location ?? path) + "/" + Self.databaseName }
 
     /// Calls `report` once, when another process may have taken the root.
     public func whenLost(_ report: @escaping @Sendable (String) -> Void) { lossReport.withLock { $0 = report } }
@@ -87,11 +87,27 @@ public final class StorageRoot: Sendable {
 
     private func checkDatabase() throws(StorageError) {
         do throws(SystemError) {
-            if try directory.status(of: Self.database).inode == databaseInode { return }
+            if try directory.status(of: Self.databaseName).inode == databaseInode { return }
         } catch {
-            throw StorageError(.unknown, "The database \(path)/\(Self.database) is gone: \(error.reason).")
+            throw StorageError(.unknown, "The database \(path)/\(Self.databaseName) is gone: \(error.reason).")
         }
-        throw StorageError(.unknown, "The database \(path)/\(Self.database) was replaced while it was in use.")
+        throw StorageError(.unknown, "The database \(path)/\(Self.databaseName) was replaced while it was in use.")
+    }
+
+    /// Moves the files of a root to another directory of the same file system, so that a new root can begin in their
+    /// place. A process that holds the root has lost it then.
+    public static func move(_ path: String, to target: String) throws(OpenError) {
+        do throws(SystemError) {
+            try makeDirectories(target)
+            let directory = try OpenFile(path, .directory)
+            for name in names where name != "service.log" {
+                do throws(SystemError) { try directory.rename(name, to: "\(target)/\(name)") } catch {
+                    if error != .notFound { throw error }
+                }
+            }
+        } catch {
+            throw OpenError(path, error.reason)
+        }
     }
 
     /// Opens the directory of that name, and creates it if necessary.
@@ -103,10 +119,10 @@ public final class StorageRoot: Sendable {
     /// Syncs the directory, so that the names in it are durable.
     package func sync() throws(SystemError) { try directory.syncNames() }
 
-    private static let database = "storage.sqlite3"
+    package static let databaseName = "storage.sqlite3"
     private static let names =
         ["lock", "objects", "service.log", "spool", "tombstones"]
-        + ["", "-wal", "-shm", "-journal", "-reserve"].map { database + $0 }
+        + ["", "-wal", "-shm", "-journal", "-reserve"].map { databaseName + $0 }
 
     /// Creates the directory of a root, and checks that no other user can change it or its files.
     public static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
@@ -169,11 +185,11 @@ public final class StorageRoot: Sendable {
     /// Creates an empty file: SQLite gives its log the same permissions.
     private static func makeDatabase(in directory: OpenFile) throws(SystemError) -> UInt64 {
         do throws(SystemError) {
-            let made = try OpenFile(database, [.readingAndWriting, .new, .noLink], in: directory).status().inode
+            let made = try OpenFile(databaseName, [.readingAndWriting, .new, .noLink], in: directory).status().inode
             try directory.syncNames()
             return made
         } catch  where error == .exists {
-            return try directory.status(of: database).inode
+            return try directory.status(of: databaseName).inode
         }
     }
 

@@ -37,6 +37,20 @@ public struct SettableMetadata: Sendable {
         self = changed
     }
 
+    /// The metadata of a new object. Without a content type it has that of the first of the names that tells one.
+    public static func ofUpload(
+        _ change: MetadataChange, named names: [String]
+    ) throws(StorageError) -> SettableMetadata {
+        var metadata = SettableMetadata()
+        metadata.content[.contentType] =
+            names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
+        var change = change
+        // There is nothing to remove yet.
+        change.content = change.content.filter { $0.value != nil }
+        try metadata.apply(change)
+        return metadata
+    }
+
     /// Keys and values together.
     var customBytes: Int { custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 

@@ -30,6 +30,9 @@ public struct DatabaseTaskStore: TaskRecordStore {
         self.init(files, database, place: place, threads: WorkerThreads("spool", limit: 2))
     }
 
+    /// Later uses fail.
+    public func close() async { await database.close() }
+
     /// Adopts the tasks of an ended process, except those of other endpoints. An interrupted adoption is continued by
     /// the next process. Calls `complain` for each unreadable record and leaves it in place.
     public func adopt(_ abandoned: DatabaseTaskStore, complain: (String) -> Void) async throws(StorageError) {

@@ -15,6 +15,8 @@ import Storage
         (self.registry, self.notify) = (registry, notify)
     }
 
+    public var isEmpty: Bool { observing.isEmpty }
+
     /// False where this connection has no such observer of such a task, or has it no more.
     public func removeObserver<Strategy: TransferStrategy>(_ handle: String, of kind: Strategy.Type) -> Bool {
         guard let task = observing[handle] as? TransferTask<Strategy> else { return false }

@@ -81,6 +81,13 @@ import Storage
     }
 
     /// Removes the partial downloads of unfinished tasks.
+    /// Ends all tasks with `cancelled`; queued ones first, so that none of them starts.
+    func cancelAll() async {
+        let all = Array(all.reversed())
+        for task in all { _ = task.beginCancel() }
+        for task in all { try? await task.settle() }
+    }
+
     func letGo() { for task in tasks.values where !task.state.isFinished { task.letGo() } }
 
     func release(_ bytes: Int) {

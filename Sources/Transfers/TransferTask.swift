@@ -147,11 +147,16 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
 
     /// Returns once the task has ended; false where it had ended before, or was completed in that moment.
     public func cancel(tokens: (any TokenSource)? = nil) async throws -> Bool {
-        guard machine.allows(.cancel) else { return try await refusal() }
-        pickUp(tokens)
-        post(.requested(.cancel))
+        guard beginCancel(tokens: tokens) else { return try await refusal() }
         try await settle()
         return state == .cancelled
+    }
+
+    func beginCancel(tokens: (any TokenSource)? = nil) -> Bool {
+        guard machine.allows(.cancel) else { return false }
+        pickUp(tokens)
+        post(.requested(.cancel))
+        return true
     }
 
     /// The snapshot after success. Throws the task's error, or `CancellationError` when the waiting is cancelled.

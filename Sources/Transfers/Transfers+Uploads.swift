@@ -48,10 +48,7 @@ extension Transfers {
         let reference = try reference.checkedAsObject("cannot be written")
         try reservePlace()
         defer { tasksBegun -= 1 }
-        var metadata = SettableMetadata()
-        metadata.content[.contentType] =
-            names.lazy.compactMap(ContentType.inferred(fromName:)).first ?? ContentType.fallback
-        try metadata.apply(change.withoutRemovals)
+        let metadata = try SettableMetadata.ofUpload(change, named: names)
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
             if: conditions, caller: client.caller(\.maxUploadRetryTime))
@@ -151,13 +148,4 @@ extension FileIdentity {
     /// The identity of a file that could not be inspected.
     fileprivate static let unknown = FileIdentity(
         size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0, inode: 0, ends: 0)
-}
-
-extension MetadataChange {
-    /// An upload has no metadata to remove: nil values are left out.
-    fileprivate var withoutRemovals: MetadataChange {
-        var change = self
-        change.content = content.filter { $0.value != nil }
-        return change
-    }
 }

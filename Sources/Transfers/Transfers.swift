@@ -76,6 +76,12 @@ import Storage
     /// Removes partial downloads that no later process can continue.
     public func letGoOfDownloads() { downloads.letGo() }
 
+    /// Ends all tasks with `cancelled`.
+    public func cancelAll() async {
+        await uploads.cancelAll()
+        await downloads.cancelAll()
+    }
+
     public func suspend() async throws {
         async let up: Void = uploads.suspend()
         async let down: Void = downloads.suspend()

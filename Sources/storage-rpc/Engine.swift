@@ -15,6 +15,11 @@ import Transfers
 /// The engine that was asked for, ready to be opened.
 struct Engine: Sendable {
     private(set) var backend: any Backend
+    /// The same without the rules of a harness.
+    private(set) var withoutRules: any Backend
+    /// Nil without `--harness`, as is the next one.
+    private(set) var harness: Harness?
+    private(set) var ledger: SpaceLedger?
     let time: TimeSource
     /// What the flags and the environment say about who asks; nil where nobody will want to know.
     let tokens: (any TokenSource)?
@@ -22,15 +27,24 @@ struct Engine: Sendable {
     let persistence: TaskPersistence?
     /// What is kept on this machine: objects, tasks or both. Nil where nothing is.
     let root: StorageRoot?
-    /// Whoever takes an object by a download URL right now.
-    let downloaders: @Loop @Sendable () -> Int
+    /// Of download URLs; nil where the engine's own service has them.
+    let server: ObjectServer?
+    /// Stores small objects at once; nil where the engine has no such way.
+    let putAll: Seed.PutAll?
+    /// Copies what it has to a directory; nil where it is not on this machine.
+    let save: (@Sendable (String) async throws(StorageError) -> (objects: Int64, bytes: Int64))?
+    /// Closes everything but the server; later uses fail.
+    let close: @Sendable () async -> Void
     /// Returns once everything is open. Throws a sentence that names what is at fault.
     let open: @Sendable () async throws(StorageError) -> Void
+
+    /// Somebody takes an object by a download URL right now.
+    @Loop var isServing: Bool { (server?.connectionCount ?? 0) > 0 }
 
     /// Throws a line about the flag, the variable or the directory that cannot be used.
     init(
         _ options: ServiceOptions, _ log: Log, _ time: TimeSource, random: RandomSource = .secure,
-        keepsTasks: Bool = false
+        keepsTasks: Bool = false, server: ObjectServer? = nil
     ) throws {
         let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
         switch options.engine {
@@ -39,12 +53,20 @@ struct Engine: Sendable {
             let embedded = try EmbeddedBackend(root, time: time, random: random, allowed: allowed) {
                 log.write(.error, $0)
             }
-            let server = ObjectServer(embedded, address: options.http, connections: options.servedConnections)
+            let server =
+                server
+                ?? ObjectServer(
+                    embedded, address: options.http, connections: options.servedConnections, time: TimeSource.system)
             embedded.urlBase = { () async throws(StorageError) in try await server.start() }
             let persistence = (keepsTasks ? embedded.taskStore : nil).map { log.persistence($0, isEngines: true) }
-            self.init(backend: embedded, time, tokens: nil, persistence, root, { server.connectionCount }) {
-                () async throws(StorageError) in
+            self.init(
+                backend: embedded, time, tokens: nil, persistence, root, server, putAll: embedded.putAll,
+                save: embedded.save
+            ) {
+                await embedded.close()
+            } open: { () async throws(StorageError) in
                 try await embedded.open()
+                await server.serve(embedded)
                 if options.http != nil { try await server.start() }
             }
         case .firebase:
@@ -82,7 +104,8 @@ struct Engine: Sendable {
         self.init(
             backend: backend, time, tokens: tokens, table.map { log.persistence($0, isEngines: false) }, table?.root
         ) {
-            () async throws(StorageError) in
+            await table?.close()
+        } open: { () async throws(StorageError) in
             if let table { try await Self.adopt(into: table, options, endpoint, log) }
         }
     }
@@ -90,22 +113,29 @@ struct Engine: Sendable {
     private init(
         backend: any Backend, _ time: TimeSource, tokens: (any TokenSource)?, _ persistence: TaskPersistence?,
         _ root: StorageRoot?,
-        _ downloaders: @escaping @Loop @Sendable () -> Int = { 0 },
+        _ server: ObjectServer? = nil,
+        putAll: Seed.PutAll? = nil,
+        save: (@Sendable (String) async throws(StorageError) -> (objects: Int64, bytes: Int64))? = nil,
+        close: @escaping @Sendable () async -> Void,
         open: @escaping @Sendable () async throws(StorageError) -> Void
     ) {
-        self.backend = backend
+        (self.backend, withoutRules) = (backend, backend)
         self.time = time
         self.tokens = tokens
         self.persistence = persistence
         self.root = root
-        self.downloaders = downloaders
+        self.server = server
+        (self.putAll, self.save, self.close) = (putAll, save, close)
         self.open = open
     }
 
-    /// The same engine, under the rules of a harness.
-    func under(_ harness: Harness) -> Engine {
+    /// The same engine, within a space and under the rules of its harness.
+    func under(_ harness: Harness, _ ledger: SpaceLedger) -> Engine {
         var engine = self
-        engine.backend = HarnessBackend(backend, harness)
+        engine.ledger = ledger
+        engine.withoutRules = SpaceBackend(backend, ledger)
+        engine.backend = HarnessBackend(engine.withoutRules, harness)
+        engine.harness = harness
         return engine
     }
 

@@ -16,24 +16,21 @@ import Transfers
 @Loop
 final class Server {
     private let options: ServiceOptions
-    private let engine: Engine
     private let log: Log
     private let recorder: TraceRecorder?
     private var lastConnection: Int64 = 0
-    private let transfers: Transfers
-    /// Nil without `--harness`.
-    private let harness: Harness?
-    /// Of connections, whatever the harness does to that of the engine.
-    private let clock = TimeSource.system.clock
-    private lazy var service = ServiceContext(
-        .init(
-            defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
-            processID: CurrentProcess.id),
-        transfers: transfers, tokens: engine.tokens, time: engine.time, harness: harness,
+    /// The space of connections that have entered no other.
+    private lazy var main = Space(
+        "main", options, SpaceOptions(), engine, log,
         end: { [weak self] status, cause in
             // Other clients may be connected.
             self?.end(status, cause, self?.options.listens == true ? .warning : .info)
         })
+    /// Nil without `--harness`.
+    private var spaces: Spaces?
+    private let engine: Engine
+    /// Of connections, whatever the harness does to that of the engine.
+    private let clock = TimeSource.system.clock
     private lazy var memory = ConnectionMemory(
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes,
         clock: clock)
@@ -52,7 +49,7 @@ final class Server {
 
     init(
         _ options: ServiceOptions, _ engine: Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil, harness: Harness? = nil
+        _ listeners: [UnixListener] = [], _ deadline: ShutdownTimer? = nil
     ) {
         self.options = options
         self.deadline = deadline
@@ -60,12 +57,13 @@ final class Server {
         self.engine = engine
         self.log = log
         self.recorder = recorder
-        self.harness = harness
-        transfers = Transfers(
-            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
-            time: engine.time, random: harness?.random ?? .secure, debug: log.debug())
-        transfers.settings = options.settings
     }
+
+    private func addSpaces() {
+        if options.harness { spaces = Spaces(main, log) { [weak self] in self?.welcome($0, in: $1) } }
+    }
+
+    private var allSpaces: [Space] { spaces?.all ?? [main] }
 
     /// Serves until the process has to end. Throws the reason why it cannot start.
     nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
@@ -91,22 +89,19 @@ final class Server {
     ) throws -> Never {
         let stdio = options.stdio ? StandardStreams() : nil
         if options.stdio, stdio == nil { throw MissingStandardStreams() }
-        let harness =
-            options.harness
-            ? Harness(HarnessClock(), random: .seeded(1)) { CurrentProcess.exitAtOnce($0) } : nil
         let recorder = try options.trace.map { path in
             try TraceRecorder(
                 path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
                 time: .system
             ) { log.write(.error, $0) }
         }
-        let time = harness?.clock.time ?? .system
-        var engine = try Engine(options, log, time, random: harness?.random ?? .secure, keepsTasks: true)
-        if let harness { engine = engine.under(harness) }
+        let engine = try Space.engine(options, SpaceOptions(), log)
+        if options.harness, let root = options.root { Spaces.clean(root) }
         let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
         Task { @Loop [engine] in
-            let server = Server(options, engine, log, recorder, listeners, deadline, harness: harness)
+            let server = Server(options, engine, log, recorder, listeners, deadline)
+            server.addSpaces()
             if let signals { server.watch(signals) }
             server.endWithoutRoot()
             Task { await server.open() }
@@ -138,42 +133,53 @@ final class Server {
     }
 
     private func serve(_ socket: Descriptor) {
-        serve("socket", .shared, input: socket, output: socket, linger: nil) { _ in }
+        serve(socket, in: main)
+    }
+
+    private func serve(_ socket: Descriptor, in space: Space) {
+        serve("socket", .shared, in: space, input: socket, output: socket)
     }
 
     private func serve(_ stdio: StandardStreams) {
-        let (transfers, backend, harness) = (transfers, engine.backend, harness)
-        let linger: Connection<ConnectionContext>.Linger = { connection in
-            await harness?.letGo(transfers) { [weak self] in (self?.connections.count ?? 0) <= 1 }
-            await connection.workIsDone()
-            do { try await transfers.restsOnly() } catch { return }
-            await backend.settle()
+        serve("stdio", .own, in: main, input: stdio.input, output: stdio.output)
+    }
+
+    /// At the end of stdin, until the tasks of its space rest.
+    private func linger(_ connection: Connection<ConnectionContext>, _ context: ConnectionContext) async {
+        await context.service.harness?.letGo(context.service.transfers) { [weak self] in
+            (self?.connections.count ?? 0) <= 1
         }
-        serve("stdio", .own, input: stdio.input, output: stdio.output, linger: linger) {
-            $0.stdioEnded()
-        }
+        await connection.workIsDone()
+        let transfers = context.service.transfers
+        do { try await transfers.restsOnly() } catch { return }
+        await transfers.backend.settle()
     }
 
     /// A test that is connected to the service of its program stays connected.
     private func stdioEnded() {
-        isWithoutStdio = harness != nil && !connections.isEmpty
+        isWithoutStdio = options.harness && !connections.isEmpty
         if !isWithoutStdio { end(0, "the end of stdin or stdout") }
     }
 
     private func serve(
-        _ kind: String, _ ownership: ConnectionContext.Ownership, input: Descriptor, output: Descriptor,
-        linger: Connection<ConnectionContext>.Linger?,
-        ended: @escaping @Loop (Server) -> Void
+        _ kind: String, _ ownership: ConnectionContext.Ownership, in space: Space, input: Descriptor,
+        output: Descriptor
     ) {
         var context: ConnectionContext?
+        var linger: Connection<ConnectionContext>.Linger?
+        if ownership == .own {
+            linger = { [weak self] connection in
+                if let context { await self?.linger(connection, context) }
+            }
+        }
         lastConnection += 1
         let number = lastConnection
         recorder?.began(number, kind)
         log.debug(about: "connection \(number) ")?("opened: \(kind)")
         let connection = Connection<ConnectionContext>(
-            input: input, output: output, table: service.methods, limits: options.limits.connection, linger: linger,
-            clock: clock, trace: recorder?.trace(number), debug: log.debug(about: "connection \(number): "),
-            memory: memory,
+            input: input, output: output, table: space.service.methods, limits: options.limits.connection,
+            linger: linger, clock: clock, trace: recorder?.trace(number),
+            debug: log.debug(about: "connection \(number): "), memory: memory,
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
@@ -182,12 +188,12 @@ final class Server {
             context?.leave()
             context = nil
             self.connections[ObjectIdentifier(connection)] = nil
-            ended(self)
+            if ownership == .own { self.stdioEnded() }
             if self.isWithoutStdio { self.stdioEnded() }
             self.exitIfAllAreGone()
             self.watchIdleness()
         }
-        let opened = ConnectionContext(service, peer: connection, number: number, ownership)
+        let opened = ConnectionContext(space.service, peer: connection, number: number, ownership)
         context = opened
         connections[ObjectIdentifier(connection)] = connection
         watchIdleness()
@@ -198,12 +204,12 @@ final class Server {
     private func watchIdleness() {
         idleness?.cancel()
         guard let seconds = options.idleTimeout, connections.isEmpty else { return }
-        idleness = Task { [weak self, transfers, engine, clock] in
+        idleness = Task { [weak self, clock] in
             do {
                 repeat {
-                    try await transfers.restsOnly()
+                    for space in self?.allSpaces ?? [] { try await space.transfers.restsOnly() }
                     try await clock.sleep(for: .seconds(seconds))
-                } while transfers.areRunning || engine.downloaders() > 0
+                } while self?.allSpaces.contains { $0.transfers.areRunning || $0.engine.isServing } ?? false
             } catch { return }
             self?.end(0, "nobody was connected and nothing ran for \(seconds) s")
         }
@@ -215,8 +221,10 @@ final class Server {
     }
 
     /// Refuses connections beyond `--max-connections` with an error message.
-    private func welcome(_ socket: Descriptor) {
-        guard connections.count >= options.limits.connections else { return serve(socket) }
+    private func welcome(_ socket: Descriptor) { welcome(socket, in: main) }
+
+    private func welcome(_ socket: Descriptor, in space: Space) {
+        guard connections.count >= options.limits.connections else { return serve(socket, in: space) }
         log.write(.info, "turned a client away: --max-connections is \(options.limits.connections)")
         _ = ServiceContext.noRoomLine(options.limits).withUnsafeBytes { socket.write($0) }
     }
@@ -235,13 +243,13 @@ final class Server {
         options.credentials.running.stopAll()
         recorder?.flush(milliseconds: flushTimeout)
         options.removeTemporaryRoot()
+        if options.harness, let root = options.root { Spaces.clean(root) }
         CurrentProcess.exitAtOnce(status)
     }
 
     private func open() async {
         do {
-            try await engine.open()
-            try await transfers.restore(options.tasks, tokens: engine.tokens)
+            try await main.open()
         } catch let error as StorageError {
             fail(error.message)
         } catch {
@@ -252,11 +260,10 @@ final class Server {
     /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects. The
     /// running tasks have a second to fail and to be reported.
     private func endWithoutRoot() {
-        engine.root?.whenLost { [log, clock] message in
-            log.write(.error, message)
+        main.whenRootIsLost { [clock] in
             Task { @Loop in
                 await withTaskGroup { group in
-                    group.addTask { try? await self.transfers.restsOnly() }
+                    group.addTask { try? await self.main.transfers.restsOnly() }
                     group.addTask { try? await clock.sleep(for: .seconds(1)) }
                     await group.next()
                     group.cancelAll()
@@ -280,11 +287,15 @@ final class Server {
         deadline?.set(status)
         for acceptor in acceptors { acceptor.close() }
         for listener in listeners { listener.removeFile() }
+        let spaces = allSpaces
+        for space in spaces { space.stopListening() }
         Task {
-            do { try await transfers.suspend() } catch {}
-            transfers.letGoOfDownloads()
-            await transfers.recordEnds()
-            await engine.backend.settle()
+            for space in spaces {
+                do { try await space.transfers.suspend() } catch {}
+                space.transfers.letGoOfDownloads()
+                await space.transfers.recordEnds()
+                await space.engine.backend.settle()
+            }
             isSuspended = true
             for connection in connections.values { Task { await connection.finish() } }
             exitIfAllAreGone()

@@ -25,6 +25,8 @@ import Testing
     private static let clocks = [
         "Platform/TimeSource.swift": "it is the clock",
         "storage-rpc/Server.swift": "the service takes the clock when it starts, and bounds its shutdown in real time",
+        "storage-rpc/Engine.swift": "connections of download URLs are bounded in real time, too",
+        "storage-rpc/Space.swift": "connections are bounded in real time, whatever a harness does to the clock",
         "storage-rpc/PrivateService.swift": "a command takes the clock when it starts",
         "Harness/HarnessClock.swift": "it runs as the system's until a test stops it",
         "Platform/LoopExecutor.swift": "the system may soon start threads again",

@@ -49,7 +49,7 @@ struct PutData: ReferenceMethod {
 
     func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
 
-    private static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
+    static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
         switch (data, text) {
         case (let data?, nil):
             guard let bytes = Data(base64Encoded: data) else { throw .invalidParam("data", "is not base64") }

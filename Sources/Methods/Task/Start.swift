@@ -32,6 +32,7 @@ struct StartOptions: Sendable {
             for (_, handle) in observers { context.observers.drop(handle) }
             throw error
         }
+        context.hasBegunTasks = true
         let started = Started(task: task, snapshot: task.snapshot(), observers: observers)
         guard wait else { return started }
         started.didReply(in: context)

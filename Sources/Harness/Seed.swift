@@ -1,0 +1,134 @@
+import Platform
+import Storage
+
+/// Objects that a test wants to be there.
+public struct Seed: Sendable {
+    public enum Content: Sendable {
+        case bytes([UInt8])
+        /// The path of a file.
+        case file(String)
+        /// So many bytes that depend on the number alone.
+        case generated(number: Int, size: Int)
+    }
+
+    public struct Object: Sendable {
+        public var reference: Reference
+        public var content: Content
+        public var metadata = MetadataChange()
+
+        public init(_ reference: Reference, _ content: Content) {
+            (self.reference, self.content) = (reference, content)
+        }
+    }
+
+    /// Stores objects of at most `oneRequestLimit` bytes, all or none. Nil where an engine has no such way.
+    public typealias PutAll = @Sendable ([Upload]) async throws(StorageError) -> Void
+
+    /// In bytes: what is stored at once.
+    private static let batch: Int64 = 16 << 20
+
+    public let count: Int
+    private let object: @Sendable (Int) throws(StorageError) -> Object
+
+    public init(_ objects: [Object]) { self.init(count: objects.count) { objects[$0] } }
+
+    public init(count: Int, _ object: @escaping @Sendable (Int) throws(StorageError) -> Object) {
+        (self.count, self.object) = (count, object)
+    }
+
+    /// Stores all objects, or none. Returns their size in bytes.
+    public func store(
+        in backend: any Backend, _ ledger: SpaceLedger, _ caller: Caller, small limit: Int64, _ putAll: PutAll?
+    ) async throws(StorageError) -> Int64 {
+        var bytes: Int64 = 0
+        var stored: [Reference] = []
+        var batch: [Upload] = []
+        var batchBytes: Int64 = 0
+        do throws(StorageError) {
+            for number in 0..<count {
+                if Task.isCancelled { throw StorageError(.cancelled, "The request was cancelled.") }
+                let upload = try await upload(object(number), in: backend, caller)
+                bytes += upload.source.size
+                if let putAll, upload.source.size <= limit {
+                    batch.append(upload)
+                    batchBytes += upload.source.size
+                    guard batchBytes >= Self.batch || batch.count == 10_000 else { continue }
+                    try await put(&batch, ledger, putAll, &stored)
+                    batchBytes = 0
+                } else {
+                    try await backend.store(upload)
+                    stored.append(upload.reference)
+                }
+            }
+            if let putAll { try await put(&batch, ledger, putAll, &stored) }
+            return bytes
+        } catch {
+            for reference in stored { try? await backend.delete(reference, if: Preconditions(), for: caller) }
+            throw error
+        }
+    }
+
+    private func put(
+        _ batch: inout [Upload], _ ledger: SpaceLedger, _ putAll: PutAll, _ stored: inout [Reference]
+    ) async throws(StorageError) {
+        var reserved: Int64 = 0
+        defer { ledger.giveBack(reserved) }
+        for upload in batch { reserved += try ledger.reserve(upload.source.size, at: upload.reference) }
+        try await putAll(batch)
+        for upload in batch {
+            ledger.add(upload.source.size, at: upload.reference)
+            stored.append(upload.reference)
+        }
+        batch = []
+    }
+
+    private func upload(
+        _ object: Object, in backend: any Backend, _ caller: Caller
+    ) async throws(StorageError) -> Upload {
+        var names = [object.reference.name]
+        let source: UploadSource
+        switch object.content {
+        case .bytes(let bytes): source = .data(bytes)
+        case .file(let path):
+            names.insert(path, at: 0)
+            source = .file(path: path, try await backend.inspect(file: path))
+        case .generated(let number, let size):
+            source = .data(Self.bytes(number, size))
+        }
+        return Upload(
+            reference: object.reference, source: source, metadata: try .ofUpload(object.metadata, named: names),
+            expectedMD5: object.metadata.md5Hash, caller: caller)
+    }
+}
+
+extension Seed {
+    private static func bytes(_ number: Int, _ size: Int) -> [UInt8] {
+        var generator = SplitMix64(seed: UInt64(number))
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size + 7)
+        while bytes.count < size { withUnsafeBytes(of: generator.next().littleEndian) { bytes += $0 } }
+        bytes.removeLast(bytes.count - size)
+        return bytes
+    }
+}
+
+extension Backend {
+    /// Stores an object without a task.
+    fileprivate func store(_ upload: Upload) async throws(StorageError) {
+        let session = beginUpload(upload)
+        let size = upload.source.size
+        func next(after offset: Int64) -> UploadStrategy.Step {
+            .send(offset..<min(size, offset + chunkSizes.largest))
+        }
+        var step = size <= oneRequestLimit ? UploadStrategy.Step.sendWhole : .open
+        while true {
+            switch await session.perform(step, replacesNewer: true, { _ in }) {
+            case .completed: return
+            case .opened: step = next(after: 0)
+            case .received(let offset): step = next(after: offset)
+            case .failed(let error), .forgotten(let error), .superseded(let error): throw error
+            case .aborted: throw StorageError(.cancelled, "The upload was aborted.").about(upload.reference)
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Platform
+import Storage
+import Synchronization
+
+/// The buckets and the quota of a space, and what it has stored.
+public final class SpaceLedger: Sendable {
+    private struct State {
+        var sizes: [ReferenceKey: Int64] = [:]
+        var stored: Int64 = 0
+        /// What uploads in flight will add.
+        var expected: Int64 = 0
+    }
+
+    private struct ReferenceKey: Hashable {
+        let bucket: [UInt8]
+        let object: [UInt8]
+
+        init(_ reference: Reference) {
+            (bucket, object) = (Array(reference.bucket.utf8), Array(reference.object.utf8))
+        }
+    }
+
+    /// Nil for all.
+    private let buckets: Set<String>?
+    /// In bytes; nil for any number.
+    private let quota: Int64?
+    private let state = Mutex(State())
+    private let references = Mutex<[ReferenceKey: Reference]>([:])
+
+    public init(buckets: Set<String>?, quota: Int64?) { (self.buckets, self.quota) = (buckets, quota) }
+
+    /// Those that this space has stored, and that are still there.
+    public var stored: [Reference] { references.withLock { Array($0.values) } }
+
+    /// Throws `bucketNotFound`.
+    func check(_ reference: Reference) throws(StorageError) {
+        guard let buckets, !buckets.contains(reference.bucket) else { return }
+        throw StorageError(.bucketNotFound, "There is no bucket \"\(reference.bucket)\" in this space.")
+            .about(reference)
+    }
+
+    /// Counts an object in advance. Returns how many bytes to give back. Throws `quotaExceeded`.
+    func reserve(_ size: Int64, at reference: Reference) throws(StorageError) -> Int64 {
+        try check(reference)
+        guard let quota else { return 0 }
+        let missing = state.withLock { state -> Int64? in
+            let added = size - (state.sizes[ReferenceKey(reference)] ?? 0)
+            guard state.stored + state.expected + added <= quota else { return nil }
+            state.expected += added
+            return added
+        }
+        if let missing { return missing }
+        throw StorageError(.quotaExceeded, "This space has a quota of \(quota) bytes.").about(reference)
+    }
+
+    func giveBack(_ bytes: Int64) { state.withLock { $0.expected -= bytes } }
+
+    public func add(_ size: Int64, at reference: Reference) {
+        let key = ReferenceKey(reference)
+        state.withLock { $0.stored += size - ($0.sizes.updateValue(size, forKey: key) ?? 0) }
+        references.withLock { $0[key] = reference }
+    }
+
+    func remove(_ reference: Reference) {
+        let key = ReferenceKey(reference)
+        state.withLock { $0.stored -= $0.sizes.removeValue(forKey: key) ?? 0 }
+        references.withLock { $0[key] = nil }
+    }
+}
+
+/// An engine within the buckets and the quota of a space.
+public final class SpaceBackend: Backend {
+    private let engine: any Backend
+    private let ledger: SpaceLedger
+
+    public init(_ engine: any Backend, _ ledger: SpaceLedger) { (self.engine, self.ledger) = (engine, ledger) }
+
+    public var kind: EngineKind { engine.kind }
+    public var tokenKind: Token.Kind { engine.tokenKind }
+    public var uploadsAtOnce: Int { engine.uploadsAtOnce }
+    public var smallUploadsAtOnce: Int { engine.smallUploadsAtOnce }
+    public var downloadsAtOnce: Int { engine.downloadsAtOnce }
+    public var oneRequestLimit: Int64 { engine.oneRequestLimit }
+    public var chunkSizes: ChunkSizes { engine.chunkSizes }
+    public var taskStore: (any TaskRecordStore)? { engine.taskStore }
+
+    public func inspect(file path: String) async throws(StorageError) -> FileIdentity {
+        try await engine.inspect(file: path)
+    }
+
+    public func beginUpload(_ upload: Upload) -> any UploadSession {
+        SpaceUpload(engine.beginUpload(upload), upload.reference, size: upload.source.size, ledger)
+    }
+
+    public func beginDownload(_ download: Download) -> any DownloadSession {
+        SpaceDownload(engine.beginDownload(download), download.reference, ledger)
+    }
+
+    public func metadata(of reference: Reference, for caller: Caller) async throws(StorageError) -> ObjectMetadata {
+        try ledger.check(reference)
+        return try await engine.metadata(of: reference, for: caller)
+    }
+
+    public func updateMetadata(
+        of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try ledger.check(reference)
+        return try await engine.updateMetadata(of: reference, change, if: conditions, for: caller)
+    }
+
+    public func delete(
+        _ reference: Reference, if conditions: Preconditions, for caller: Caller
+    ) async throws(StorageError) {
+        try ledger.check(reference)
+        try await engine.delete(reference, if: conditions, for: caller)
+        ledger.remove(reference)
+    }
+
+    public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
+        try ledger.check(query.reference)
+        return try await engine.list(query, for: caller)
+    }
+
+    public func data(
+        of reference: Reference, known: ObjectMetadata?, maxSize: Int64, for caller: Caller
+    ) async throws(StorageError) -> [UInt8] {
+        try ledger.check(reference)
+        return try await engine.data(of: reference, known: known, maxSize: maxSize, for: caller)
+    }
+
+    public func downloadURL(
+        of reference: Reference, expiresIn seconds: Int64?, for caller: Caller
+    ) async throws(StorageError) -> String {
+        try ledger.check(reference)
+        return try await engine.downloadURL(of: reference, expiresIn: seconds, for: caller)
+    }
+
+    public func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String {
+        try ledger.check(reference)
+        return try await engine.revokeDownloadURL(of: reference, for: caller)
+    }
+
+    public func settle() async { await engine.settle() }
+}
+
+/// An upload whose steps count against the quota.
+private final class SpaceUpload: TransferSession {
+    typealias Strategy = UploadStrategy
+
+    private let session: any UploadSession
+    private let reference: Reference
+    private let size: Int64
+    private let ledger: SpaceLedger
+
+    init(_ session: any UploadSession, _ reference: Reference, size: Int64, _ ledger: SpaceLedger) {
+        (self.session, self.reference, self.size, self.ledger) = (session, reference, size, ledger)
+    }
+
+    func perform(
+        _ step: UploadMachine.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> UploadMachine.Answer {
+        let reserved: Int64
+        do throws(StorageError) {
+            reserved = try ledger.reserve(size, at: reference)
+        } catch {
+            return .failed(error)
+        }
+        let answer = await session.perform(step, replacesNewer: replacesNewer, report)
+        ledger.giveBack(reserved)
+        if case .completed = answer { ledger.add(size, at: reference) }
+        return answer
+    }
+
+    func abort() { session.abort() }
+    func stopSoon() { session.stopSoon() }
+    func discard() { session.discard() }
+    func bookmark() async -> Bookmark? { await session.bookmark() }
+}
+
+/// A download from a bucket that has to be there.
+private final class SpaceDownload: TransferSession {
+    typealias Strategy = DownloadStrategy
+
+    private let session: any DownloadSession
+    private let reference: Reference
+    private let ledger: SpaceLedger
+
+    init(_ session: any DownloadSession, _ reference: Reference, _ ledger: SpaceLedger) {
+        (self.session, self.reference, self.ledger) = (session, reference, ledger)
+    }
+
+    func perform(
+        _ step: DownloadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> DownloadStrategy.Answer {
+        do throws(StorageError) { try ledger.check(reference) } catch { return .failed(error) }
+        return await session.perform(step, replacesNewer: replacesNewer, report)
+    }
+
+    func abort() { session.abort() }
+    func stopSoon() { session.stopSoon() }
+    func discard() { session.discard() }
+    func bookmark() async -> Bookmark? { await session.bookmark() }
+}

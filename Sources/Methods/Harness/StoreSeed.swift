@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Harness
+import JSONRPC
+import JSONText
+import Platform
+import Storage
+
+/// `harness/seed`: stores objects without tasks.
+struct StoreSeed: HarnessMethod {
+    static let name = "harness/seed"
+    private static let mostGenerated: Int64 = 1_000_000
+    private static let largestGenerated: Int64 = 64 << 20
+
+    private enum Origin: Sendable {
+        case directory(String, into: Reference?)
+        case seed(Seed)
+    }
+
+    private let origin: Origin
+
+    init(_ params: inout Params) throws(RPCError) {
+        let directory = params.has("directory") ? try params.localFile("directory") : nil
+        let into = params.has("into") ? try params.reference("into") : nil
+        let objects = try params.take("objects").map { value throws(RPCError) in try Self.objects(value, params) }
+        let generated = try params.take("generate").map { value throws(RPCError) in try Self.generated(value, params) }
+        let seeds = [objects, generated].compactMap { $0 }
+        guard seeds.count + (directory == nil ? 0 : 1) == 1 else {
+            throw .invalidParam("directory", "must be alone: so must objects and generate; one of them is needed")
+        }
+        guard directory != nil || into == nil else { throw .invalidParam("into", "is for directory alone") }
+        origin = directory.map { .directory($0, into: into) } ?? .seed(seeds[0])
+    }
+
+    private static func objects(_ value: JSON, _ params: Params) throws(RPCError) -> Seed {
+        guard let elements = value.array else { throw params.mistyped("objects", "an array", value) }
+        var objects: [Seed.Object] = []
+        for element in elements {
+            var members = try params.object("objects", in: element)
+            let reference = try members.reference("reference")
+            let (text, data) = (try members.optionalData("text"), try members.optionalData("data"))
+            guard [text != nil, data != nil, members.has("file")].count(where: \.self) == 1 else {
+                throw .invalidParam("objects", "must each have exactly one of text, data and file")
+            }
+            let content =
+                members.has("file")
+                ? Seed.Content.file(try members.localFile("file")) : .bytes(try PutData.bytes(data: data, text: text))
+            var object = Seed.Object(reference, content)
+            if let metadata = members.take("metadata") {
+                object.metadata = try MetadataChange(members.object("metadata", in: metadata))
+            }
+            try members.finish()
+            objects.append(object)
+        }
+        return Seed(objects)
+    }
+
+    private static func generated(_ value: JSON, _ params: Params) throws(RPCError) -> Seed {
+        var members = try params.object("generate", in: value)
+        let pattern = try members.string("reference")
+        let (count, size) = (try members.integer("count"), try members.integer("size"))
+        try members.finish()
+        guard pattern.contains("{n}") || count == 1 else {
+            throw .invalidParam("generate.reference", "must contain {n}, which becomes the number of the object")
+        }
+        guard (0...mostGenerated).contains(count), (0...largestGenerated).contains(size) else {
+            throw .invalidParam(
+                "generate", "must have a count from 0 to \(mostGenerated), and a size from 0 to \(largestGenerated)")
+        }
+        return Seed(count: Int(count)) { number throws(StorageError) in
+            let parts = pattern.split(separator: "{n}", omittingEmptySubsequences: false)
+            return Seed.Object(
+                try Reference(url: parts.joined(separator: "\(number)")), .generated(number: number, size: Int(size)))
+        }
+    }
+
+    func run(in request: Request<ConnectionContext>) async throws -> JSON {
+        let space = try request.space
+        let seed =
+            switch origin {
+            case .seed(let seed): seed
+            case .directory(let path, let into): try await DirectorySeed(path, into: into).seed(in: space)
+            }
+        let bytes = try await space.store(seed)
+        return ["objects": JSON(Int64(seed.count)), "bytes": JSON(bytes)]
+    }
+}
+
+/// The files below a directory, as objects.
+private struct DirectorySeed {
+    private static let threads = WorkerThreads("seed")
+
+    let path: String
+    /// Nil where the first level is the bucket.
+    let into: Reference?
+
+    init(_ path: String, into: Reference?) { (self.path, self.into) = (path, into) }
+
+    func seed(in space: any HarnessSpace) async throws -> Seed {
+        try await Self.threads.run {
+            Result {
+                try space.checkReading(directory: path)
+                return try Seed(objects())
+            }
+        }.get()
+    }
+
+    /// In the order of their names.
+    private func objects() throws -> [Seed.Object] {
+        let manager = FileManager.default
+        var objects: [Seed.Object] = []
+        let names: [String]
+        do {
+            names = try manager.subpathsOfDirectory(atPath: path).sorted()
+        } catch {
+            throw StorageError.invalidArgument("directory", "\(path) cannot be read as a directory.")
+        }
+        for name in names {
+            let file = "\(path)/\(name)"
+            switch try? FileStatus(ofPath: file, followingLinks: false).kind {
+            case .directory: continue
+            case .regular: objects.append(.init(try reference(name), .file(file)))
+            default: throw StorageError.invalidArgument("directory", "\(file) is neither a file nor a directory.")
+            }
+        }
+        return objects
+    }
+
+    private func reference(_ name: String) throws(StorageError) -> Reference {
+        if let into {
+            let prefix = into.fullPath.isEmpty ? "" : into.fullPath + "/"
+            return try Reference(bucket: into.bucket, path: prefix + name)
+        }
+        guard let slash = name.firstIndex(of: "/") else {
+            throw .invalidArgument("directory", "\(path)/\(name) is in no bucket: give into, or a directory for each.")
+        }
+        return try Reference(bucket: String(name[..<slash]), path: String(name[name.index(after: slash)...]))
+    }
+}

@@ -1,0 +1,351 @@
+import CommandLine
+import EmbeddedEngine
+import FoundationEssentials
+import Harness
+import LocalFiles
+import Methods
+import Platform
+import Roots
+import Storage
+import Transfers
+
+/// An engine with its objects, and the tasks, settings and connections of its clients.
+///
+/// A service has one. With `--harness` clients make more, each with a harness of its own, and reset them: a reset closes
+/// the engine, moves the files of its root away, and opens another engine in their place.
+@Loop final class Space {
+    let name: String
+    /// With the root of this space.
+    let options: ServiceOptions
+    private(set) var engine: Engine
+    private(set) var transfers: Transfers
+    private(set) var service: ServiceContext
+    private let wanted: SpaceOptions
+    private let log: Log
+    private let end: @Loop (_ status: Int32, _ cause: String) -> Void
+    /// Nil without `--harness`.
+    private weak var spaces: Spaces?
+    private var listener: UnixListener?
+    private var acceptor: Acceptor?
+    /// The directories of snapshots by their names.
+    private var snapshots: [String: String] = [:]
+    private var rootIsLost: @Sendable () -> Void = {}
+    /// It is being opened or reset, and other changes wait.
+    private var isChanging = true
+    private let changed = Waiters()
+
+    init(
+        _ name: String, _ options: ServiceOptions, _ wanted: SpaceOptions, _ engine: Engine, _ log: Log,
+        end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
+    ) {
+        (self.name, self.options, self.wanted, self.engine, self.log) = (name, options, wanted, engine, log)
+        self.end = end
+        (transfers, service) = Self.parts(engine, options, log, end)
+    }
+
+    private static func parts(
+        _ engine: Engine, _ options: ServiceOptions, _ log: Log,
+        _ end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
+    ) -> (Transfers, ServiceContext) {
+        let transfers = Transfers(
+            backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
+            time: engine.time, random: engine.harness?.random ?? .secure, debug: log.debug())
+        transfers.settings = options.settings
+        let service = ServiceContext(
+            .init(
+                defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
+                processID: CurrentProcess.id),
+            transfers: transfers, tokens: engine.tokens, time: engine.time, harness: engine.harness, end: end)
+        return (transfers, service)
+    }
+
+    /// Makes the engine. Blocks, and throws a line about what cannot be used.
+    nonisolated static func engine(
+        _ options: ServiceOptions, _ wanted: SpaceOptions, _ log: Log, server: ObjectServer? = nil
+    ) throws -> Engine {
+        guard options.harness else { return try Engine(options, log, .system, keepsTasks: true) }
+        let harness = Harness(HarnessClock(), random: .seeded(wanted.seed)) { CurrentProcess.exitAtOnce($0) }
+        return try Engine(options, log, harness.clock.time, random: harness.random, keepsTasks: true, server: server)
+            .under(harness, SpaceLedger(buckets: wanted.buckets, quota: wanted.quota))
+    }
+
+    /// Logs the loss of the lock of its root, and calls `report` then.
+    func whenRootIsLost(_ report: @escaping @Sendable () -> Void) {
+        rootIsLost = report
+        watchRoot()
+    }
+
+    private func watchRoot() {
+        engine.root?.whenLost { [log, rootIsLost] message in
+            log.write(.error, message)
+            rootIsLost()
+        }
+    }
+
+    func open() async throws {
+        defer { changeEnded() }
+        try await openEngine()
+    }
+
+    private func openEngine() async throws {
+        try await engine.open()
+        try await transfers.restore(options.tasks, tokens: engine.tokens)
+    }
+
+    /// Ends all tasks, lets go of all that waits, and closes the engine.
+    fileprivate func close() async {
+        await transfers.cancelAll()
+        engine.harness?.end()
+        await transfers.recordEnds()
+        await engine.backend.settle()
+        engine.root?.whenLost { _ in }
+        await engine.close()
+    }
+
+    /// Refuses whoever connects from now on.
+    func stopListening() {
+        acceptor?.close()
+        listener?.removeFile()
+        (acceptor, listener) = (nil, nil)
+    }
+}
+
+extension Space: HarnessSpace {
+    var socket: String { listener?.path ?? "" }
+
+    func join(_ spaces: Spaces) {
+        self.spaces = spaces
+        service.space = self
+    }
+
+    /// Listens on the socket of this space.
+    fileprivate func listen(at path: String, _ accept: (UnixListener) -> Acceptor) async throws(StorageError) {
+        guard listener == nil, let spaces else { return }
+        let made = try await spaces.blocking { Result { try UnixListener(path) } }
+        listener = made
+        acceptor = accept(made)
+    }
+
+    func enter(
+        _ name: String?, _ options: SpaceOptions, _ connection: ConnectionContext
+    ) async throws(StorageError) -> (space: any HarnessSpace, isNew: Bool) {
+        guard let spaces else { throw .closed }
+        return try await spaces.enter(name, options, connection)
+    }
+
+    func left() {
+        if !wanted.isKept, service.connections.isEmpty { spaces?.end(self) }
+    }
+
+    nonisolated func checkReading(directory: String) throws {
+        try FileAccessPolicy(reading: options.readable, writing: []).checkReading(directory: directory)
+    }
+
+    func store(_ seed: Seed) async throws(StorageError) -> Int64 {
+        let caller = Caller(retryTime: .seconds(60))
+        guard let ledger = engine.ledger else { throw .closed }
+        return try await changing { [engine] () async throws(StorageError) in
+            try await seed.store(
+                in: engine.withoutRules, ledger, caller, small: EmbeddedBackend.putAllLimit, engine.putAll)
+        }
+    }
+
+    func save(_ snapshot: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
+        guard let save = engine.save else { throw .notLocal("save", engine.backend.kind) }
+        guard let spaces else { throw .closed }
+        return try await changing { () async throws(StorageError) in
+            let directory = spaces.newDirectory()
+            let saved = try await save(directory)
+            let old = snapshots.updateValue(directory, forKey: snapshot)
+            if let old { spaces.remove(old) }
+            return saved
+        }
+    }
+
+    func reset(to snapshot: String?) async throws(StorageError) {
+        guard let spaces else { throw .closed }
+        let saved = snapshot.map { snapshots[$0] }
+        if let snapshot, saved == .some(nil) {
+            guard engine.save != nil else { throw .notLocal("snapshot", engine.backend.kind) }
+            throw .invalidArgument("snapshot", "There is no snapshot \"\(snapshot)\".")
+        }
+        try await changing { () async throws(StorageError) in
+            let stored = engine.save == nil ? engine.ledger?.stored ?? [] : []
+            await transfers.cancelAll()
+            for reference in stored {
+                do throws(StorageError) {
+                    try await engine.withoutRules.delete(
+                        reference, if: Preconditions(), for: Caller(tokens: engine.tokens, retryTime: .seconds(60)))
+                } catch { guard error.code == .objectNotFound else { throw error } }
+            }
+            await close()
+            let (old, wanted, log, directory) = (engine, wanted, log, spaces.newDirectory())
+            engine = try await spaces.blocking { [options] in
+                Result {
+                    if let root = old.root {
+                        try StorageRoot.move(root.path, to: directory)
+                        if let saved = saved ?? nil { try EmbeddedBackend.restore(saved, into: root.path) }
+                    }
+                    return try Self.engine(options, wanted, log, server: old.server)
+                }
+            }
+            spaces.remove(directory)
+            try await begin()
+        }
+    }
+
+    /// Opens the engine, and moves all connections to it.
+    private func begin() async throws(StorageError) {
+        let before = service
+        (transfers, service) = Self.parts(engine, options, log, end)
+        service.space = self
+        watchRoot()
+        do { try await openEngine() } catch let error as StorageError { throw error } catch {
+            throw StorageError(.unknown, "\(error)")
+        }
+        for connection in before.connections.values { connection.move(to: service) }
+    }
+
+    /// One change at a time.
+    private func changing<Value>(
+        _ change: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        while isChanging {
+            do { try await changed.wait() } catch { throw StorageError(.cancelled, "The request was cancelled.") }
+        }
+        isChanging = true
+        defer { changeEnded() }
+        return try await change()
+    }
+
+    private func changeEnded() {
+        isChanging = false
+        changed.wakeAll()
+    }
+}
+
+/// The spaces of a service with `--harness`.
+@Loop final class Spaces {
+    let main: Space
+    private var others: [String: Space] = [:]
+    private let options: ServiceOptions
+    private let log: Log
+    private let serve: @Loop (Descriptor, Space) -> Void
+    private let threads = WorkerThreads("spaces", limit: 2)
+    private let clock = TimeSource.system.clock
+    private var lastNumber = 0
+    private var lastName = 0
+    private var isMaking = false
+    private let made = Waiters()
+
+    /// `serve` takes whoever connects to the socket of a space.
+    init(_ main: Space, _ log: Log, serve: @escaping @Loop (Descriptor, Space) -> Void) {
+        (self.main, self.options, self.log, self.serve) = (main, main.options, log, serve)
+        main.join(self)
+    }
+
+    var all: [Space] { [main] + others.values }
+
+    private var root: String { options.root ?? "" }
+    /// The directories of all spaces but the first, of snapshots, and of what is being removed.
+    private nonisolated static func directory(_ root: String) -> String { root + "/spaces" }
+
+    /// A directory for one use, which is not there yet.
+    func newDirectory() -> String {
+        lastNumber += 1
+        return "\(Self.directory(root))/\(lastNumber)"
+    }
+
+    /// Removes what an earlier process has left. Blocks.
+    nonisolated static func clean(_ root: String) { try? FileManager.default.removeItem(atPath: directory(root)) }
+
+    func remove(_ directory: String) {
+        threads.submit { try? FileManager.default.removeItem(atPath: directory) }
+    }
+
+    func blocking<Value: Sendable>(
+        _ work: @escaping @Sendable () -> Result<Value, any Error>
+    ) async throws(StorageError) -> Value {
+        do { return try await threads.run(work).get() } catch let error as StorageError { throw error } catch {
+            throw StorageError(.unknown, (error as? any UserFacingError)?.message ?? "\(error)")
+        }
+    }
+
+    func enter(
+        _ name: String?, _ wanted: SpaceOptions, _ connection: ConnectionContext
+    ) async throws(StorageError) -> (space: any HarnessSpace, isNew: Bool) {
+        while isMaking {
+            do { try await made.wait() } catch { throw StorageError(.cancelled, "The request was cancelled.") }
+        }
+        isMaking = true
+        defer {
+            isMaking = false
+            made.wakeAll()
+        }
+        let name = name ?? newName()
+        let found = name == main.name ? main : others[name]
+        let space: Space
+        if let found { space = found } else { space = try await make(name, wanted) }
+        if found == nil { others[name] = space }
+        do throws(StorageError) {
+            try await space.listen(at: "\(root)/\(name).socket") { [clock, serve] listener in
+                listener.accept(clock: clock) { [weak space] socket in
+                    if let space { serve(socket, space) }
+                }
+            }
+        } catch {
+            if found == nil { end(space) }
+            throw error
+        }
+        connection.move(to: space.service)
+        return (space, found == nil)
+    }
+
+    private func newName() -> String {
+        repeat { lastName += 1 } while others["space-\(lastName)"] != nil
+        return "space-\(lastName)"
+    }
+
+    private func make(_ name: String, _ wanted: SpaceOptions) async throws(StorageError) -> Space {
+        var own = options
+        own.root = newDirectory()
+        // One address has one server.
+        own.http = nil
+        let engine = try await blocking { [own, log] in Result { try Space.engine(own, wanted, log) } }
+        let space = Space(name, own, wanted, engine, log, end: { [weak main] in main?.service.end($0, $1) })
+        space.join(self)
+        do { try await space.open() } catch {
+            await space.close()
+            remove(own.root ?? "")
+            throw error as? StorageError ?? StorageError(.unknown, "\(error)")
+        }
+        return space
+    }
+
+    /// Ends a space that nobody is in any more; the first one stays.
+    func end(_ space: Space) {
+        guard space !== main, others[space.name] === space else { return }
+        others[space.name] = nil
+        space.stopListening()
+        Task {
+            space.engine.server?.close()
+            await space.close()
+            await space.removeAll()
+        }
+    }
+}
+
+extension Space {
+    /// Its root and its snapshots.
+    fileprivate func removeAll() async {
+        for directory in snapshots.values + [options.root ?? ""] { spaces?.remove(directory) }
+    }
+}
+
+extension StorageError {
+    fileprivate static var closed: StorageError { StorageError(.unknown, "The space has ended.") }
+
+    fileprivate static func notLocal(_ param: String, _ engine: EngineKind) -> StorageError {
+        .invalidArgument(param, "The engine \(engine.rawValue) keeps its objects elsewhere; it has no snapshots.")
+    }
+}

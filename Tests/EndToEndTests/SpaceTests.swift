@@ -1,0 +1,186 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// The spaces of `serve --harness`, with the real program.
+@Suite(.timeLimit(.minutes(10))) struct SpaceTests {
+    private let place = Place()
+
+    @Test func `Spaces that are left leave no threads, descriptors, memory and files`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(["--harness"])
+            func visit(_ numbers: Range<Int>) throws {
+                for number in numbers {
+                    try client.call("harness/space", #"{"space":"s\#(number)"}"#)
+                    _ = try client.call("harness/seed", #"{"objects":[{"reference":"gs://b/a","text":"x"}]}"#)
+                    try #require(try names(client) == ["a"])
+                }
+                try client.call("harness/space", #"{"space":"main"}"#)
+                // They end in the background.
+                while try !FileManager.default.contentsOfDirectory(atPath: place.root + "/spaces").isEmpty {}
+            }
+            try visit(0..<50)
+            let before = try (threads(service), descriptors(service), service.residentBytes)
+            try visit(50..<300)
+            try #require(try threads(service) <= before.0 + 4)
+            try #require(try descriptors(service) <= before.1 + 4)
+            try #require(try service.residentBytes < before.2 + 16 << 20)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    private func threads(_ service: ServiceProcess) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(service.id)/task").count
+    }
+
+    private func descriptors(_ service: ServiceProcess) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(service.id)/fd").count
+    }
+
+    private func names(_ client: Caller, _ bucket: String = "b") throws -> [String] {
+        try client.call("reference/listAll", #"{"reference":"gs://\#(bucket)"}"#)["items"]?.array?
+            .compactMap { $0["fullPath"]?.string } ?? []
+    }
+
+    @Test func `Eight workers have a space each, whose socket is that of their programs`() async throws {
+        let service = try place.listeningService(["--harness"])
+        try await withThrowingTaskGroup { group in
+            for worker in 1...8 {
+                group.addTask {
+                    try await onThread {
+                        let test = try place.connect()
+                        let space = try test.call("harness/space", #"{"quota":1000}"#)
+                        let program = Caller(try WireClient(connectingTo: space["socket"]?.string ?? ""))
+                        for round in 1...20 {
+                            let object = "\(worker)-\(round)"
+                            let put = try program.call(
+                                "reference/putData", #"{"reference":"gs://b/\#(object)","text":"x","wait":true}"#)
+                            // Ids of tasks begin again with each reset: nothing of another space counts.
+                            let expected = try names(test)
+                            try #require(put["state"] == "success" && expected == [object])
+                            try test.call("harness/reset")
+                            try #require(try names(program) == [])
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try #require(try place.connect().call("uploadTask/list")["tasks"]?.array == [])
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+        #expect(try !FileManager.default.contentsOfDirectory(atPath: place.root).contains { $0.hasSuffix(".socket") })
+    }
+
+    @Test func `A kept space is there for the next connection, another one is not`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--harness"])
+            for keeps in [true, false] {
+                let enter = #"{"space":"w-\#(keeps)","keep":\#(keeps)}"#
+                var client: Caller? = try place.connect()
+                let socket = try #require(try client?.call("harness/space", enter)["socket"]?.string)
+                try client?.call("harness/seed", #"{"objects":[{"reference":"gs://b/a","text":"x"}]}"#)
+                client = nil
+                let next = try place.connect()
+                while try next.call("service/status")["connections"]?.number?.int64 != 1 {}
+                try #require(FileManager.default.fileExists(atPath: socket) == keeps)
+                try #require(try next.call("harness/space", enter)["isNew"] == .bool(!keeps))
+                try #require(try names(next) == (keeps ? ["a"] : []))
+            }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Objects of every kind come back from a snapshot, as often as one wants`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(["--harness"])
+            let large = Data(noise(3 << 20))
+            try large.write(to: URL(filePath: place.directory + "/film"))
+            try client.call(
+                "harness/seed",
+                #"{"objects":[{"reference":"gs://b/film","file":"\#(place.directory)/film"},{"reference":"gs://b/note","text":"hi"}]}"#
+            )
+            let saved = try client.call("harness/save", #"{"snapshot":"two"}"#)
+            try #require(saved["objects"] == 2 && saved["bytes"] == JSON(Int64(large.count + 2)))
+            let url = try client.call("reference/downloadURL", #"{"reference":"gs://b/film"}"#)["url"]?.string
+            for _ in 1...3 {
+                try client.call("reference/delete", #"{"reference":"gs://b/film"}"#)
+                try client.call("reference/putData", #"{"reference":"gs://b/note","text":"other","wait":true}"#)
+                try client.call("harness/reset", #"{"snapshot":"two"}"#)
+                let copy = place.directory + "/copy"
+                try client.call("reference/writeToFile", #"{"reference":"gs://b/film","file":"\#(copy)","wait":true}"#)
+                try #require(try Data(contentsOf: URL(filePath: copy)) == large)
+                try #require(try client.call("reference/getMetadata", #"{"reference":"gs://b/note"}"#)["size"] == 2)
+            }
+            let again = try client.call("reference/downloadURL", #"{"reference":"gs://b/film"}"#)["url"]?.string
+            try #require(url != nil && again == url)
+            try #require(try client.refusal("harness/reset", #"{"snapshot":"three"}"#)["data"]?["param"] == "snapshot")
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A directory becomes objects, where it may be read`() async throws {
+        try await onThread {
+            let tree = place.directory + "/tree"
+            for directory in ["photos/2026", "docs"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(tree)/\(directory)", withIntermediateDirectories: true)
+            }
+            for file in ["photos/2026/a.png", "photos/b.png", "docs/c.txt"] {
+                try Data(file.utf8).write(to: URL(filePath: "\(tree)/\(file)"))
+            }
+            let (service, client) = try place.service(["--harness", "--allow-read", tree])
+            try #require(try client.call("harness/seed", #"{"directory":"\#(tree)"}"#) == ["objects": 3, "bytes": 39])
+            try #require(try names(client, "photos") == ["b.png"])
+            let png = try client.call("reference/getMetadata", #"{"reference":"gs://photos/2026/a.png"}"#)
+            try #require(png["contentType"] == "image/png")
+            try client.call("harness/seed", #"{"directory":"\#(tree)/docs","into":"gs://b/all"}"#)
+            try #require(try client.call("reference/getMetadata", #"{"reference":"gs://b/all/c.txt"}"#)["size"] == 10)
+            let outside = try client.refusal("harness/seed", #"{"directory":"\#(place.directory)"}"#)
+            try #require(outside["code"] == -13021)
+            try FileManager.default.createSymbolicLink(atPath: "\(tree)/docs/link", withDestinationPath: "c.txt")
+            let link = try client.refusal("harness/seed", #"{"directory":"\#(tree)"}"#)
+            try #require(link["message"]?.string?.contains("docs/link") == true)
+            try Data().write(to: URL(filePath: "\(tree)/alone"))
+            let alone = try client.refusal("harness/seed", #"{"directory":"\#(tree)"}"#)
+            try #require(alone["message"]?.string?.contains("is in no bucket") == true)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `On a remote engine a reset deletes what the space has stored, and nothing else`() async throws {
+        try await Lives.run(.gcs) { lives in
+            func put(_ name: String) throws {
+                let params: JSON = ["reference": .string("gs://default-bucket/\(name)"), "text": "x", "wait": true]
+                #expect(try lives.call("reference/putData", params)["state"] == "success")
+            }
+            func names() throws -> [String] {
+                try lives.call("reference/listAll", ["reference": "gs://default-bucket"])["items"]?.array?
+                    .compactMap { $0["name"]?.string } ?? []
+            }
+            try lives.start()
+            try put("there")
+            try lives.terminate()
+            try lives.start("--harness")
+            _ = try lives.call("harness/space", ["quota": 100])
+            try put("mine")
+            let generate: JSON = ["reference": "gs://default-bucket/{n}", "count": 3, "size": 10]
+            #expect(try lives.call("harness/seed", ["generate": generate]) == ["objects": 3, "bytes": 30])
+            #expect(try names() == ["0", "1", "2", "mine", "there"])
+            let refusal = try lives.refused { try lives.call("harness/save", ["snapshot": "s"]) }
+            #expect(refusal["code"] == -13050)
+            try lives.call("harness/reset")
+            #expect(try names() == ["there"])
+            let exceeded = try lives.answer(
+                "harness/seed", ["generate": ["reference": "gs://default-bucket/{n}", "count": 3, "size": 40]])
+            #expect(exceeded["error"]?["code"] == -13013)
+            #expect(try names() == ["there"])
+            try lives.terminate()
+        }
+    }
+}
