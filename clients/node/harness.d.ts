@@ -30,6 +30,29 @@ export interface Harness {
     last: number;
     dropped: number;
   }>;
+  /** Enters a space, whose objects, tasks, rules, clock and ids are its own. */
+  space(params?: { space?: string; seed?: number; buckets?: string[]; quota?: number; keep?: boolean }): Promise<{
+    space: string;
+    socket: string;
+    isNew: boolean;
+  }>;
+  /** Stores objects without tasks, rules and events, all or none. */
+  seed(params: {
+    directory?: string;
+    into?: string;
+    objects?: {
+      reference: string | { bucket: string; fullPath: string };
+      text?: string;
+      data?: string;
+      file?: string;
+      metadata?: Record<string, unknown>;
+    }[];
+    generate?: { reference: string; count: number; size: number };
+  }): Promise<{ objects: number; bytes: number }>;
+  /** Keeps the objects as they are, for `reset`, when nothing moves. */
+  save(params: { snapshot: string }): Promise<{ snapshot: string; objects: number; bytes: number }>;
+  /** Begins anew, from a snapshot or without objects. */
+  reset(params?: { snapshot?: string }): Promise<Record<string, never>>;
 }
 
 /**

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Storage } from "./index.js";
 
-const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal"];
+const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "space", "seed", "save", "reset"];
 const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
 
 export async function withHarness(t, options = {}) {

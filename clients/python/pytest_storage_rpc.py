@@ -1,6 +1,6 @@
 """Fixtures for tests against a storage-rpc service, for pytest. clients/harness.md shows how to use them.
 
-Each test has a service of its own, which starts in milliseconds: tests share nothing, and run in parallel.
+The tests of a process share one service. Each has a space of its own in it, so they share nothing else.
 """
 
 from __future__ import annotations
@@ -13,38 +13,92 @@ from typing import Any
 
 import pytest
 
-from storage_rpc import Storage
+from storage_rpc import ServiceGone, Storage
 from storage_rpc.harness import Harness
 
 PATIENCE = 60.0  # seconds that a call may take; a safety net
 SHOWN = 20  # entries of the journal in the report of a failure
+FLAGS = "storage_rpc_flags"
 
 
-@pytest.fixture
-def storage_socket() -> Iterator[Path]:
-    """Where the service of this test listens: the address for the program under test."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini(FLAGS, "flags of the service of the fixture storage, such as --engine", type="args", default=[])
+
+
+class Service:
+    """The service of the tests of a process. It starts again where a test has ended it."""
+
+    def __init__(self, directory: str, flags: list[str]) -> None:
+        self.flags = flags
+        self._directory = directory
+        self._starts = 0
+        self._owner: Storage | None = None
+
+    def connect(self) -> Storage:
+        if self._owner is not None:
+            try:
+                self._owner.call("service/ping")
+            except ServiceGone:
+                self.close()
+        if self._owner is None:
+            self._starts += 1
+            self._socket = Path(self._directory) / f"socket-{self._starts}"
+            program = os.environ.get("STORAGE_RPC", "storage-rpc")
+            command = [program, "serve", "--harness", "--stdio", "--socket", str(self._socket), *self.flags]
+            self._owner = Storage(command=command, timeout=PATIENCE)
+            self._owner.call("service/ping")
+        return Storage(socket=self._socket, timeout=PATIENCE)
+
+    def close(self) -> None:
+        if self._owner is not None:
+            self._owner.close(drain=False)
+        self._owner = None
+
+
+@pytest.fixture(scope="session")
+def storage_service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """The service that the tests of this process share."""
     with tempfile.TemporaryDirectory(prefix="storage-rpc-") as directory:
-        yield Path(directory) / "socket"
+        service = Service(directory, request.config.getini(FLAGS))
+        try:
+            yield service
+        finally:
+            service.close()
 
 
 @pytest.fixture
-def storage(storage_socket: Path) -> Iterator[Storage]:
-    """A session with a service of its own, which has a harness. Its objects are gone after the test."""
-    program = os.environ.get("STORAGE_RPC", "storage-rpc")
-    command = [program, "serve", "--harness", "--stdio", "--socket", str(storage_socket)]
-    session = Storage(command=command, timeout=PATIENCE)
+def storage_space(storage_service: Service) -> Iterator[tuple[Storage, Path]]:
+    """A session within a space of its own, and the socket of the space. Its objects are gone after the test."""
+    session = storage_service.connect()
     try:
-        yield session
+        yield session, Path(session.harness.space()["socket"])
+        if storage_service.flags:
+            session.harness.reset()  # a remote engine keeps its objects elsewhere
     finally:
         session.close(drain=False)
 
 
 @pytest.fixture
+def storage(storage_space: tuple[Storage, Path]) -> Storage:
+    """A session with a space of its own, which has a harness."""
+    return storage_space[0]
+
+
+@pytest.fixture
+def storage_socket(storage_space: tuple[Storage, Path]) -> Path:
+    """The socket of that space: the address for the program under test."""
+    return storage_space[1]
+
+
+@pytest.fixture
 def storage_harness(storage: Storage, request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """The harness of that service. A test that passes fails nevertheless where a rule of it never struck."""
+    """The harness of that space. A test that passes fails nevertheless where a rule of it never struck."""
     yield storage.harness
     if not getattr(request.node, "storage_rpc_failed", False):
-        unfired = storage.harness.disarm()["unfired"]
+        try:
+            unfired = storage.harness.disarm()["unfired"]
+        except ServiceGone:  # the test has ended it
+            return
         if unfired:
             pytest.fail(f"Rules that never struck: {', '.join(unfired)}", pytrace=False)
 

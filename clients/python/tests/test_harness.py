@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from storage_rpc import RPCError, Unauthorized
+from storage_rpc import BucketNotFound, Cancelled, ObjectNotFound, QuotaExceeded, RPCError, Unauthorized
 
 from .aio_support import AsyncTestCase
 from .support import HARNESS, MIB, StorageTestCase
@@ -26,6 +26,36 @@ class HarnessTests(StorageTestCase):
             storage.harness.journal(expect=["ok", "ok"])
         self.assertEqual(raised.exception.code, -13900)
 
+    def test_objects_are_seeded_saved_and_come_back(self) -> None:
+        storage = self.start(command=HARNESS)
+        harness = storage.harness
+        film = self.large_file(size=MIB)
+        note = storage.reference("note.txt")
+        seeded = harness.seed({note: "Hello", "gs://films/a.mov": film, storage.reference("b"): bytes(2)})
+        self.assertEqual(seeded, {"objects": 3, "bytes": MIB + 7})
+        self.assertEqual(harness.save("three")["objects"], 3)
+        note.delete()
+        harness.arm("*", times=None, fail={"error": "unauthorized"})
+        harness.reset("three")
+        self.assertEqual(note.get_data(max_size=MIB), b"Hello")
+        harness.reset()
+        with self.assertRaises(ObjectNotFound):
+            note.get_metadata()
+
+    def test_a_space_has_objects_of_its_own(self) -> None:
+        test = self.start(command=HARNESS)
+        space = test.harness.space("w1", buckets=["default-bucket"], quota=10, keep=True)
+        self.assertEqual((space["space"], space["isNew"]), ("w1", True))
+        program = self.start(command=None, socket=space["socket"])
+        program.reference("note.txt").put_data("Hello").wait()
+        self.assertEqual(test.reference("note.txt").get_data(max_size=MIB), b"Hello")
+        with self.assertRaises(QuotaExceeded):
+            program.reference("other.txt").put_data("Hello, you").wait()
+        with self.assertRaises(BucketNotFound):
+            program.reference("gs://films/a").get_metadata()
+        self.assertEqual(test.harness.space("main")["isNew"], False)
+        self.assertEqual(test.reference("").list_all().items, ())
+
 
 class AsyncHarnessTests(AsyncTestCase):
     async def test_the_clock_stands_while_a_task_rests(self) -> None:
@@ -46,3 +76,19 @@ class AsyncHarnessTests(AsyncTestCase):
                 await storage.reference("a").put_data("x")
         self.assertEqual((await storage.harness.disarm(rule))["fired"], {rule: 2})
         await storage.reference("a").put_data("x")
+
+    async def test_a_reset_ends_what_waits(self) -> None:
+        storage = await self.open(command=HARNESS)
+        harness = storage.harness
+        self.assertEqual((await harness.space(seed=7))["space"], "space-1")
+        generated = {"reference": "gs://default-bucket/{n}.jpg", "count": 20, "size": 100}
+        self.assertEqual(await harness.seed(generate=generated), {"objects": 20, "bytes": 2000})
+        await harness.save("photos")
+        await harness.arm("whole", hold=True)
+        task = storage.reference("a").put_data("x")
+        await harness.settled()
+        await harness.reset("photos")
+        with self.assertRaises(Cancelled):
+            await task.wait()
+        self.assertEqual(len((await storage.reference("").list_all()).items), 20)
+        self.assertEqual(await storage.upload_tasks(), [])

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import Any, Union
 
-from ..wire import given
+from ..wire import given, source
+from .reference import AsyncReference
 from ._session import Session
+
+Content = Union[bytes, str, "os.PathLike[str]"]
+"""Bytes, a text, or the path of a local file."""
 
 
 class AsyncHarness:
@@ -77,5 +83,49 @@ class AsyncHarness:
         result = await self._call("harness/journal", **params)
         return list(result["entries"])
 
+    async def space(
+        self,
+        name: str | None = None,
+        *,
+        seed: int | None = None,
+        buckets: list[str] | None = None,
+        quota: int | None = None,
+        keep: bool | None = None,
+    ) -> Any:
+        """Enters the space of that name, or a new one, whose objects, tasks, rules, clock and ids are its own.
+
+        Returns its name, the socket whose clients are in it, and whether it is new.
+        """
+        params = given(space=name, seed=seed, buckets=buckets, quota=quota, keep=keep)
+        return await self._call("harness/space", **params)
+
+    async def seed(self, objects: Mapping[AsyncReference | str, Content] | None = None, **params: Any) -> Any:
+        """Stores objects without tasks, rules and events, all or none. Returns how many, and their bytes.
+
+        >>> await storage.harness.seed({storage.reference("a.txt"): "Hello", "gs://photos/b.png": Path("b.png")})
+        >>> await storage.harness.seed(directory="fixtures", into="gs://photos/2026")
+        >>> await storage.harness.seed(generate={"reference": "gs://photos/{n}", "count": 10_000, "size": 100})
+        """
+        if objects is not None:
+            params["objects"] = [seeded(reference, content) for reference, content in objects.items()]
+        if "directory" in params:
+            params["directory"] = os.path.abspath(params["directory"])
+        return await self._call("harness/seed", **params)
+
+    async def save(self, snapshot: str) -> Any:
+        """Keeps the objects as they are, for `reset`, when nothing moves. Returns how many, and their bytes."""
+        return await self._call("harness/save", snapshot=snapshot)
+
+    async def reset(self, snapshot: str | None = None) -> None:
+        """Begins anew, from a snapshot or without objects: without tasks and rules, with the first ids and times."""
+        await self._call("harness/reset", **given(snapshot=snapshot))
+
     async def _call(self, method: str, **params: Any) -> Any:
         return await self._session._ask(method, params, lambda result: result)
+
+
+def seeded(reference: AsyncReference | str, content: Content) -> dict[str, Any]:
+    place = reference if isinstance(reference, str) else reference._place
+    if isinstance(content, (bytes, str)):
+        return {"reference": place, **source(content)}
+    return {"reference": place, "file": os.path.abspath(content)}
