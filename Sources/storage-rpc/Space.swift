@@ -151,7 +151,7 @@ extension Space: HarnessSpace {
     }
 
     func save(_ snapshot: String) async throws(StorageError) -> (objects: Int64, bytes: Int64) {
-        guard let save = engine.save else { throw .notLocal("save", engine.backend.kind) }
+        guard let save = engine.save else { throw .notLocal(engine.backend.kind) }
         guard let spaces else { throw .closed }
         return try await changing { () async throws(StorageError) in
             let directory = spaces.newDirectory()
@@ -166,7 +166,7 @@ extension Space: HarnessSpace {
         guard let spaces else { throw .closed }
         let saved = snapshot.map { snapshots[$0] }
         if let snapshot, saved == .some(nil) {
-            guard engine.save != nil else { throw .notLocal("snapshot", engine.backend.kind) }
+            guard engine.save != nil else { throw .notLocal(engine.backend.kind) }
             throw .invalidArgument("snapshot", "There is no snapshot \"\(snapshot)\".")
         }
         try await changing { () async throws(StorageError) in
@@ -345,7 +345,7 @@ extension Space {
 extension StorageError {
     fileprivate static var closed: StorageError { StorageError(.unknown, "The space has ended.") }
 
-    fileprivate static func notLocal(_ param: String, _ engine: EngineKind) -> StorageError {
-        .invalidArgument(param, "The engine \(engine.rawValue) keeps its objects elsewhere; it has no snapshots.")
+    fileprivate static func notLocal(_ engine: EngineKind) -> StorageError {
+        .invalidArgument("engine", "The engine \(engine.rawValue) keeps its objects elsewhere; it has no snapshots.")
     }
 }
