@@ -96,7 +96,7 @@ scene("a download stops at a byte", async ({ room, harness, put, film, path }) =
   assert.ok((await readFile(copy)).equals(await readFile(path)));
 });
 
-scene("requests are held until their connection ends", async ({ storage, harness, socket }) => {
+scene("requests are held until their connection ends", async ({ harness, socket }) => {
   await harness.arm({ on: ["getMetadata", "list", "delete"], times: null, do: { hold: true } });
   const other = await Storage.connect(socket);
   const note = other.reference("note.txt");
@@ -104,8 +104,7 @@ scene("requests are held until their connection ends", async ({ storage, harness
   while ((await harness.settled()).held.length < 3);
   await other.close({ drain: false });
   assert.deepEqual((await asked).map(({ reason }) => reason.reason), Array(3).fill("serviceGone"));
-  assert.deepEqual((await harness.settled()).held, []);
-  assert.deepEqual(await storage.request("service/ping"), "pong");
+  while ((await harness.settled()).held.length > 0); // the service may hear of the end later
 });
 
 scene("a slow line takes seconds of the harness, not of the test", async ({ harness, put }) => {
