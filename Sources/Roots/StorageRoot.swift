@@ -110,6 +110,15 @@ public final class StorageRoot: Sendable {
         }
     }
 
+    /// Whether a process had the root, and has ended since.
+    public static func isAbandoned(_ path: String) -> Bool {
+        guard let directory = try? OpenFile(path, .directory), (try? check(directory, path)) != nil,
+            let lock = try? OpenFile("lock", [.readingAndWriting, .noLink], in: directory)
+        else { return false }
+        // The lock of a root that is being made is still empty.
+        return lock.lock() && (try? lock.readAll(atMost: 1))?.isEmpty == false
+    }
+
     /// Opens the directory of that name, and creates it if necessary.
     package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
         if try directory.makeDirectory(name) { try sync() }

@@ -314,9 +314,15 @@ extension ServiceOptions {
         log.write(.warning, "--harness: clients may change faults, time and objects")
         guard root == nil else { return self }
         var options = self
-        let prefix = (CurrentProcess.environment("TMPDIR") ?? "/tmp") + "/storage-rpc-harness-"
-        options.temporaryRoot = try OpenFile.makeTemporaryDirectory(prefix)
+        let (parent, prefix) = (CurrentProcess.environment("TMPDIR") ?? "/tmp", "storage-rpc-harness-")
+        options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
         options.root = options.temporaryRoot
+        WorkerThreads("clean").submit {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+            where name.hasPrefix(prefix) && StorageRoot.isAbandoned("\(parent)/\(name)") {
+                try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+            }
+        }
         return options
     }
 

@@ -48,6 +48,26 @@ import Testing
         }
     }
 
+    @Test func `The temporary root of a service that was killed goes with the next one`() async throws {
+        try await withDirectory { directory in
+            func shell(_ line: String) async -> Int32 {
+                await Command("/bin/sh", ["-c", line], environment: ["TMPDIR": directory], in: directory).run().status
+            }
+            let lines = [
+                #"{"jsonrpc":"2.0","id":1,"method":"harness/arm","params":{"on":"list","do":{"exit":9}}}"#,
+                #"{"jsonrpc":"2.0","id":2,"method":"reference/list","params":{"reference":"gs://b"}}"#,
+            ]
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: "\(directory)/input"))
+            #expect(await shell("exec \(ServiceProcess.program) serve --harness < input") == 9)
+            let before = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(before.count == 2)
+            // Until there are the input and one root.
+            let wait = "while [ $(ls | wc -l) != 2 ] || [ -e \(before.first { $0 != "input" } ?? "") ]; do sleep 0.1; done"
+            #expect(await shell("(\(wait)) | \(ServiceProcess.program) serve --harness") == 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["input"])
+        }
+    }
+
     @Test func `A program that is killed at a byte finds its task again`() async throws {
         try await Lives.run(.embedded) { lives in
             let file = lives.path("film")

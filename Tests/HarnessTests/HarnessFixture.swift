@@ -18,6 +18,7 @@ import Transfers
     /// What observers of the rules hear.
     var events: [Harness.Event] = []
     private var requests = 0
+    private var downloads = 0
 
     init(seed: UInt64 = 1) async throws {
         let scratch = try Scratch(), clock = HarnessClock(), generator = Mutex(SeededGenerator(state: seed))
@@ -60,6 +61,17 @@ import Transfers
         let task = try await transfers.upload(source ?? noise(size), to: ref(path), .init())
         task.start()
         return task
+    }
+
+    /// Into a file of its own; started.
+    func download(_ path: String) async throws {
+        downloads += 1
+        try await transfers.download(ref(path), to: "\(scratch.path)/copy-\(downloads)").start()
+    }
+
+    /// A list that nobody waits for.
+    func list() {
+        _ = request { [transfers] in try await transfers.list(ref("")) }
     }
 
     var outcomes: [String] { harness.journal.entries().map { "\($0.call.operation) \($0.outcome)" } }

@@ -8,7 +8,8 @@ import Transfers
 @Loop @Suite(.timeLimit(.minutes(10))) struct SettledTests {
     /// Everything that a client could see.
     private func picture(_ stage: HarnessFixture) -> [String] {
-        stage.transfers.uploads.all.map { "\($0.snapshot())" } + stage.outcomes
+        stage.transfers.uploads.all.map { "\($0.snapshot())" }
+            + stage.transfers.downloads.all.map { "\($0.snapshot())" } + stage.outcomes
             + stage.harness.holds.map { "\($0)" } + ["\(stage.harness.clock.sleeping) asleep"]
     }
 
@@ -20,29 +21,48 @@ import Transfers
     }
 
     private func act(_ stage: HarnessFixture, _ random: inout SeededGenerator) async throws {
-        switch Int.random(in: 0..<8, using: &random) {
-        case 0:
-            let operation = [Operation.open, .send, .query, .whole].randomElement(using: &random) ?? .open
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0, 1:
+            let operations = [Operation.open, .send, .query, .whole, .fetch, .fetch, .list]
+            let operation = operations.randomElement(using: &random) ?? .open
             let error = StorageError(.unknown, "Busy.").with(\.retryable, true)
             let effects: [Effect] = [.fail(error), .lose(error), .hold, .delay(.seconds(3)), .rate(100_000)]
             var rule = Rule(
                 "rule \(Int.random(in: 0..<4, using: &random))", effects.randomElement(using: &random) ?? .hold)
             rule.filter.operations = [operation]
+            if case .rate = rule.effect, operation == .list { rule.filter.operations = [.fetch] }
+            if operation == .fetch, Bool.random(using: &random) { rule.at = 262_144 }
             rule.nth = Int.random(in: 1...3, using: &random)
             rule.times = Int.random(in: 1...2, using: &random)
             stage.harness.arm(rule)
-        case 1, 2:
+        case 2, 3:
             let size = [10, 300_000, 700_000].randomElement(using: &random) ?? 10
             _ = try await stage.upload(size, to: "\(Int.random(in: 0..<3, using: &random))")
-        case 3: stage.harness.release { _ in true }
-        case 4: await stage.harness.advanceToNext()
-        case 5: await stage.harness.advance(by: .seconds(Int.random(in: 1...20, using: &random)))
-        case 6:
-            guard let task = stage.transfers.uploads.all.randomElement(using: &random) else { return }
-            if !task.resume() { _ = try await task.pause() }
+        case 4, 5: try await stage.download("\(Int.random(in: 0..<3, using: &random))")
+        case 6: stage.harness.release { _ in true }
+        case 7: await stage.harness.advanceToNext()
+        case 8: await stage.harness.advance(by: .seconds(Int.random(in: 1...20, using: &random)))
+        case 9: try await turn(stage.transfers.uploads.all, stage.transfers.downloads.all, &random)
+        case 10: stage.list()
         default:
-            guard let task = stage.transfers.uploads.all.randomElement(using: &random) else { return }
-            _ = try await task.cancel()
+            if Bool.random(using: &random) {
+                _ = try await stage.transfers.uploads.all.randomElement(using: &random)?.cancel()
+            } else {
+                _ = try await stage.transfers.downloads.all.randomElement(using: &random)?.cancel()
+            }
+        }
+    }
+
+    /// Resumes a task, or pauses it.
+    private func turn(
+        _ uploads: [UploadTask], _ downloads: [DownloadTask], _ random: inout SeededGenerator
+    ) async throws {
+        if Bool.random(using: &random) {
+            guard let task = uploads.randomElement(using: &random) else { return }
+            if !task.resume() { _ = try await task.pause() }
+        } else {
+            guard let task = downloads.randomElement(using: &random) else { return }
+            if !task.resume() { _ = try await task.pause() }
         }
     }
 
