@@ -80,7 +80,6 @@ import Storage
         for task in all { try await task.settle() }
     }
 
-    /// Removes the partial downloads of unfinished tasks.
     /// Ends all tasks with `cancelled`; queued ones first, so that none of them starts.
     func cancelAll() async {
         let all = Array(all.reversed())
@@ -88,6 +87,7 @@ import Storage
         for task in all { try? await task.settle() }
     }
 
+    /// Removes the partial downloads of unfinished tasks.
     func letGo() { for task in tasks.values where !task.state.isFinished { task.letGo() } }
 
     func release(_ bytes: Int) {
