@@ -107,7 +107,7 @@ private struct RootCopy {
     }
 
     private func link(_ name: String) throws {
-        try manager.linkItem(atPath: "\(from)/\(name)", toPath: "\(to)/\(name)")
+        try OpenFile.link("\(from)/\(name)", to: "\(to)/\(name)")
     }
 
     private func copy(_ name: String, _ other: String) throws {

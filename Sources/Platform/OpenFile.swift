@@ -160,6 +160,11 @@ extension OpenFile {
         try check(renameat(AT_FDCWD, path, raw, name))
     }
 
+    /// Gives the file a second name.
+    package static func link(_ path: String, to other: String) throws(SystemError) {
+        guard Glibc.link(path, other) == 0 else { throw .last }
+    }
+
     /// Writes the names in this directory to the disk.
     package func syncNames() throws(SystemError) { try check(fsync(raw)) }
 
