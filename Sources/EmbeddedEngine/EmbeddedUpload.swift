@@ -138,6 +138,7 @@ final class EmbeddedUpload: TransferSession {
                     attempt.answer(.failed(error))
                 }
             }
+        case .incoming: attempt.answer(.failed(StorageError(.internalError, "The bytes come in chunks.")))
         }
     }
 
@@ -268,7 +269,9 @@ final class EmbeddedUpload: TransferSession {
     private func commit(
         _ body: NewObject.Body, size: Int64, md5: [UInt8], crc32c: UInt32, here: Bool, _ attempt: PendingAnswer
     ) {
-        do throws(StorageError) { try upload.checkMD5(md5) } catch { return attempt.answer(.failed(error)) }
+        do throws(StorageError) { try upload.check(md5: md5, crc32c) } catch {
+            return attempt.answer(.failed(error))
+        }
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
             record: upload.record)

@@ -156,6 +156,7 @@ final class Staging {
         case .data(let bytes):
             bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[Int(offset)...].prefix(buffer.count))) }
         case .file: try input?.read(into: buffer, at: offset)
+        case .incoming(let bytes): try bytes.read(into: buffer, at: offset)
         }
     }
 

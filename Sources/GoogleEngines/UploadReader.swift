@@ -51,6 +51,7 @@ final class UploadReader: Sendable {
             return try await onThread { [allowed] () throws(StorageError) in
                 try SourceFile(path, identity, in: allowed).readWhole()
             }
+        case .incoming: throw .onlyEmbedded
         }
     }
 
@@ -63,6 +64,7 @@ final class UploadReader: Sendable {
                 try SourceFile(path, identity, in: allowed)
             }
             return range.isEmpty ? .none : .source(reader(of: file, range))
+        case .incoming: throw .onlyEmbedded
         }
     }
 
@@ -147,6 +149,14 @@ extension UploadSource {
                 offset += Int64(piece.count)
             }
             try file.checkUnchanged()
+        case .incoming: throw .onlyEmbedded
         }
+    }
+}
+
+extension StorageError {
+    /// Only the embedded engine takes bytes that come from other clients.
+    fileprivate static var onlyEmbedded: StorageError {
+        StorageError(.internalError, "A remote engine takes no bytes from the gateway.")
     }
 }

@@ -169,4 +169,17 @@ extension Upload {
             .nonMatchingChecksum,
             "The bytes have the MD5 \(Data(md5).base64EncodedString()), but metadata.md5Hash says \(expectedMD5).")
     }
+
+    /// The same for all checksums that its client has told.
+    package func check(md5: [UInt8], _ crc32c: UInt32) throws(StorageError) {
+        try checkMD5(md5)
+        guard case .incoming(let bytes) = source else { return }
+        let expected = bytes.expected
+        guard expected.md5 ?? md5 == md5 else {
+            throw StorageError(.nonMatchingChecksum, "The bytes do not have the MD5 that the client has sent.")
+        }
+        guard expected.crc32c ?? crc32c == crc32c else {
+            throw StorageError(.nonMatchingChecksum, "The bytes do not have the CRC32C that the client has sent.")
+        }
+    }
 }

@@ -102,6 +102,7 @@ extension TaskSnapshot {
                 "task": .string(task), "status": .string(status.rawValue), "state": .string(state.rawValue),
                 "progress": progress.json, "reference": reference.json, "metadata": metadata.map(json),
                 "error": error?.rpcError.json, "retry": retry?.json, "endpoint": endpoint.map(JSON.string),
+                "origin": origin.map { .string($0.rawValue) },
             ]))
     }
 

@@ -1,3 +1,5 @@
+import Platform
+
 /// The engines, by the names that flags and clients use.
 public enum EngineKind: String, CaseIterable, Sendable { case embedded, firebase, gcs }
 
@@ -76,12 +78,15 @@ public protocol TransferSession<Strategy>: Sendable {
     func stopSoon()
     /// Removes what has been transferred so far.
     func discard()
+    /// The step in flight goes on when the client sends more.
+    @Loop var waitsForItsClient: Bool { get }
     /// The state of the session for the next process; nil where that would begin anew.
     func bookmark() async -> Bookmark?
 }
 
 extension TransferSession {
     public func stopSoon() { abort() }
+    @Loop public var waitsForItsClient: Bool { false }
 }
 
 public typealias UploadSession = TransferSession<UploadStrategy>
@@ -120,11 +125,14 @@ public struct Upload: Sendable {
 public enum UploadSource: Sendable {
     case data([UInt8])
     case file(path: String, FileIdentity)
+    case incoming(IncomingBytes)
 
+    /// In bytes; `Int64.max` where it is not known yet.
     public var size: Int64 {
         switch self {
         case .data(let bytes): Int64(bytes.count)
         case .file(_, let identity): identity.size
+        case .incoming(let bytes): bytes.size ?? .max
         }
     }
 }

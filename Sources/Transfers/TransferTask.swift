@@ -21,6 +21,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     let reference: Reference
     /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
     let endpoint: String?
+    let origin: TaskRequest.Origin?
     /// Of an upload; nil once its success is published.
     private var metadata: TaskSnapshot.Metadata?
     /// Nil once the task has ended, or is paused with its bytes on disk.
@@ -54,6 +55,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         _ recordWriter: TaskRecordWriter?, holding held: HeldBytes<Strategy>?, in list: TaskList<Strategy>
     ) {
         (id, number, reference, endpoint) = (record.id, record.number, record.reference, record.endpoint)
+        origin = record.request?.origin
         metadata = Strategy.kind == .upload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
         (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
         (self.recordWriter, self.list, time, debug) = (recordWriter, list, list.time, list.debug)
@@ -87,7 +89,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     public func snapshot(for status: Status? = nil) -> TaskSnapshot {
         var snapshot = TaskSnapshot(
             kind: Strategy.kind, task: id, status: status ?? state.status, state: state(for: status),
-            progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint)
+            progress: machine.progress, reference: reference, metadata: metadata, endpoint: endpoint, origin: origin)
         if var retry = machine.retry {
             retry.error = retry.error.about(reference)
             snapshot.retry = retry

@@ -25,7 +25,7 @@ extension TaskList {
 extension TransferTask {
     fileprivate var stepsInFlight: Int? {
         switch machine.state {
-        case .working: 1
+        case .working: session?.waitsForItsClient == true ? 0 : 1
         case .ready, .queued, .resting: 0
         case .stopping: nil
         case .paused: recordWriter?.isWriting == true ? nil : 0

@@ -41,7 +41,7 @@ extension Transfers {
             isAwaited: isAwaited, failing: failure)
     }
 
-    private func create(
+    func create(
         _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
         _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, failing error: StorageError? = nil
     ) async throws(StorageError) -> UploadTask {
@@ -59,7 +59,14 @@ extension Transfers {
             file: "", retryTime: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
             hasOwnTokens: await client.tokens?.isPersonal() ?? false)
-        if case .file(let path, let identity) = source { (request.file, request.identity) = (path, identity) }
+        switch source {
+        case .data: break
+        case .file(let path, let identity): (request.file, request.identity) = (path, identity)
+        case .incoming(let bytes):
+            // The client repeats what fails.
+            (request.origin, request.announcedSize, request.retryTime) = (.gateway, bytes.size, 0)
+            strategy.sizeIsKnown = bytes.size != nil
+        }
         let record = TaskRecord(
             id: random.uuid(), kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
             progress: strategy.progress, metadata: metadata, md5Hash: change.md5Hash, stage: .unfinished(request, nil))
@@ -74,11 +81,19 @@ extension Transfers {
             if failure == nil, isRecorded { failure = await keep(&upload, recordWriter) }
         }
         let machine = UploadMachine(
-            strategy, retryTime: .seconds(settings.maxUploadRetryTime), seed: random.next())
+            strategy, retryTime: .seconds(request.retryTime), seed: random.next())
         let session: any UploadSession =
-            if let failure { FailingSession(error: failure) } else { backend.beginUpload(upload) }
-        return uploads.make(
-            record, machine, .open(session), limiter(of: strategy), recordWriter, holding: heldBytes(of: upload))
+            if let failure { FailingSession(error: failure) } else { self.session(of: upload) }
+        return entered(
+            uploads.make(
+                record, machine, .open(session), limiter(of: upload, strategy), recordWriter,
+                holding: heldBytes(of: upload)))
+    }
+
+    private func session(of upload: Upload) -> any UploadSession {
+        let session = backend.beginUpload(upload)
+        guard case .incoming(let bytes) = upload.source, let task = upload.task else { return session }
+        return incoming(task, session, bytes, to: upload.reference)
     }
 
     /// Records the task. Bytes in memory are spooled first.
@@ -108,40 +123,51 @@ extension Transfers {
     private func strategy(of upload: Upload, chunkSize: Int64?) -> UploadStrategy {
         let size = upload.source.size
         return UploadStrategy(
-            size: size, oneRequest: size <= backend.oneRequestLimit && size <= chunkSize ?? .max,
+            size: size,
+            oneRequest: !upload.source.isIncoming && size <= backend.oneRequestLimit && size <= chunkSize ?? .max,
             chunks: chunkSize.map(ChunkSizes.fixed) ?? backend.chunkSizes)
     }
 
-    private func limiter(of strategy: UploadStrategy) -> ConcurrencyLimiter { strategy.isWhole ? small : large }
+    private func limiter(of upload: Upload, _ strategy: UploadStrategy) -> ConcurrencyLimiter {
+        upload.source.isIncoming ? fromClients : strategy.isWhole ? small : large
+    }
 
     func restore(_ record: TaskRecord, _ request: TaskRequest, _ bookmark: Bookmark?, in ends: OutcomeRecorder)
         -> UploadTask?
     {
-        guard let identity = request.identity else { return nil }
+        let source: UploadSource
+        if request.origin != nil {
+            source = .incoming(IncomingBytes(size: request.announcedSize))
+        } else {
+            guard let identity = request.identity else { return nil }
+            source = .file(path: request.file, identity)
+        }
         var upload = Upload(
-            reference: record.reference, source: .file(path: request.file, identity), metadata: record.metadata,
+            reference: record.reference, source: source, metadata: record.metadata,
             expectedMD5: record.md5Hash, if: request.preconditions ?? Preconditions(), caller: caller(request))
         (upload.task, upload.record) = (record.id, record)
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark
-        let strategy = strategy(of: upload, chunkSize: request.chunkSize)
-            .restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
+        var strategy = strategy(of: upload, chunkSize: request.chunkSize)
+        strategy.sizeIsKnown = request.origin == nil || request.announcedSize != nil
+        strategy = strategy.restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
         let machine = UploadMachine(
             restored: strategy, retryTime: .seconds(request.retryTime), seed: random.next())
-        let sessionState = SessionState<UploadStrategy>.deferred { [backend] tokens in
+        let sessionState = SessionState<UploadStrategy>.deferred { [self] tokens in
             // The session is at another server, which this service does not ask.
             if let endpoint = record.endpoint { return FailingSession(error: .belongs(record.id, to: endpoint)) }
             upload.caller.tokens = tokens
-            return backend.beginUpload(upload)
+            return session(of: upload)
         }
         let recordWriter = TaskRecordWriter(ends, record, isKept: true)
-        return uploads.make(record, machine, sessionState, limiter(of: strategy), recordWriter)
+        return uploads.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
     }
 }
 
 extension UploadSource {
     fileprivate var bytes: [UInt8]? { if case .data(let bytes) = self { bytes } else { nil } }
+    fileprivate var isIncoming: Bool { if case .incoming = self { true } else { false } }
 }
 
 extension FileIdentity {

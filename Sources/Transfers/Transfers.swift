@@ -24,6 +24,10 @@ import Storage
     lazy var small = ConcurrencyLimiter(limit: backend.smallUploadsAtOnce) { [weak self] in self?.released() }
     lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
+    /// Uploads that wait for their clients hold up nobody.
+    lazy var fromClients = ConcurrencyLimiter(limit: limits.tasks) { [weak self] in self?.released() }
+    /// Uploads whose clients send the bytes, by the ids of their tasks.
+    var incoming: [String: IncomingUpload] = [:]
     private var bytesSetAside = 0
     /// Tasks that are being created; they count against `--max-tasks`.
     var tasksBegun = 0

@@ -62,7 +62,8 @@ import Testing
             let before = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(before.count == 2)
             // Until there are the input and one root.
-            let wait = "while [ $(ls | wc -l) != 2 ] || [ -e \(before.first { $0 != "input" } ?? "") ]; do sleep 0.1; done"
+            let root = before.first { $0 != "input" } ?? ""
+            let wait = "while [ $(ls | wc -l) != 2 ] || [ -e \(root) ]; do sleep 0.1; done"
             #expect(await shell("(\(wait)) | \(ServiceProcess.program) serve --harness") == 0)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["input"])
         }

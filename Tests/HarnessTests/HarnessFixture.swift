@@ -13,7 +13,9 @@ import Transfers
     nonisolated static let start = Timestamp(microseconds: 1_767_225_600_000_000)
 
     let harness: Harness
-    let transfers: Transfers
+    private(set) var transfers: Transfers!
+    private var backend: EmbeddedBackend!
+    private let random: RandomSource
     let scratch: Scratch
     /// What observers of the rules hear.
     var events: [Harness.Event] = []
@@ -30,11 +32,32 @@ import Transfers
             persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, time: clock.time,
             random: random)
         (self.scratch, self.harness, self.transfers) = (scratch, harness, transfers)
+        (self.backend, self.random) = (backend, random)
         #expect(harness.stop(at: Self.start))
         try await backend.open()
         try await transfers.restore(.pause)
         // The test itself waits in one request.
+        watch()
+    }
+
+    private func watch() {
         harness.restIsQuiet = { [unowned self] in transfers.areIdle(waiting: $0) && $1 == requests + 1 }
+    }
+
+    /// Another process on the same root.
+    func restart() async throws {
+        await backend.close()
+        weak let former = backend
+        (backend, transfers, harness.restIsQuiet) = (nil, nil, { _, _ in true })
+        while former != nil { await Loop.nextIteration() }
+        backend = try EmbeddedBackend(StorageRoot("\(scratch.path)/root"), time: harness.clock.time, random: random)
+        transfers = Transfers(
+            backend: HarnessBackend(backend, harness),
+            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, time: harness.clock.time,
+            random: random)
+        try await backend.open()
+        try await transfers.restore(.pause)
+        watch()
     }
 
     func settle() async { await harness.settle() }

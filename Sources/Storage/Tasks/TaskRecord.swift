@@ -69,10 +69,17 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var hasOwnTokens: Bool
     /// The service made the file for this task, and deletes it with the task.
     public var isSpooled = false
+    /// Who sends the bytes, where that is no client of JSON-RPC.
+    public var origin: Origin?
+    /// The bytes that such a client has announced; nil where it has not.
+    public var announcedSize: Int64?
+
+    public enum Origin: String, Codable, Sendable { case gateway }
 
     /// Stored in the task table; `patience` is the key that earlier releases wrote.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
+        case origin, announcedSize
     }
 
     public init(

@@ -42,8 +42,11 @@ public struct Progress: Equatable, Sendable {
     }
 
     /// The total is unknown, and nothing is done.
-    public static var unknown: Progress {
-        var progress = Progress(completedUnitCount: 0, totalUnitCount: 0)
+    public static var unknown: Progress { .unknown(after: 0) }
+
+    /// The total is unknown: at least the bytes that there are.
+    static func unknown(after completed: Int64) -> Progress {
+        var progress = Progress(completedUnitCount: completed, totalUnitCount: completed)
         progress.totalIsKnown = false
         return progress
     }
@@ -75,13 +78,16 @@ public struct TaskSnapshot: Equatable, Sendable {
     public var retry: Retry?
     /// The endpoint that it belongs to, where it is not the service's own.
     public var endpoint: String?
+    /// Who sends the bytes of an upload, where that is no client of JSON-RPC.
+    public var origin: TaskRequest.Origin?
 
     public init(
         kind: TaskKind, task: String, status: Status, state: TaskState, progress: Progress, reference: Reference,
-        metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil, endpoint: String? = nil
+        metadata: Metadata? = nil, error: StorageError? = nil, retry: Retry? = nil, endpoint: String? = nil,
+        origin: TaskRequest.Origin? = nil
     ) {
         (self.kind, self.task, self.status, self.state) = (kind, task, status, state)
         (self.progress, self.reference, self.metadata, self.error) = (progress, reference, metadata, error)
-        (self.retry, self.endpoint) = (retry, endpoint)
+        (self.retry, self.endpoint, self.origin) = (retry, endpoint, origin)
     }
 }

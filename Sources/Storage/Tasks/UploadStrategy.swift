@@ -34,7 +34,7 @@ public struct UploadStrategy: TransferStrategy {
     public static func isOpening(_ step: Step) -> Bool { step == .open }
 
     public let size: Int64
-    /// False where the source could not be inspected.
+    /// False where the source could not be inspected, or its client has not told the size yet.
     public var sizeIsKnown = true
     /// Bytes that the engine has acknowledged; never goes back, even where the engine loses some.
     public private(set) var acknowledged: Int64 = 0
@@ -64,7 +64,7 @@ public struct UploadStrategy: TransferStrategy {
     }
 
     public var progress: Progress {
-        sizeIsKnown ? Progress(completedUnitCount: acknowledged, totalUnitCount: size) : .unknown
+        sizeIsKnown ? Progress(completedUnitCount: acknowledged, totalUnitCount: size) : .unknown(after: acknowledged)
     }
 
     public var nextStep: Step {
@@ -129,7 +129,7 @@ public struct UploadStrategy: TransferStrategy {
     public mutating func apply(_ report: Progress) -> ProgressChange { .none }
 
     public mutating func complete(_ metadata: ObjectMetadata) -> Bool {
-        acknowledged = size
+        acknowledged = metadata.size
         return true
     }
 

@@ -201,6 +201,8 @@ export interface Snapshot {
    * service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
    */
   endpoint?: string;
+  /** Who sends the bytes of the upload, if that is no client of JSON-RPC. */
+  origin?: "gateway";
   observers?: Observers;
 }
 

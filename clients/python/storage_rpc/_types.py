@@ -153,6 +153,8 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     """The server of the task, if it is not the server of this service (`--endpoint`). The task can continue only on a
     service of that server: resuming it here is -13050, and cancelling it sends no request to that server.
     """
+    origin: Literal["gateway"] | None = None
+    """Who sends the bytes of the upload, if that is no client of JSON-RPC."""
 
 
 @dataclass(frozen=True)

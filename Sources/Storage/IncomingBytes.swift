@@ -1,0 +1,70 @@
+import Synchronization
+
+/// The bytes of an upload whose client sends them in requests of its own. At any time those of one request are there.
+public final class IncomingBytes: Sendable {
+    /// The bytes of one request, in memory or in a file.
+    public struct Piece: Sendable {
+        /// Where they are in the object.
+        public let range: Range<Int64>
+        /// Fills the buffer with the bytes at an offset of the object. May block.
+        public typealias Read =
+            @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws(StorageError) -> Void
+
+        fileprivate let read: Read
+
+        public init(_ range: Range<Int64>, read: @escaping Read) { (self.range, self.read) = (range, read) }
+
+        /// Of bytes in memory.
+        public init(_ bytes: [UInt8], at offset: Int64) {
+            self.init(offset..<offset + Int64(bytes.count)) { buffer, place in
+                bytes.withUnsafeBytes { all in
+                    buffer.copyMemory(from: .init(rebasing: all.dropFirst(Int(place - offset)).prefix(buffer.count)))
+                }
+            }
+        }
+    }
+
+    /// The checksums that all bytes must have, as far as the client has told them.
+    public struct Expected: Equatable, Sendable {
+        public var md5: [UInt8]?
+        public var crc32c: UInt32?
+
+        public init(md5: [UInt8]? = nil, crc32c: UInt32? = nil) { (self.md5, self.crc32c) = (md5, crc32c) }
+    }
+
+    private struct State {
+        var piece: Piece?
+        var size: Int64?
+        var expected = Expected()
+    }
+
+    private let state: Mutex<State>
+    private let announced: Int64?
+
+    /// `size` is nil where the client tells it later.
+    public init(size: Int64?) {
+        announced = size
+        state = Mutex(State(size: size))
+    }
+
+    /// Nil while it is unknown.
+    public var size: Int64? { state.withLock { $0.size } }
+
+    public var expected: Expected { state.withLock { $0.expected } }
+
+    /// `isLast`: the object ends with this piece.
+    package func offer(_ piece: Piece, isLast: Bool, _ expected: Expected) {
+        let size = isLast ? piece.range.upperBound : announced
+        state.withLock { $0 = State(piece: piece, size: size, expected: expected) }
+    }
+
+    /// The client may send the same bytes again, or others.
+    package func withdraw() { state.withLock { $0 = State(size: announced) } }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
+        let end = offset + Int64(buffer.count)
+        guard let piece = state.withLock({ $0.piece }), piece.range.lowerBound <= offset, end <= piece.range.upperBound
+        else { throw StorageError(.internalError, "The bytes \(offset) to \(end) have not arrived.") }
+        try piece.read(buffer, offset)
+    }
+}

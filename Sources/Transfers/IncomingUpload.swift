@@ -1,0 +1,192 @@
+import Platform
+import Storage
+
+/// An upload whose client sends the bytes in requests of its own, such as an SDK through the gateway.
+///
+/// It is the session of its task: a step waits for the next request, passes the bytes to the engine, and the answer to the
+/// client. A failure that the client may repeat is the client's alone: the task goes on to wait.
+///
+///     client ──▶ send ──▶ request ──▶ perform ──▶ the engine's session
+///     client ◀────────── answer ◀──────┘
+@Loop public final class IncomingUpload: TransferSession {
+    public typealias Strategy = UploadStrategy
+
+    public enum Answer: Sendable {
+        /// The engine has all bytes before this offset.
+        case received(upTo: Int64)
+        case completed(ObjectMetadata)
+        case failed(StorageError)
+    }
+
+    private enum Request {
+        /// Where is the engine?
+        case query
+        case send(IncomingBytes.Piece, isLast: Bool, IncomingBytes.Expected)
+    }
+
+    /// Its task; nil until that is made.
+    public internal(set) weak var task: UploadTask?
+    public nonisolated let reference: Reference
+    private let bytes: IncomingBytes
+    private let engine: any UploadSession
+    private var request: Request?
+    private var asker: CheckedContinuation<Answer, Never>?
+    /// The step that waits for a request.
+    private var step: CheckedContinuation<Void, Never>?
+    private var isStopping = false
+    /// What the engine has, unless `isCertain` is false.
+    private var offset: Int64 = 0
+    private var isCertain = true
+    /// The task takes no further request; its end may still be recorded.
+    private var isOver = false
+    private let turn = Waiters()
+
+    init(_ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference) {
+        (self.engine, self.bytes, self.reference) = (engine, bytes, reference)
+    }
+
+    /// The bytes that the client has announced; nil where it has not.
+    public var announcedSize: Int64? { bytes.size }
+
+    public var waitsForItsClient: Bool { step != nil }
+
+    /// Passes bytes to the engine. Those that it has already are left out. `isLast`: the object ends with them.
+    public func send(
+        _ piece: IncomingBytes.Piece, isLast: Bool, _ expected: IncomingBytes.Expected = .init()
+    ) async throws -> Answer {
+        try await ask(.send(piece, isLast: isLast, expected))
+    }
+
+    public func query() async throws -> Answer { try await ask(.query) }
+
+    /// One request at a time. One about a task that has ended is answered with its end.
+    private func ask(_ request: Request) async throws -> Answer {
+        while self.request != nil { try await turn.wait() }
+        if isOver { return try await end() }
+        self.request = request
+        step?.resume()
+        step = nil
+        return await withCheckedContinuation { asker = $0 }
+    }
+
+    /// How the task ends.
+    private func end() async throws -> Answer {
+        do {
+            if case .stored(let metadata)? = try await task?.result().metadata { return .completed(metadata) }
+        } catch let error as StorageError {
+            return .failed(error)
+        }
+        return .failed(.cancelled(.upload, of: reference))
+    }
+
+    private func answer(_ answer: Answer) {
+        let asker = asker
+        (request, self.asker) = (nil, nil)
+        asker?.resume(returning: answer)
+        turn.wakeAll()
+    }
+}
+
+// MARK: - The session of the task
+
+extension IncomingUpload {
+    public func perform(
+        _ step: UploadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
+    ) async -> UploadStrategy.Answer {
+        isStopping = false
+        guard case .send(let range) = step else {
+            return await engine.perform(step, replacesNewer: replacesNewer, report)
+        }
+        (offset, isCertain) = (range.lowerBound, true)
+        while true {
+            while request == nil {
+                if isStopping { return .aborted }
+                await withCheckedContinuation { self.step = $0 }
+            }
+            if isStopping { return .aborted }
+            if let answer = await serve(replacesNewer, after: range.lowerBound) { return answer }
+        }
+    }
+
+    /// Serves the request. Returns what the task has to know.
+    private func serve(_ replacesNewer: Bool, after begin: Int64) async -> UploadStrategy.Answer? {
+        guard let request else { return nil }
+        if case .query = request { return await look(replacesNewer, after: begin, isAsked: true) }
+        if !isCertain, let answer = await look(replacesNewer, after: begin, isAsked: false) { return answer }
+        guard isCertain, case .send(let piece, let isLast, let expected) = request else { return nil }
+        guard piece.range.lowerBound <= offset else {
+            answer(.failed(.gap(offset, piece.range.lowerBound)))
+            return nil
+        }
+        guard piece.range.upperBound > offset || isLast && piece.range.upperBound == offset else {
+            answer(.received(upTo: offset))
+            return nil
+        }
+        bytes.offer(piece, isLast: isLast, expected)
+        let answered = await engine.perform(
+            .send(offset..<piece.range.upperBound), replacesNewer: replacesNewer, { _ in })
+        return told(answered, piece.range.upperBound)
+    }
+
+    /// Asks the engine where it is.
+    private func look(_ replacesNewer: Bool, after begin: Int64, isAsked: Bool) async -> UploadStrategy.Answer? {
+        let answered = await engine.perform(.query, replacesNewer: replacesNewer, { _ in })
+        guard case .received(let offset) = answered else { return told(answered, .max) }
+        (self.offset, isCertain) = (offset, true)
+        if isAsked { answer(.received(upTo: offset)) }
+        return offset > begin ? answered : nil
+    }
+
+    /// Passes an answer of the engine to the client, where it is one for it; `end` is where the request ends.
+    private func told(_ answered: UploadStrategy.Answer, _ end: Int64) -> UploadStrategy.Answer? {
+        switch answered {
+        case .received(let offset):
+            if offset >= end { answer(.received(upTo: offset)) }
+        case .completed(let metadata):
+            isOver = true
+            answer(.completed(metadata))
+        case .failed(let error):
+            bytes.withdraw()
+            (isCertain, isOver) = (false, !error.retryable)
+            answer(.failed(error.about(reference)))
+            if error.retryable { return nil }
+        case .forgotten(let error), .superseded(let error): answer(.failed(error.about(reference)))
+        case .opened, .aborted: break
+        }
+        return answered
+    }
+
+    public nonisolated func abort() {
+        engine.abort()
+        Loop.task { self.stop() }
+    }
+
+    public nonisolated func stopSoon() {
+        engine.stopSoon()
+        Loop.task { self.stop() }
+    }
+
+    private func stop() {
+        isStopping = true
+        step?.resume()
+        step = nil
+    }
+
+    public nonisolated func discard() {
+        engine.discard()
+        Loop.task { [self] in
+            isOver = true
+            guard asker != nil else { return }
+            // The end may wait until nobody asks any more.
+            Loop.task { [self] in answer((try? await end()) ?? .failed(.cancelled(.upload, of: reference))) }
+        }
+    }
+
+    public nonisolated func bookmark() async -> Bookmark? { await engine.bookmark() }
+}
+
+extension StorageError {
+    fileprivate static func gap(_ offset: Int64, _ start: Int64) -> StorageError {
+        .invalidArgument("offset", "The bytes begin at \(start), but the next one is that at \(offset).")
+    }
+}

@@ -1,0 +1,148 @@
+import EmbeddedEngine
+import Harness
+import Platform
+import Roots
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+/// Uploads whose clients send the bytes in requests of their own.
+@Loop @Suite(.timeLimit(.minutes(5))) struct IncomingTests {
+    private let bytes = noise(1 << 20)
+    private let chunk: Int64 = 262_144
+
+    private func piece(_ number: Int64, _ chunks: Int64 = 1) -> IncomingBytes.Piece {
+        let start = number * chunk
+        return IncomingBytes.Piece(Array(bytes[Int(start)..<Int(start + chunks * chunk)]), at: start)
+    }
+
+    private func offset(_ answer: IncomingUpload.Answer) -> Int64? {
+        if case .received(let offset) = answer { offset } else { nil }
+    }
+
+    private func failure(_ answer: IncomingUpload.Answer) -> StorageError? {
+        if case .failed(let error) = answer { error } else { nil }
+    }
+
+    private func stored(_ answer: IncomingUpload.Answer) -> ObjectMetadata? {
+        if case .completed(let metadata) = answer { metadata } else { nil }
+    }
+
+    private func content(_ stage: HarnessFixture) async throws -> [UInt8] {
+        try await stage.transfers.data(of: ref("a"), maxSize: 1 << 30) { $0 }
+    }
+
+    @Test(arguments: [nil, Int64(1 << 20)])
+    func `Pieces become an object`(size: Int64?) async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.upload(size: size, to: ref("a"), .init())
+        for number: Int64 in 0..<3 {
+            #expect(try await offset(upload.send(piece(number), isLast: false)) == (number + 1) * chunk)
+        }
+        await stage.settle()
+        #expect(upload.task?.snapshot().progress.completedUnitCount == 3 * chunk)
+        // What is there already is left out, and nothing may be missing.
+        #expect(try await offset(upload.send(piece(1), isLast: false)) == 3 * chunk)
+        #expect(try await offset(upload.send(piece(2), isLast: false)) == 3 * chunk)
+        let gap = try await upload.send(.init([1], at: 4 * chunk), isLast: true)
+        #expect(failure(gap)?.param == "offset")
+        #expect(try await offset(upload.query()) == 3 * chunk)
+        await stage.settle()
+        let end = try await stored(upload.send(piece(2, 2), isLast: true))
+        #expect(end?.size == 1 << 20)
+        let again = try await stored(upload.send(piece(3), isLast: true))
+        #expect(again == end && upload.task?.state == .success)
+        #expect(try await content(stage) == bytes)
+    }
+
+    @Test func `An object may be empty, and may end without further bytes`() async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.upload(size: nil, to: ref("empty"), .init())
+        #expect(try await stored(upload.send(.init([], at: 0), isLast: true))?.size == 0)
+        let other = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        _ = try await other.send(piece(0, 4), isLast: false)
+        #expect(try await stored(other.send(.init([], at: 4 * chunk), isLast: true))?.size == 1 << 20)
+    }
+
+    @Test func `A failure is the client's, who may repeat the request`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("busy", [.send], .fail(StorageError(.unknown, "Busy.").with(\.retryable, true)))
+        stage.arm("lost", [.send], .lose(StorageError(.unknown, "Lost.").with(\.retryable, true)))
+        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        for expected in ["Busy.", "Lost."] {
+            #expect(try await failure(upload.send(piece(0), isLast: false))?.message == expected)
+        }
+        // The bytes of the second attempt were taken.
+        #expect(try await offset(upload.send(piece(0), isLast: false)) == chunk)
+        stage.arm("last", [.send], .lose(StorageError(.unknown, "Lost.").with(\.retryable, true)))
+        #expect(try await failure(upload.send(piece(1, 3), isLast: true)) != nil)
+        #expect(try await stored(upload.query())?.size == 1 << 20)
+        #expect(stage.outcomes.filter { $0.hasPrefix("send") }.count == 3)
+    }
+
+    @Test func `A failure that no repetition helps ends the task`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("refused", [.send], .fail(StorageError(.unauthorized, "No.")))
+        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        #expect(try await failure(upload.send(piece(0), isLast: false))?.code == .unauthorized)
+        #expect(try await failure(upload.send(piece(0), isLast: false))?.code == .unauthorized)
+        #expect(upload.task?.state == .failed)
+    }
+
+    @Test func `A held piece waits, through a pause, too`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("gate", [.send], .hold, at: 393_216)
+        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let sending = Task { try await upload.send(piece(0, 4), isLast: true) }
+        await stage.settle()
+        let task = try #require(upload.task)
+        #expect(stage.harness.holds.count == 1 && task.snapshot().progress.completedUnitCount == 393_216)
+        #expect(try await task.pause())
+        #expect(task.state == .paused && stage.harness.holds.isEmpty)
+        #expect(task.resume())
+        #expect(try await stored(sending.value)?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+    }
+
+    @Test func `A cancellation ends the request in flight`() async throws {
+        let stage = try await HarnessFixture()
+        stage.arm("gate", [.send], .hold)
+        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let sending = Task { try await upload.send(piece(0), isLast: true) }
+        await stage.settle()
+        #expect(try await upload.task?.cancel() == true)
+        #expect(try await failure(sending.value)?.code == .cancelled)
+        #expect(try await failure(upload.query())?.code == .cancelled)
+    }
+
+    @Test(arguments: [true, false]) func `Checksums of the client are checked`(isRight: Bool) async throws {
+        let stage = try await HarnessFixture()
+        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        let expected = IncomingBytes.Expected(crc32c: isRight ? 0xE306_9283 : 1)
+        let answer = try await upload.send(.init(Array("123456789".utf8), at: 0), isLast: true, expected)
+        #expect(isRight ? stored(answer) != nil : failure(answer)?.code == .nonMatchingChecksum)
+    }
+
+    /// An upload that has half of its bytes, and is paused.
+    private func begun(_ stage: HarnessFixture) async throws -> String {
+        let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
+        _ = try await upload.send(piece(0, 2), isLast: false)
+        let task = try #require(upload.task)
+        await stage.transfers.suspendIncoming()
+        #expect(task.state == .paused)
+        return task.id
+    }
+
+    @Test func `The next process goes on with what has arrived`() async throws {
+        let stage = try await HarnessFixture()
+        let id = try await begun(stage)
+        try await stage.restart()
+        let restored = try #require(try await stage.transfers.incomingUpload(id))
+        #expect(restored.task?.snapshot().origin == .gateway)
+        #expect(try await offset(restored.query()) == 2 * chunk)
+        #expect(try await stored(restored.send(piece(1, 3), isLast: true))?.size == 1 << 20)
+        #expect(try await content(stage) == bytes)
+        #expect(try await stage.transfers.incomingUpload("other") == nil)
+    }
+}
