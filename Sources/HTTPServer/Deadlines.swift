@@ -4,7 +4,7 @@ import Platform
 /// same length, so each kind has a queue in which the first deadline is the earliest. One task sleeps until that one.
 @Loop
 final class Deadlines {
-    enum Kind: Int, CaseIterable { case head, idle, stall, linger }
+    enum Kind: Int, CaseIterable { case head, idle, stall, linger, body }
 
     private let lengths: [Duration]
     private let now: () -> Duration
@@ -15,7 +15,7 @@ final class Deadlines {
     private var isOpen = true
 
     init<C: Clock<Duration>>(_ limits: HTTPServerLimits, clock: C) {
-        lengths = [limits.headTime, limits.idleTime, limits.stallTime, limits.lingerTime]
+        lengths = [limits.headTime, limits.idleTime, limits.stallTime, limits.lingerTime, limits.stallTime]
         let start = clock.now
         now = { start.duration(to: clock.now) }
         sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }

@@ -1,7 +1,7 @@
 import HTTPText
 import Platform
 
-/// Serves GET and HEAD over HTTP/1.1 and 1.0 to clients on this machine.
+/// Serves HTTP/1.1 and 1.0 to clients on this machine.
 ///
 /// Runs on the loop, except for sending files, which may block on the disk. An idle connection costs a descriptor and a
 /// suspended task until its timeout.
@@ -12,6 +12,7 @@ public final class HTTPServer {
     public struct ListenError: Error { public var message: String }
 
     let limits: HTTPServerLimits
+    let methods: Set<HTTPServerRequest.Method>
     private let time: TimeSource
     let handler: Handler
     let hosts: AcceptedHosts
@@ -25,27 +26,29 @@ public final class HTTPServer {
 
     /// Listens on an address such as `127.0.0.1:0`, `[::1]:8080` or `localhost:8080`; port 0 is any free port.
     ///
-    /// Answers only requests whose Host is one of `hosts` or the address itself. SIGPIPE has to be ignored.
+    /// Answers only requests whose Host is one of `hosts` or the address itself, and whose method is one of `methods`;
+    /// other methods get a 405. The handler gets a request before its body is read. SIGPIPE has to be ignored.
     public convenience init(
-        address: String, limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(),
-        time: TimeSource, handler: @escaping Handler
+        address: String, methods: Set<HTTPServerRequest.Method> = [.get, .head],
+        limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(), time: TimeSource,
+        handler: @escaping Handler
     ) throws(ListenError) {
         guard let parsed = SocketAddress(address) else {
             throw ListenError(
                 message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
         }
         do throws(SystemError) {
-            self.init(try ListeningSocket(parsed), limits, hosts, time, handler)
+            self.init(try ListeningSocket(parsed), methods, limits, hosts, time, handler)
         } catch {
             throw ListenError(message: "\(address) cannot be listened on: \(error.reason).")
         }
     }
 
     private init(
-        _ socket: ListeningSocket, _ limits: HTTPServerLimits, _ hosts: AcceptedHosts, _ time: TimeSource,
-        _ handler: @escaping Handler
+        _ socket: ListeningSocket, _ methods: Set<HTTPServerRequest.Method>, _ limits: HTTPServerLimits,
+        _ hosts: AcceptedHosts, _ time: TimeSource, _ handler: @escaping Handler
     ) {
-        (self.socket, self.limits, self.time, self.handler) = (socket, limits, time, handler)
+        (self.socket, self.methods, self.limits, self.time, self.handler) = (socket, methods, limits, time, handler)
         self.hosts = hosts.adding(socket.address.host)
         deadlines = Deadlines(limits, clock: time.clock)
         acceptor = Acceptor(socket.descriptor, clock: time.clock)
@@ -100,27 +103,4 @@ public final class HTTPServer {
 
     /// An idle connection can be closed for a waiting one.
     func becameIdle() { if isFull, isOpen { acceptor.resume() } }
-}
-
-/// Limits for each client.
-public struct HTTPServerLimits: Sendable {
-    /// One line of a request's head, without its line end, in bytes.
-    public var lineBytes = 8 << 10
-    /// All of a request's head, in bytes.
-    public var headBytes = 32 << 10
-    public var headers = 64
-    /// A connection closes after this many requests.
-    public var requestsPerConnection = 100_000
-    /// Beyond this number the longest idle connection is closed; if none is idle, the new one waits.
-    public var connections = 4096
-    /// From a head's first byte to its last.
-    public var headTime = Duration.seconds(10)
-    /// Between two requests, and before the first.
-    public var idleTime = Duration.seconds(60)
-    /// For a client that reads no byte of its answer.
-    public var stallTime = Duration.seconds(30)
-    /// For a client to read the last answer and to close.
-    public var lingerTime = Duration.seconds(5)
-
-    public init() {}
 }

@@ -2,7 +2,16 @@ import HTTPText
 
 /// A request. Path and query are decoded only on demand.
 public struct HTTPServerRequest: Sendable, Equatable {
-    public enum Method: String, Sendable { case get = "GET", head = "HEAD" }
+    /// In the order of the Allow header.
+    public enum Method: String, Sendable, CaseIterable {
+        case get = "GET"
+        case head = "HEAD"
+        case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
+        case options = "OPTIONS"
+    }
 
     public var method: Method
     /// Percent-encoded, begins with a slash, and is well-formed.
@@ -12,16 +21,21 @@ public struct HTTPServerRequest: Sendable, Equatable {
     public var headers: HTTPHeaders
     /// The client's `address:port`.
     public var remoteAddress: String
+    /// Empty for GET and HEAD.
+    public var body: HTTPRequestBody
     /// Whether the client wants to keep the connection open.
     var keepsAlive: Bool
     var isHTTP10: Bool
+    var framing = BodyFraming.length(0)
+    /// Whether the client waits for 100 before it sends the body.
+    var expectsContinue = false
 
     public init(
         _ path: String, method: Method = .get, query: String? = nil, headers: HTTPHeaders = [:],
-        remoteAddress: String = ""
+        remoteAddress: String = "", body: HTTPRequestBody = .empty
     ) {
         (self.method, self.path, self.query, self.headers) = (method, path, query, headers)
-        self.remoteAddress = remoteAddress
+        (self.remoteAddress, self.body) = (remoteAddress, body)
         (keepsAlive, isHTTP10) = (true, false)
     }
 

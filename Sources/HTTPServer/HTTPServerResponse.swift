@@ -17,9 +17,18 @@ public struct HTTPServerResponse: Sendable {
     /// Transfer-Encoding, Connection and similar fields, which the server sets.
     public var headers: HTTPHeaders
     public var body: Body
+    /// Closes the connection without an answer.
+    public var dropsConnection = false
 
     public init(_ status: Int, headers: HTTPHeaders = [:], body: Body = .none) {
         (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    /// No answer: the connection closes, as if the answer were lost.
+    public static var dropped: HTTPServerResponse {
+        var response = HTTPServerResponse(500)
+        response.dropsConnection = true
+        return response
     }
 }
 
@@ -106,12 +115,15 @@ enum ResponseHead {
     private static func isReserved(_ name: String) -> Bool { reserved.contains { isSameName($0, name) } }
 
     private static let reasons = [
-        200: "OK", 204: "No Content", 206: "Partial Content", 301: "Moved Permanently", 302: "Found",
+        200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content", 301: "Moved Permanently",
+        302: "Found",
         303: "See Other", 304: "Not Modified", 307: "Temporary Redirect", 308: "Permanent Redirect",
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        408: "Request Timeout", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
-        414: "URI Too Long", 416: "Range Not Satisfiable", 417: "Expectation Failed", 421: "Misdirected Request",
+        408: "Request Timeout", 409: "Conflict", 410: "Gone", 411: "Length Required", 412: "Precondition Failed",
+        413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable",
+        417: "Expectation Failed", 421: "Misdirected Request",
         429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-        503: "Service Unavailable", 505: "HTTP Version Not Supported",
+        499: "Client Closed Request", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+        504: "Gateway Timeout", 505: "HTTP Version Not Supported",
     ]
 }

@@ -23,22 +23,23 @@ struct RequestHead {
     }
 
     mutating func add(_ line: ArraySlice<UInt8>) throws(Refusal) {
-        // A folded line begins with a blank, which no name does.
-        guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { throw Refusal(400) }
-        let value = trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
-        headers.add(String(decoding: line[..<colon], as: UTF8.self), String(value))
+        guard let field = HTTPHeaders.Field(line: line) else { throw Refusal(400) }
+        headers.add(field.name, field.value)
     }
 
     /// Returns the request after the last line. Checks the message's length first.
-    func request(_ hosts: AcceptedHosts, _ remoteAddress: String) throws(Refusal) -> HTTPServerRequest {
+    func request(
+        _ methods: Set<HTTPServerRequest.Method>, _ hosts: AcceptedHosts, _ remoteAddress: String
+    ) throws(Refusal) -> HTTPServerRequest {
         let length = try checkedLength()
         try check(hosts)
-        guard let method = HTTPServerRequest.Method(rawValue: method) else { throw Refusal(405) }
-        guard headers.all("Transfer-Encoding").isEmpty else { throw Refusal(400) }
-        guard length == 0 else { throw Refusal(413) }
-        guard headers.all("Expect").isEmpty else { throw Refusal(417) }
+        guard let method = HTTPServerRequest.Method(rawValue: method), methods.contains(method) else {
+            throw Refusal(405)
+        }
         var request = HTTPServerRequest(
             path, method: method, query: query, headers: headers, remoteAddress: remoteAddress)
+        request.framing = try framing(method, length)
+        request.expectsContinue = try expectsContinue(method, request.framing)
         request.isHTTP10 = isHTTP10
         request.keepsAlive = keepsAlive
         return request
@@ -58,16 +59,6 @@ struct RequestHead {
         guard hosts.accepts(host) else { throw Refusal(421) }
     }
 
-    /// The length of the body; `Int64.max` where it overflows.
-    private func checkedLength() throws(Refusal) -> Int64 {
-        let values = headers.all("Content-Length")
-        guard values.count <= 1 else { throw Refusal(400) }
-        guard let value = values.first else { return 0 }
-        guard headers.all("Transfer-Encoding").isEmpty else { throw Refusal(400) }
-        guard !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { throw Refusal(400) }
-        return Int64(value) ?? .max
-    }
-
     private static func version(_ word: ArraySlice<UInt8>) throws(Refusal) -> Bool {
         guard word.count == 8, word.starts(with: "HTTP/".utf8), word[word.startIndex + 6] == 0x2E,
             case let major = word[word.startIndex + 5], case let minor = word[word.startIndex + 7],
@@ -75,5 +66,14 @@ struct RequestHead {
         else { throw Refusal(400) }
         guard major == 0x31, minor <= 0x31 else { throw Refusal(505) }
         return minor == 0x30
+    }
+}
+
+extension HTTPHeaders.Field {
+    /// A line of a head or of trailers; nil where it is malformed. A folded line begins with a blank, which no name does.
+    init?(line: ArraySlice<UInt8>) {
+        guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { return nil }
+        let value = trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
+        self.init(String(decoding: line[..<colon], as: UTF8.self), String(value))
     }
 }

@@ -2,55 +2,92 @@ import HTTPText
 
 /// Parses a stream of bytes into requests, as strictly as RFC 9112 allows.
 ///
-/// A line ends with CR LF only, and has no control character but the tab. Nothing is parsed after the first error,
-/// because the start of the next request would be uncertain.
+/// Nothing is parsed after the first error, because the start of the next request would be uncertain.
 struct RequestParser {
     enum Event: Equatable {
         /// More bytes are needed.
         case incomplete
+        /// The head of a request. Its body has to be taken with `nextBytes` before the next request.
         case request(HTTPServerRequest)
         /// The status to answer with before the connection ends.
         case refused(Int)
     }
 
+    enum BodyEvent: Equatable {
+        case incomplete
+        /// At least one byte.
+        case bytes([UInt8])
+        case end
+        case malformed
+    }
+
     private let limits: HTTPServerLimits
+    private let methods: Set<HTTPServerRequest.Method>
     private let hosts: AcceptedHosts
     private let remoteAddress: String
-    private var buffer: [UInt8] = []
-    /// The start of the current line, and the end of the scanned bytes.
-    private var lineStart = 0
-    private var scanned = 0
-    private var headBytes = 0
+    private var input = InputBuffer()
+    private var headBytesLeft: Int
     private var head: RequestHead?
+    private var body: BodyDecoder?
     private var mayBeBlank = true
     private var refusal: Refusal?
 
-    init(limits: HTTPServerLimits, hosts: AcceptedHosts, remoteAddress: String = "") {
-        (self.limits, self.hosts, self.remoteAddress) = (limits, hosts, remoteAddress)
+    init(
+        limits: HTTPServerLimits, methods: Set<HTTPServerRequest.Method> = [.get, .head], hosts: AcceptedHosts,
+        remoteAddress: String = ""
+    ) {
+        (self.limits, self.methods, self.hosts, self.remoteAddress) = (limits, methods, hosts, remoteAddress)
+        headBytesLeft = limits.headBytes
     }
 
     /// Whether a request is incomplete, as far as `next` has parsed.
-    var isWithinHead: Bool { !buffer.isEmpty || head != nil }
+    var isWithinHead: Bool { !input.isEmpty || head != nil }
 
-    mutating func append(_ bytes: UnsafeRawBufferPointer) { if refusal == nil { buffer.append(contentsOf: bytes) } }
+    /// The length of the rest of the body; nil where it is unknown. After the end it is 0.
+    var bodyBytesLeft: Int64? { refusal == nil ? body.map(\.bytesLeft) ?? 0 : nil }
 
-    /// Returns the next event. Call until it returns `incomplete`.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) { if refusal == nil { input.append(bytes) } }
+
+    /// Returns the next event. Call until it returns `incomplete`; not within a body.
     mutating func next() -> Event {
+        precondition(body == nil)
         do throws(Refusal) {
             if let refusal { throw refusal }
             while let line = try nextLine() {
                 if let request = try take(line) { return .request(request) }
             }
-            forgetConsumed()
+            input.forgetParsed()
             return .incomplete
         } catch {
-            refusal = error
-            buffer = []
+            refuse(error)
             return .refused(error.status)
         }
     }
 
-    private mutating func take(_ line: Range<Int>) throws(Refusal) -> HTTPServerRequest? {
+    /// Returns up to `limit` bytes of the body.
+    mutating func nextBytes(atMost limit: Int) -> BodyEvent {
+        guard refusal == nil else { return .malformed }
+        guard var body else { return .end }
+        var piece: [UInt8] = []
+        do throws(Refusal) {
+            try body.decode(&input, into: &piece, atMost: limit)
+            self.body = body.isAtEnd ? nil : body
+        } catch {
+            refuse(error)
+        }
+        if !piece.isEmpty { return .bytes(piece) }
+        if refusal != nil { return .malformed }
+        if self.body == nil { return .end }
+        input.forgetParsed()
+        return .incomplete
+    }
+
+    private mutating func refuse(_ refusal: Refusal) {
+        self.refusal = refusal
+        (input, body) = (InputBuffer(), nil)
+    }
+
+    private mutating func take(_ line: ArraySlice<UInt8>) throws(Refusal) -> HTTPServerRequest? {
         if line.isEmpty, head == nil {
             // RFC 9112 asks to accept a blank line before a request.
             guard mayBeBlank else { throw Refusal(400) }
@@ -58,50 +95,32 @@ struct RequestParser {
             return nil
         }
         guard var head = self.head else {
-            self.head = try RequestHead(requestLine: buffer[line])
-            return nil
-        }
-        if !line.isEmpty {
-            guard head.headers.fields.count < limits.headers else { throw Refusal(431) }
-            self.head = nil
-            try head.add(buffer[line])
-            self.head = head
+            self.head = try RequestHead(requestLine: line)
             return nil
         }
         self.head = nil
-        (headBytes, mayBeBlank) = (0, true)
-        return try head.request(hosts, remoteAddress)
+        if !line.isEmpty {
+            guard head.headers.fields.count < limits.headers else { throw Refusal(431) }
+            try head.add(line)
+            self.head = head
+            return nil
+        }
+        (headBytesLeft, mayBeBlank) = (limits.headBytes, true)
+        let request = try head.request(methods, hosts, remoteAddress)
+        if request.framing != .length(0) { body = BodyDecoder(request.framing, limits: limits) }
+        return request
     }
 
-    /// Returns the next line without its end; nil where it is incomplete.
-    private mutating func nextLine() throws(Refusal) -> Range<Int>? {
-        let tooLong = Refusal(head == nil ? 414 : 431)
-        while scanned < buffer.count {
-            let byte = buffer[scanned]
-            let followsCR = scanned > lineStart && buffer[scanned - 1] == 0x0D
-            scanned += 1
-            headBytes += 1
-            guard headBytes <= limits.headBytes else { throw Refusal(431) }
-            if followsCR != (byte == 0x0A) { throw Refusal(400) }
-            if followsCR {
-                defer { lineStart = scanned }
-                return lineStart..<scanned - 2
+    private mutating func nextLine() throws(Refusal) -> ArraySlice<UInt8>? {
+        do throws(InputBuffer.Fault) {
+            return try input.nextLine(atMost: limits.lineBytes, budget: &headBytesLeft)
+        } catch {
+            switch error {
+            case .malformed: throw Refusal(400)
+            case .lineTooLong: throw Refusal(head == nil ? 414 : 431)
+            case .outOfBudget: throw Refusal(431)
             }
-            if byte == 0x0D { continue }
-            guard byte >= 0x20 && byte != 0x7F || byte == 0x09 else { throw Refusal(400) }
-            guard scanned - lineStart <= limits.lineBytes else { throw tooLong }
         }
-        return nil
-    }
-
-    private mutating func forgetConsumed() {
-        if lineStart == buffer.count {
-            buffer = []
-        } else {
-            buffer.removeFirst(lineStart)
-        }
-        scanned -= lineStart
-        lineStart = 0
     }
 }
 

@@ -2,24 +2,62 @@ import HTTPText
 import Platform
 
 extension ServedConnection {
-    /// Answers a request. Returns false where the answer was not sent completely.
-    func answer(_ request: HTTPServerRequest, isLast: Bool) async -> Bool {
-        var response = await server.handler(request)
-        guard !Task.isCancelled else { return false }
-        let isNonsense = response.body.isUnopened && request.method == .get
+    /// The connection's state after an answer.
+    enum Continuation {
+        /// Another request may follow.
+        case open
+        /// The answer was the last.
+        case closing
+        /// The answer was not sent completely.
+        case broken
+    }
+
+    func answer(_ request: HTTPServerRequest, isLast: Bool) async -> Continuation {
+        let body = request.framing == .length(0) ? nil : IncomingBody(of: request, on: self)
+        var response = await server.handler(request.with(body))
+        let isLast = isLast || body?.endsConnection ?? false
+        body?.close()
+        guard !Task.isCancelled, !response.dropsConnection else { return .broken }
+        let isNonsense = response.body.isUnopened && request.method != .head
         if !(200...599 ~= response.status) || response.body.count == nil || isNonsense {
             response = HTTPServerResponse(500)
         }
         let persistence: ResponseHead.Persistence = isLast ? .close : request.isHTTP10 ? .keepAlive : .asUsual
         let head = ResponseHead.bytes(response, persistence, date: server.dateNow)
-        let hasBody = request.method == .get && ResponseHead.mayHaveBody(response.status)
-        return await send(OutgoingResponse(head: head, hasBody ? response.body : .none))
+        let hasBody = request.method != .head && ResponseHead.mayHaveBody(response.status)
+        guard await send(OutgoingResponse(head: head, hasBody ? response.body : .none)) else { return .broken }
+        if isLast { return .closing }
+        if parser.bodyBytesLeft == 0 { return .open }
+        return await discardBody() ? .open : .closing
     }
 
     func refuse(_ status: Int) async {
-        let response = HTTPServerResponse(status, headers: status == 405 ? ["Allow": "GET, HEAD"] : [:])
-        let head = ResponseHead.bytes(response, .close, date: server.dateNow)
+        let allowed = HTTPServerRequest.Method.allCases.filter(server.methods.contains).map(\.rawValue)
+        let headers: HTTPHeaders = status == 405 ? ["Allow": allowed.joined(separator: ", ")] : [:]
+        let head = ResponseHead.bytes(HTTPServerResponse(status, headers: headers), .close, date: server.dateNow)
         if await send(OutgoingResponse(head: head, .none)) { await linger() }
+    }
+
+    /// Sends the interim answer that asks for a body. Returns false where it was not sent.
+    func sendContinue() async -> Bool {
+        await send(OutgoingResponse(head: Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), .none))
+    }
+
+    /// Discards what the handler has not read of the body. Returns false where it is too long, late or malformed.
+    private func discardBody() async -> Bool {
+        allow(.linger)
+        defer { lift() }
+        var left = server.limits.discardedBytes
+        while left >= 0 {
+            switch parser.nextBytes(atMost: 64 << 10) {
+            case .bytes(let bytes): left -= bytes.count
+            case .end: return true
+            case .malformed: return false
+            case .incomplete:
+                guard await readiness?.wait(for: .readable) ?? false, receive(atMost: 64 << 10) else { return false }
+            }
+        }
+        return false
     }
 
     /// Waits until the client has read the answer: closing a socket with unread input could discard the answer.
@@ -65,5 +103,14 @@ extension ServedConnection {
         }
         rest = sent
         return outcome
+    }
+}
+
+extension HTTPServerRequest {
+    @Loop fileprivate func with(_ body: IncomingBody?) -> HTTPServerRequest {
+        guard let body else { return self }
+        var request = self
+        request.body = HTTPRequestBody(body, length: body.bytesLeft)
+        return request
     }
 }

@@ -9,19 +9,21 @@ final class ServedConnection {
     let server: HTTPServer
     let socket: Descriptor
     private(set) var readiness: SocketReadiness?
-    private var parser: RequestParser
+    var parser: RequestParser
     private var task: Task<Void, Never>?
     private var requests = 0
     private lazy var deadline = Deadline { [weak self] in self?.timeIsOver() }
     private var deadlineKind: Deadlines.Kind?
-    private var headIsLate = false
+    /// Whether a head or a body has not come in time.
+    private var isLate = false
     /// The number of unsent bytes at the last check.
     private var untaken: Int32 = 0
 
     init(_ socket: Descriptor, of server: HTTPServer) {
         (self.socket, self.server) = (socket, server)
         let peer = SocketAddress(ofPeerOf: socket)?.description ?? ""
-        parser = RequestParser(limits: server.limits, hosts: server.hosts, remoteAddress: peer)
+        parser = RequestParser(
+            limits: server.limits, methods: server.methods, hosts: server.hosts, remoteAddress: peer)
         socket.sendAtOnce()
     }
 
@@ -48,8 +50,11 @@ final class ServedConnection {
             case .request(let request):
                 requests += 1
                 let isLast = !request.keepsAlive || requests >= server.limits.requestsPerConnection
-                guard await answer(request, isLast: isLast) else { return }
-                if isLast { return await linger() }
+                switch await answer(request, isLast: isLast) {
+                case .open: break
+                case .closing: return await linger()
+                case .broken: return
+                }
             }
         }
     }
@@ -68,15 +73,16 @@ final class ServedConnection {
                 allow(.head)
             }
             let isReadable = await readiness?.wait(for: .readable) ?? false
-            if headIsLate { return .refused(408) }
-            guard isReadable, receive() else { return .incomplete }
+            if isLate { return .refused(408) }
+            guard isReadable, receive(atMost: 16 << 10) else { return .incomplete }
             event = parser.next()
         }
         return event
     }
 
-    private func receive() -> Bool {
-        withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { buffer in
+    /// Reads what the socket has. Returns false at the end of input.
+    func receive(atMost limit: Int) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
             switch socket.read(into: buffer) {
             case .bytes(let count): parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             case .notNow: break
@@ -85,6 +91,20 @@ final class ServedConnection {
             return true
         }
     }
+
+    enum BodyReadiness { case readable, late, closed }
+
+    /// Waits until the socket has bytes of a body or is closed, at most for the stall time.
+    func waitForBody() async -> BodyReadiness {
+        allow(.body)
+        // After the answer another deadline may be set.
+        defer { if deadlineKind == .body { lift() } }
+        let isReadable = await readiness?.wait(for: .readable) ?? false
+        return isLate ? .late : isReadable ? .readable : .closed
+    }
+
+    /// Ends a wait for the body.
+    func stopReading() { readiness?.giveUp() }
 }
 
 extension ServedConnection {
@@ -101,8 +121,8 @@ extension ServedConnection {
 
     private func timeIsOver() {
         guard let kind = deadlineKind else { return }
-        if kind == .head {
-            headIsLate = true
+        if kind == .head || kind == .body {
+            isLate = true
             readiness?.giveUp()
         } else if case let left = socket.queued, left > 0, left < untaken {
             // The client is slow, but reads.

@@ -14,12 +14,12 @@ import Testing
 
     /// The default handler responds with the path.
     init(
-        _ limits: HTTPServerLimits = HTTPServerLimits(),
+        _ limits: HTTPServerLimits = HTTPServerLimits(), methods: Set<HTTPServerRequest.Method> = [.get, .head],
         handler: @escaping HTTPServer.Handler = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
     ) throws {
         signal(SIGPIPE, SIG_IGN)
         server = try HTTPServer(
-            address: "127.0.0.1:0", limits: limits, time: TimeSource(clock: clock), handler: handler)
+            address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock), handler: handler)
     }
 
     isolated deinit { server.close() }

@@ -1,0 +1,112 @@
+import HTTPText
+
+/// How a body is delimited (RFC 9112, section 6).
+enum BodyFraming: Sendable, Equatable {
+    /// In bytes; 0 where there is no body.
+    case length(Int64)
+    case chunked
+}
+
+/// Removes the framing of a body. Chunk extensions and trailers are checked and ignored.
+struct BodyDecoder {
+    private enum State: Equatable {
+        /// The rest of a body without chunks.
+        case bytes(left: Int64)
+        case chunkSize
+        case chunk(left: Int64)
+        case chunkEnd
+        case trailers
+        case end
+    }
+
+    private let limits: HTTPServerLimits
+    private var state: State
+    private var extensionBytesLeft: Int
+    private var trailerBytesLeft: Int
+    private var trailers = 0
+
+    init(_ framing: BodyFraming, limits: HTTPServerLimits) {
+        self.limits = limits
+        (extensionBytesLeft, trailerBytesLeft) = (limits.chunkExtensionBytes, limits.headBytes)
+        switch framing {
+        case .length(let count): state = count > 0 ? .bytes(left: count) : .end
+        case .chunked: state = .chunkSize
+        }
+    }
+
+    var isAtEnd: Bool { state == .end }
+
+    /// The number of bytes that are left; nil where it is unknown.
+    var bytesLeft: Int64? {
+        switch state {
+        case .bytes(let left): left
+        case .end: 0
+        case .chunkSize, .chunk, .chunkEnd, .trailers: nil
+        }
+    }
+
+    /// Moves bytes of the body from the input to the end of `piece`, until the piece has `limit` bytes, the body ends, or
+    /// the input lacks bytes.
+    mutating func decode(
+        _ input: inout InputBuffer, into piece: inout [UInt8], atMost limit: Int
+    ) throws(Refusal) {
+        while piece.count < limit, !isAtEnd {
+            guard try advance(&input, &piece, limit) else { return }
+        }
+    }
+
+    /// Returns false where the input lacks bytes.
+    private mutating func advance(
+        _ input: inout InputBuffer, _ piece: inout [UInt8], _ limit: Int
+    ) throws(Refusal) -> Bool {
+        switch state {
+        case .bytes(let left):
+            let count = input.take(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
+            state = left > count ? .bytes(left: left - Int64(count)) : .end
+            return count > 0
+        case .chunk(let left):
+            let count = input.take(atMost: Int(min(left, Int64(limit - piece.count))), into: &piece)
+            state = left > count ? .chunk(left: left - Int64(count)) : .chunkEnd
+            return count > 0
+        case .chunkSize, .chunkEnd, .trailers: return try advanceLine(&input)
+        case .end: return true
+        }
+    }
+
+    private mutating func advanceLine(_ input: inout InputBuffer) throws(Refusal) -> Bool {
+        var lineBudget = Int.max
+        do throws(InputBuffer.Fault) {
+            if state == .trailers {
+                guard let line = try input.nextLine(atMost: limits.lineBytes, budget: &trailerBytesLeft) else {
+                    return false
+                }
+                state = try takeTrailer(line)
+            } else {
+                let limit = state == .chunkEnd ? 0 : limits.lineBytes
+                guard let line = try input.nextLine(atMost: limit, budget: &lineBudget) else { return false }
+                state = state == .chunkEnd ? .chunkSize : try takeSize(line)
+            }
+        } catch {
+            throw Refusal(400)
+        }
+        return true
+    }
+
+    /// RFC 9112, section 7.1: hexadecimal digits, then extensions, which begin with a semicolon.
+    private mutating func takeSize(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
+        let digits = line.prefix { hexDigit($0) != nil }
+        let rest = line[digits.endIndex...].drop { $0 == 0x20 || $0 == 0x09 }
+        guard 1...16 ~= digits.count, digits.endIndex == line.endIndex || rest.first == 0x3B else { throw .malformed }
+        extensionBytesLeft -= line.endIndex - digits.endIndex
+        let size = digits.reduce(UInt64(0)) { $0 << 4 | UInt64(hexDigit($1) ?? 0) }
+        guard extensionBytesLeft >= 0, let left = Int64(exactly: size) else { throw .malformed }
+        return left == 0 ? .trailers : .chunk(left: left)
+    }
+
+    private mutating func takeTrailer(_ line: ArraySlice<UInt8>) throws(InputBuffer.Fault) -> State {
+        if line.isEmpty { return .end }
+        trailers += 1
+        guard trailers <= limits.headers, HTTPHeaders.Field(line: line) != nil else { throw .malformed }
+        return .trailers
+    }
+}
