@@ -1,0 +1,49 @@
+import HTTPText
+
+/// Lets web pages of any origin use the server (the CORS protocol of the Fetch standard). It does not allow credentials,
+/// such as cookies.
+public struct CrossOriginPolicy: Sendable {
+    public var methods: [HTTPServerRequest.Method]
+    /// The headers of answers that pages may read, besides the few that they always may.
+    public var exposedHeaders: [String]
+    /// For so long a browser remembers a preflight, in seconds.
+    public var maxAge: Int
+
+    public init(methods: [HTTPServerRequest.Method], exposedHeaders: [String] = [], maxAge: Int = 3600) {
+        (self.methods, self.exposedHeaders, self.maxAge) = (methods, exposedHeaders, maxAge)
+    }
+
+    /// Whether a browser asks in advance for a page's request.
+    public func isPreflight(_ request: HTTPServerRequest) -> Bool {
+        request.method == .options && request.headers.only("Origin") != nil
+            && request.headers.only("Access-Control-Request-Method") != nil
+    }
+
+    /// The headers of the answer to a preflight, which has the status 204. All headers that it asks for are allowed.
+    public func preflightHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
+        var answer = originHeaders(request)
+        answer.add("Access-Control-Allow-Methods", methods.map(\.rawValue).joined(separator: ", "))
+        let requested = request.list("Access-Control-Request-Headers").filter { isToken($0.utf8) }
+        if !requested.isEmpty { answer.add("Access-Control-Allow-Headers", requested.joined(separator: ", ")) }
+        if isSameName(request["Access-Control-Request-Private-Network"] ?? "", "true") {
+            answer.add("Access-Control-Allow-Private-Network", "true")
+        }
+        answer.add("Access-Control-Max-Age", "\(maxAge)")
+        return answer
+    }
+
+    /// The headers to add to every other answer.
+    public func answerHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
+        var answer = originHeaders(request)
+        if answer["Access-Control-Allow-Origin"] != nil, !exposedHeaders.isEmpty {
+            answer.add("Access-Control-Expose-Headers", exposedHeaders.joined(separator: ", "))
+        }
+        return answer
+    }
+
+    /// Vary is there without an origin too, because caches keep the answer.
+    private func originHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
+        guard let origin = request.only("Origin") else { return ["Vary": "Origin"] }
+        return ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
+    }
+}
