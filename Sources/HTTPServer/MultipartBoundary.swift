@@ -1,0 +1,65 @@
+import HTTPText
+
+/// The delimiter of a multipart body, from the value of its Content-Type (RFC 2046, section 5.1.1).
+public struct MultipartBoundary: Sendable, Equatable {
+    /// 1 to 70 visible characters of ASCII and spaces, and no space at the end.
+    public let text: String
+
+    /// Nil where it has another form.
+    public init?(_ text: String) {
+        let bytes = text.utf8
+        guard 1...70 ~= bytes.count, bytes.last != 0x20, bytes.allSatisfy({ 0x20...0x7E ~= $0 }) else { return nil }
+        self.text = text
+    }
+
+    /// Nil unless the type is multipart and has one boundary, which may be unquoted, or in double or single quotes.
+    ///
+    /// Unquoted, it may have any character but a semicolon: some clients send `===============7==`.
+    public init?(contentType: String) {
+        let end = contentType.utf8.firstIndex(of: 0x3B) ?? contentType.endIndex
+        let type = trimmed(contentType[..<end])
+        guard type.utf8.count > 10, isSameName(type.prefix(10), "multipart/") else { return nil }
+        var rest = contentType[end...]
+        var values: [String] = []
+        while !rest.isEmpty {
+            guard let (name, value) = Self.takeParameter(&rest) else { return nil }
+            if isSameName(name, "boundary") { values.append(value) }
+        }
+        guard values.count == 1 else { return nil }
+        self.init(values[0])
+    }
+
+    /// Takes a semicolon and what follows up to the next one. Nil where it is malformed.
+    private static func takeParameter(_ rest: inout Substring) -> (name: Substring, value: String)? {
+        rest = rest.dropFirst()
+        let name = rest.prefix { $0 != "=" && $0 != ";" }
+        rest = rest[name.endIndex...]
+        guard rest.first == "=" else { return trimmed(name).isEmpty ? ("", "") : nil }
+        rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+        if let quote = rest.first, quote == "\"" || quote == "'" {
+            guard let value = takeQuoted(&rest, quote) else { return nil }
+            return (trimmed(name), value)
+        }
+        let value = rest.prefix { $0 != ";" }
+        rest = rest[value.endIndex...]
+        return (trimmed(name), String(trimmed(value)))
+    }
+
+    /// Takes a quoted value and the blanks that follow it. Nil without the closing quote.
+    private static func takeQuoted(_ rest: inout Substring, _ quote: Character) -> String? {
+        var value = ""
+        rest = rest.dropFirst()
+        while var character = rest.popFirst() {
+            if character == quote {
+                rest = rest.drop { $0 == " " || $0 == "\t" }
+                return rest.isEmpty || rest.first == ";" ? value : nil
+            }
+            if character == "\\", quote == "\"" {
+                guard let escaped = rest.popFirst() else { return nil }
+                character = escaped
+            }
+            value.append(character)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,80 @@
+import HTTPText
+import Platform
+
+/// Reads the parts of a multipart body one after the other. Holds no more than one piece of the source.
+@Loop
+public final class MultipartReader {
+    /// Waits for the next bytes of the body; none at its end.
+    public typealias Source = @Loop () async throws(HTTPRequestBody.Failure) -> [UInt8]
+
+    public enum Failure: Error, Equatable {
+        case body(HTTPRequestBody.Failure)
+        /// A sentence that says what is wrong.
+        case malformed(String)
+
+        /// A status for the answer.
+        public var status: Int {
+            switch self {
+            case .body(let failure): failure.status
+            case .malformed: 400
+            }
+        }
+    }
+
+    private var parser: MultipartParser
+    private let source: Source
+    private var isWithinPart = false
+
+    public init(_ boundary: MultipartBoundary, _ source: @escaping Source) {
+        (parser, self.source) = (MultipartParser(boundary), source)
+    }
+
+    public convenience init(_ boundary: MultipartBoundary, _ body: HTTPRequestBody) {
+        self.init(boundary) { () async throws(HTTPRequestBody.Failure) in try await body.read(atMost: 64 << 10) }
+    }
+
+    /// Returns the headers of the next part; nil after the last. Skips what has not been read of the part before.
+    ///
+    /// A body is complete only when this has returned nil.
+    public func nextPart() async throws(Failure) -> HTTPHeaders? {
+        while true {
+            switch try await nextEvent() {
+            case .part(let headers):
+                isWithinPart = true
+                return headers
+            case .end: return nil
+            case .bytes, .endOfPart, .incomplete: isWithinPart = false
+            }
+        }
+    }
+
+    /// Returns the next bytes of the part's content: at least one, and none at its end.
+    public func read() async throws(Failure) -> [UInt8] {
+        guard isWithinPart else { return [] }
+        if case .bytes(let bytes) = try await nextEvent() { return bytes }
+        isWithinPart = false
+        return []
+    }
+
+    /// Returns the rest of the part's content. Throws `body(.tooLarge)` if it has more than `limit` bytes.
+    public func readAll(atMost limit: Int) async throws(Failure) -> [UInt8] {
+        var all: [UInt8] = []
+        while case let piece = try await read(), !piece.isEmpty {
+            guard piece.count <= limit - all.count else { throw .body(.tooLarge) }
+            all += piece
+        }
+        return all
+    }
+
+    /// Returns any event but `incomplete`.
+    private func nextEvent() async throws(Failure) -> MultipartParser.Event {
+        while true {
+            let event: MultipartParser.Event
+            do throws(MultipartParser.Malformed) { event = try parser.next() } catch { throw .malformed(error.message) }
+            guard event == .incomplete else { return event }
+            let piece: [UInt8]
+            do throws(HTTPRequestBody.Failure) { piece = try await source() } catch { throw .body(error) }
+            if piece.isEmpty { parser.finish() } else { parser.append(piece) }
+        }
+    }
+}
