@@ -15,9 +15,10 @@ private func runDriver(
     typealias Target = @Sendable (UnsafeRawBufferPointer) -> Void
 
     static let targets: [String: Target] = [
-        "answers": fuzzAnswers, "database": fuzzDatabase, "framing": fuzzFraming, "hiding": fuzzHiding,
-        "json": fuzzJSON, "messages": fuzzMessages, "params": fuzzParams, "references": fuzzReferences,
-        "requests": fuzzRequests, "secrets": fuzzSecrets, "slots": fuzzSlots,
+        "answers": fuzzAnswers, "bodies": fuzzBodies, "database": fuzzDatabase, "framing": fuzzFraming,
+        "hiding": fuzzHiding, "json": fuzzJSON, "messages": fuzzMessages, "multipart": fuzzMultipart,
+        "params": fuzzParams, "references": fuzzReferences, "requests": fuzzRequests, "secrets": fuzzSecrets,
+        "slots": fuzzSlots,
     ]
 
     static let target = getenv("FUZZ_TARGET").flatMap { targets[String(cString: $0)] }
