@@ -22,6 +22,9 @@ public struct HTTPServerLimits: Sendable {
     public var stallTime = Duration.seconds(30)
     /// For a client to read the last answer and to close, and to send the rest of a body that the handler has not read.
     public var lingerTime = Duration.seconds(5)
+    /// What a client may go on to send after the last answer, in bytes. Beyond it the connection is reset, and the client
+    /// may lose the answer.
+    public var lingerBytes = 4 << 20
 
     public init() {}
 }

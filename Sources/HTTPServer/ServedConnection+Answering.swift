@@ -64,7 +64,7 @@ extension ServedConnection {
     func linger() async {
         socket.endWriting()
         allow(.linger)
-        var left = 4 << 20
+        var left = server.limits.lingerBytes
         while left > 0, await readiness?.wait(for: .readable) ?? false, let count = discard() { left -= count }
     }
 

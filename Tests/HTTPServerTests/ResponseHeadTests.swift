@@ -17,6 +17,16 @@ struct ResponseHeadTests {
         #expect(lines(response, .keepAlive) == common + ["Connection: keep-alive", "", ""])
     }
 
+    @Test func `A redirect of a resumable upload tells its range`() {
+        let response = HTTPServerResponse(308, headers: ["Range": "bytes=0-5"])
+        let fields = ["Date: today", "Content-Length: 0", "Range: bytes=0-5", "", ""]
+        #expect(lines(response) == ["HTTP/1.1 308 Permanent Redirect"] + fields)
+    }
+
+    @Test(arguments: [201, 308, 404, 409, 411, 412, 413, 499, 501]) func `A status has its reason`(status: Int) {
+        #expect(lines(HTTPServerResponse(status))[0].split(separator: " ").count > 2)
+    }
+
     @Test(arguments: [204, 304]) func `A status without a body has no Content-Length`(status: Int) {
         #expect(!lines(HTTPServerResponse(status, body: .unopened(5))).contains { $0.hasPrefix("Content-Length") })
     }
