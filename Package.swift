@@ -9,8 +9,8 @@ let package = Package(
         .executableTarget(
             name: "storage-rpc",
             dependencies: [
-                "CommandLine", "Methods", "Harness", "Tracing", "EmbeddedEngine", "GoogleEngines", "TaskStore",
-                "LocalFiles",
+                "CommandLine", "Methods", "Harness", "Gateway", "Tracing", "EmbeddedEngine", "GoogleEngines",
+                "TaskStore", "LocalFiles", "HTTPServer",
                 "Roots", "Credentials", "Transfers", "Storage", "HTTPClient", "JSONRPC", "Secrets", "Platform",
             ],
             exclude: ["static"],
@@ -42,6 +42,11 @@ let package = Package(
             dependencies: [
                 "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServer", "HTTPText", "Checksums",
                 "Platform",
+            ]),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Platform",
             ]),
         .target(
             name: "GoogleEngines",
@@ -151,7 +156,8 @@ let package = Package(
             dependencies: [
                 "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "JSONText", "Secrets", "CChecksums",
                 "TestSupport",
-            ]),
+            ],
+            exclude: ["sdks.py"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x

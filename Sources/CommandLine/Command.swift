@@ -38,6 +38,8 @@ package enum Command {
             case .flag("--socket") where connect == nil: options.socket = try line.value("a path")
             case .flag("--shared") where connect == nil: options.isShared = true
             case .flag("--harness") where connect == nil: options.harness = true
+            case .flag("--gateway") where connect == nil: options.gateway = try line.value("an address")
+            case .flag("--allow-host") where connect == nil: options.hosts.append(try line.value("a name"))
             case .flag("--idle-timeout"): options.idleTimeout = try line.number(in: 1...Int(Int32.max))
             case .flag("--wait-for-root"): options.rootTimeout = try line.number(in: 0...3600)
             case .flag("--tasks"): options.tasks = try line.choice()
@@ -158,6 +160,10 @@ package struct ServiceOptions {
     package var temporaryRoot: String?
     /// Where download URLs are served, as `ADDRESS:PORT`.
     package var http: String?
+    /// Where the SDKs of Firebase and Google are answered, as `ADDRESS:PORT`.
+    package var gateway: String?
+    /// Names that requests to it may have, besides those of the loopback.
+    package var hosts: [String] = []
     /// Peers that download URLs are served to at the same time.
     package var servedConnections = Int.max
     /// The one that was named.
@@ -244,6 +250,9 @@ package struct ServiceOptions {
         }
         if engine != .embedded, http != nil {
             throw UsageError(message: "--http is for --engine embedded; try --help")
+        }
+        if engine != .embedded, gateway != nil {
+            throw UsageError(message: "--gateway is for --engine embedded; try --help")
         }
     }
 }

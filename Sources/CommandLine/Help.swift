@@ -23,6 +23,8 @@ package enum Help {
           --engine ENGINE        embedded: this machine's disk (the default); firebase, gcs: that service
           --root DIR             objects and state; default $XDG_DATA_HOME/storage-rpc or ~/.local/share/storage-rpc
           --http ADDRESS:PORT    where to serve download URLs; default: any free port of 127.0.0.1
+          --gateway ADDRESS:PORT answer SDKs of Firebase Storage and Google Cloud Storage there (with serve)
+          --allow-host NAME      a name that requests to the gateway may have, besides localhost (repeatable)
           --tasks pause|resume|forget   unfinished uploads and downloads of an earlier process: pause is the default;
                                  resume replaces no object that is newer than the task
           --trace FILE           write every message and its time to FILE, without tokens (with serve)

@@ -37,6 +37,16 @@ struct ObjectFiles: Sendable {
         }
     }
 
+    /// Makes a file that is gone with its descriptor.
+    func unnamed() throws(SystemError) -> OpenFile {
+        if let file = try? OpenFile(unnamedIn: directory) { return file }
+        // Not every file system has files without names.
+        let name = "incoming-\(UInt64.random(in: 0 ... .max))"
+        let file = try OpenFile(name, [.readingAndWriting, .new, .noLink], in: directory)
+        try directory.remove(name)
+        return file
+    }
+
     /// Opens an empty file, or returns nil where it is gone or not as it was made.
     func empty(_ file: Int64) -> OpenFile? {
         guard let opened = existing(file), (try? opened.status().size) == 0 else { return nil }

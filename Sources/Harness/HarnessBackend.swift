@@ -84,6 +84,14 @@ public final class HarnessBackend: Backend {
         }
     }
 
+    public func admit(
+        _ operation: Operation, _ reference: Reference, for caller: Caller
+    ) async throws(StorageError) {
+        try await pass(operation, reference, caller) { [engine] () async throws(StorageError) in
+            try await engine.admit(operation, reference, for: caller)
+        }
+    }
+
     public func settle() async { await engine.settle() }
 
     /// Repeats an operation that fails by a rule as a remote engine repeats one that fails at its server.

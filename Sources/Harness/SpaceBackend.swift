@@ -140,6 +140,13 @@ public final class SpaceBackend: Backend {
         return try await engine.revokeDownloadURL(of: reference, for: caller)
     }
 
+    public func admit(
+        _ operation: Operation, _ reference: Reference, for caller: Caller
+    ) async throws(StorageError) {
+        try ledger.check(reference)
+        try await engine.admit(operation, reference, for: caller)
+    }
+
     public func settle() async { await engine.settle() }
 }
 

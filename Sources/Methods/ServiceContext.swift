@@ -50,7 +50,7 @@ public final class ServiceContext {
         self.end = end
         harness?.restIsQuiet = { [weak self] steps, operations in
             guard let self else { return true }
-            let busy = connections.values.reduce(0) { $0 + $1.requests.busy }
+            let busy = connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
             return self.transfers.areIdle(waiting: steps) && busy == operations
         }
     }

@@ -46,6 +46,9 @@ public protocol Backend: Sendable {
     /// Revokes the earlier URLs, and returns a new one.
     func revokeDownloadURL(of reference: Reference, for caller: Caller) async throws(StorageError) -> String
 
+    /// Throws where a harness does not let a request pass that is none of the above; returns when it may go on.
+    func admit(_ operation: Operation, _ reference: Reference, for caller: Caller) async throws(StorageError)
+
     /// The engine's own store of task records; nil where it has none.
     var taskStore: (any TaskRecordStore)? { get }
 
@@ -56,6 +59,7 @@ public protocol Backend: Sendable {
 extension Backend {
     public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
+    public func admit(_ operation: Operation, _ reference: Reference, for caller: Caller) {}
     public var taskStore: (any TaskRecordStore)? { nil }
 }
 

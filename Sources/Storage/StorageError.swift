@@ -36,6 +36,8 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var serverResponse: String?
     public var retryable = false
     public var retryAfter: Duration?
+    /// A harness wants no answer: the gateway closes the connection instead.
+    public var dropsConnection: Bool?
     /// The failed attempts since the last progress, once the retry time is used up.
     public var attempts: [Attempt] = []
 

@@ -40,9 +40,10 @@ import Storage
     /// The task takes no further request; its end may still be recorded.
     private var isOver = false
     private let turn = Waiters()
+    private let waits: ClientWaits
 
-    init(_ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference) {
-        (self.engine, self.bytes, self.reference) = (engine, bytes, reference)
+    init(_ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits) {
+        (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
     }
 
     /// The bytes that the client has announced; nil where it has not.
@@ -61,6 +62,8 @@ import Storage
 
     /// One request at a time. One about a task that has ended is answered with its end.
     private func ask(_ request: Request) async throws -> Answer {
+        waits.count += 1
+        defer { waits.count -= 1 }
         while self.request != nil { try await turn.wait() }
         if isOver { return try await end() }
         self.request = request
@@ -85,6 +88,11 @@ import Storage
         asker?.resume(returning: answer)
         turn.wakeAll()
     }
+}
+
+/// The requests of other clients that wait for a task.
+@Loop public final class ClientWaits {
+    public var count = 0
 }
 
 // MARK: - The session of the task
@@ -147,9 +155,10 @@ extension IncomingUpload {
             answer(.completed(metadata))
         case .failed(let error):
             bytes.withdraw()
-            (isCertain, isOver) = (false, !error.retryable)
+            let mayRepeat = error.retryable || error.dropsConnection == true
+            (isCertain, isOver) = (false, !mayRepeat)
             answer(.failed(error.about(reference)))
-            if error.retryable { return nil }
+            if mayRepeat { return nil }
         case .forgotten(let error), .superseded(let error): answer(.failed(error.about(reference)))
         case .opened, .aborted: break
         }

@@ -17,6 +17,13 @@ public struct Settings: Equatable, Sendable {
 
     public init() {}
 
+    /// A failure is final at once.
+    static var withoutRetries: Settings {
+        var settings = Settings()
+        (settings.maxUploadRetryTime, settings.maxDownloadRetryTime, settings.maxOperationRetryTime) = (0, 0, 0)
+        return settings
+    }
+
     /// Throws `invalidArgument` unless the seconds are at least 0 and at most a year.
     public mutating func set(_ time: RetryTime, to seconds: Double) throws(StorageError) {
         guard (0...31_536_000).contains(seconds) else {
@@ -72,9 +79,18 @@ extension StorageError {
 public struct TransferClient: Sendable {
     public var tokens: (any TokenSource)?
     public var settings: Settings
+    /// Nil for a client of JSON-RPC.
+    public var origin: TaskRequest.Origin?
 
     public init(tokens: (any TokenSource)? = nil, settings: Settings) {
         (self.tokens, self.settings) = (tokens, settings)
+    }
+
+    /// A client of the gateway, which repeats what fails by itself.
+    public static var gateway: TransferClient {
+        var client = TransferClient(settings: .withoutRetries)
+        client.origin = .gateway
+        return client
     }
 
     /// The caller for the engine, with one of the retry times.

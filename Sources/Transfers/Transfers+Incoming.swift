@@ -9,7 +9,7 @@ extension Transfers {
         try change.check()
         try await ready()
         let task = try await create(
-            .incoming(IncomingBytes(size: size)), reference, change, conditions, orDefault(nil),
+            .incoming(IncomingBytes(size: size)), reference, change, conditions, .gateway,
             contentTypeFrom: [reference.name], isAwaited: false)
         task.start()
         guard let upload = incoming[task.id] else {
@@ -22,7 +22,9 @@ extension Transfers {
     /// The upload of a task, which goes on where an earlier process has left it. Nil for another task, or an unknown one.
     public func incomingUpload(_ id: String) async throws -> IncomingUpload? {
         try await ready()
-        if incoming[id] == nil, let task = try? uploads.task(id), task.origin != nil { _ = task.resume() }
+        if incoming[id] == nil, let task = try? uploads.task(id), task.origin != nil, !task.state.isFinished {
+            _ = task.resume()
+        }
         return incoming[id]
     }
 
@@ -36,7 +38,7 @@ extension Transfers {
     func incoming(
         _ task: String, _ session: any UploadSession, _ bytes: IncomingBytes, to reference: Reference
     ) -> IncomingUpload {
-        let upload = IncomingUpload(session, bytes, to: reference)
+        let upload = IncomingUpload(session, bytes, to: reference, clientWaits)
         if incoming.count > limits.finishedTasks {
             incoming = incoming.filter { $0.value.task.map { !$0.state.isFinished } ?? false }
         }

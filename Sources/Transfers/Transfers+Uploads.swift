@@ -59,12 +59,12 @@ extension Transfers {
             file: "", retryTime: settings.maxUploadRetryTime, chunkSize: settings.uploadChunkSizeBytes,
             userProject: settings.userProject, preconditions: conditions.isEmpty ? nil : conditions,
             hasOwnTokens: await client.tokens?.isPersonal() ?? false)
+        request.origin = client.origin
         switch source {
         case .data: break
         case .file(let path, let identity): (request.file, request.identity) = (path, identity)
         case .incoming(let bytes):
-            // The client repeats what fails.
-            (request.origin, request.announcedSize, request.retryTime) = (.gateway, bytes.size, 0)
+            request.announcedSize = bytes.size
             strategy.sizeIsKnown = bytes.size != nil
         }
         let record = TaskRecord(
@@ -136,7 +136,7 @@ extension Transfers {
         -> UploadTask?
     {
         let source: UploadSource
-        if request.origin != nil {
+        if request.origin != nil, request.identity == nil {
             source = .incoming(IncomingBytes(size: request.announcedSize))
         } else {
             guard let identity = request.identity else { return nil }
@@ -150,7 +150,7 @@ extension Transfers {
         upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark
         var strategy = strategy(of: upload, chunkSize: request.chunkSize)
-        strategy.sizeIsKnown = request.origin == nil || request.announcedSize != nil
+        strategy.sizeIsKnown = !source.isIncoming || request.announcedSize != nil
         strategy = strategy.restored(acknowledged: record.progress.completedUnitCount, isOpen: bookmark != nil)
         let machine = UploadMachine(
             restored: strategy, retryTime: .seconds(request.retryTime), seed: random.next())

@@ -28,6 +28,7 @@ import Storage
     lazy var fromClients = ConcurrencyLimiter(limit: limits.tasks) { [weak self] in self?.released() }
     /// Uploads whose clients send the bytes, by the ids of their tasks.
     var incoming: [String: IncomingUpload] = [:]
+    public let clientWaits = ClientWaits()
     private var bytesSetAside = 0
     /// Tasks that are being created; they count against `--max-tasks`.
     var tasksBegun = 0

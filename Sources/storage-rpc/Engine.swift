@@ -27,6 +27,8 @@ struct Engine: Sendable {
     let persistence: TaskPersistence?
     /// What is kept on this machine: objects, tasks or both. Nil where nothing is.
     let root: StorageRoot?
+    /// Nil for an engine that is elsewhere.
+    private(set) var embedded: EmbeddedBackend?
     /// Of download URLs; nil where the engine's own service has them.
     let server: ObjectServer?
     /// Stores small objects at once; nil where the engine has no such way.
@@ -69,6 +71,7 @@ struct Engine: Sendable {
                 await server.serve(embedded)
                 if options.http != nil { try await server.start() }
             }
+            self.embedded = embedded
         case .firebase:
             let endpoint = try Self.endpoint(options) ?? .firebase
             let http = HTTPClient()

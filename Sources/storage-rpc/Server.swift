@@ -151,6 +151,7 @@ final class Server {
         }
         await connection.workIsDone()
         let transfers = context.service.transfers
+        await transfers.suspendIncoming()
         do { try await transfers.restsOnly() } catch { return }
         await transfers.backend.settle()
     }

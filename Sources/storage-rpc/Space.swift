@@ -1,6 +1,8 @@
 import CommandLine
 import EmbeddedEngine
 import FoundationEssentials
+import Gateway
+import HTTPServer
 import Harness
 import LocalFiles
 import Methods
@@ -33,6 +35,8 @@ import Transfers
     /// It is being opened or reset, and other changes wait.
     private var isChanging = true
     private let changed = Waiters()
+    /// Nil without `--gateway`.
+    private var gateway: Gateway?
 
     init(
         _ name: String, _ options: ServiceOptions, _ wanted: SpaceOptions, _ engine: Engine, _ log: Log,
@@ -90,6 +94,26 @@ import Transfers
     private func openEngine() async throws {
         try await engine.open()
         try await transfers.restore(options.tasks, tokens: engine.tokens)
+        try openGateway()
+    }
+
+    /// Test code resets the emulator that the gateway stands in for.
+    private var resetOfTests: Gateway.Reset? {
+        guard options.harness else { return nil }
+        return { [weak self] in try await self?.reset(to: nil) }
+    }
+
+    private func openGateway() throws {
+        guard let address = options.gateway, let embedded = engine.embedded else { return }
+        if let gateway { return gateway.serve(transfers, embedded) }
+        let made = Gateway(
+            transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts), time: TimeSource.system,
+            reset: resetOfTests
+        ) { [log] in log.write(.error, $0) }
+        let place = try made.start()
+        gateway = made
+        log.write(
+            .info, "the gateway listens: STORAGE_EMULATOR_HOST=http://\(place) FIREBASE_STORAGE_EMULATOR_HOST=\(place)")
     }
 
     /// Ends all tasks, lets go of all that waits, and closes the engine.
@@ -112,6 +136,7 @@ import Transfers
 
 extension Space: HarnessSpace {
     var socket: String { listener?.path ?? "" }
+    var busyRequests: Int { gateway?.busy ?? 0 }
 
     func join(_ spaces: Spaces) {
         self.spaces = spaces
@@ -310,7 +335,7 @@ extension Space: HarnessSpace {
         var own = options
         own.root = newDirectory()
         // One address has one server.
-        own.http = nil
+        (own.http, own.gateway) = (nil, nil)
         let engine = try await blocking { [own, log] in Result { try Space.engine(own, wanted, log) } }
         let space = Space(name, own, wanted, engine, log, end: { [weak main] in main?.service.end($0, $1) })
         space.join(self)

@@ -50,7 +50,9 @@ import Transfers
         weak let former = backend
         (backend, transfers, harness.restIsQuiet) = (nil, nil, { _, _ in true })
         while former != nil { await Loop.nextIteration() }
-        backend = try EmbeddedBackend(StorageRoot("\(scratch.path)/root"), time: harness.clock.time, random: random)
+        // A thread may still let go of the root.
+        let root = try StorageRoot("\(scratch.path)/root", lockTimeout: 10)
+        backend = try EmbeddedBackend(root, time: harness.clock.time, random: random)
         transfers = Transfers(
             backend: HarnessBackend(backend, harness),
             persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, time: harness.clock.time,

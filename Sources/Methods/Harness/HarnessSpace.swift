@@ -8,6 +8,8 @@ import Storage
     var name: String { get }
     /// The socket whose connections are in the space.
     var socket: String { get }
+    /// The requests that its gateway answers right now, and that do not wait for a task.
+    var busyRequests: Int { get }
 
     /// Moves a connection to a space, which is made where there is none of that name. Returns it, and whether it is new.
     func enter(

@@ -1,0 +1,152 @@
+import Database
+import HTTPServer
+import LocalFiles
+import Platform
+import Roots
+import Storage
+
+/// An object as the gateway shows it.
+public struct ObjectDetails: Sendable {
+    public var metadata: ObjectMetadata
+    public var downloadTokens: [String]
+
+    public init(metadata: ObjectMetadata, downloadTokens: [String]) {
+        (self.metadata, self.downloadTokens) = (metadata, downloadTokens)
+    }
+}
+
+// What the gateway needs besides the operations of every engine.
+extension EmbeddedBackend {
+    public var clock: TimeSource { time }
+
+    public func details(of reference: Reference) async throws(StorageError) -> ObjectDetails {
+        try await store.read { try $0.details(of: reference) }
+    }
+
+    /// The object, ready to be sent. Throws `objectNotFound`.
+    public func resource(
+        of reference: Reference
+    ) async throws(StorageError) -> (details: ObjectDetails, resource: ServedResource) {
+        let object = try await open(reference)
+        let tokens = try await downloadTokens(of: reference)
+        return (
+            ObjectDetails(metadata: object.metadata, downloadTokens: tokens),
+            object.resource { [complain, reference] fault in complain("Object \(reference.url) is damaged: \(fault).") }
+        )
+    }
+
+    /// Adds a download token.
+    public func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectDetails {
+        try await store.write { [time, random] database in
+            let tokens = try database.downloadTokens(of: reference) + [random.uuid()]
+            try database.setDownloadTokens(of: reference, tokens, at: time.now())
+            return try database.details(of: reference)
+        }
+    }
+
+    /// Removes a download token; the last one is replaced. One that the object does not have is ignored.
+    public func removeDownloadToken(
+        _ token: String, of reference: Reference
+    ) async throws(StorageError) -> ObjectDetails {
+        try await store.write { [time, random] database in
+            let tokens = try database.downloadTokens(of: reference)
+            let left = tokens.filter { $0 != token }
+            if left.count < tokens.count {
+                try database.setDownloadTokens(of: reference, left.isEmpty ? [random.uuid()] : left, at: time.now())
+            }
+            return try database.details(of: reference)
+        }
+    }
+
+    /// Replaces the download tokens of an object that is new.
+    public func setDownloadTokens(
+        of reference: Reference, to tokens: [String]
+    ) async throws(StorageError) -> ObjectDetails {
+        try await store.write { [time] database in
+            try database.setDownloadTokens(of: reference, tokens, at: time.now(), isChange: false)
+            return try database.details(of: reference)
+        }
+    }
+
+    /// The bytes of several objects, one after the other.
+    public func bytes(
+        of references: [Reference]
+    ) async throws(StorageError) -> (piece: IncomingBytes.Piece, objects: [ObjectMetadata]) {
+        var objects: [OpenObject] = []
+        for reference in references { objects.append(try await open(reference)) }
+        var starts: [Int64] = []
+        var size: Int64 = 0
+        for object in objects {
+            starts.append(size)
+            size += object.metadata.size
+        }
+        let parts = zip(starts, objects).map { (start: $0, object: $1) }
+        let piece = IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in
+            for part in parts {
+                let range =
+                    max(
+                        offset, part.start)..<max(
+                        max(offset, part.start),
+                        min(offset + Int64(buffer.count), part.start + part.object.metadata.size))
+                guard !range.isEmpty else { continue }
+                let place = Int(range.lowerBound - offset)..<Int(range.upperBound - offset)
+                try part.object.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[place]), at: range.lowerBound - part.start)
+            }
+        }
+        return (piece, objects.map(\.metadata))
+    }
+
+    // MARK: - Buckets
+
+    /// The buckets that have had an object, or were made.
+    public func buckets() async throws(StorageError) -> [String] {
+        try await store.read { database in
+            var names: [String] = []
+            try database.rows("SELECT name FROM buckets ORDER BY name") { names.append(try $0.text("name")) }
+            return names
+        }
+    }
+
+    /// False where it is there.
+    public func makeBucket(_ name: String) async throws(StorageError) -> Bool {
+        try await store.write { database in
+            guard try database.bucket(named: name) == nil else { return false }
+            try database.run("INSERT INTO buckets (name) VALUES (:name)", ["name": .text(name)])
+            return true
+        }
+    }
+
+    /// False where it has objects.
+    public func removeBucket(_ name: String) async throws(StorageError) -> Bool {
+        try await store.write { database in
+            guard let bucket = try database.bucket(named: name) else { return true }
+            let isUsed = try database.first(
+                "SELECT 1 AS used FROM objects WHERE bucket = :bucket LIMIT 1", ["bucket": .integer(bucket)]
+            ) { try $0.integer("used") }
+            guard isUsed == nil else { return false }
+            try database.run("DELETE FROM buckets WHERE id = :bucket", ["bucket": .integer(bucket)])
+            return true
+        }
+    }
+}
+
+extension Database {
+    func details(of reference: Reference) throws -> ObjectDetails {
+        ObjectDetails(metadata: try metadata(of: reference), downloadTokens: try downloadTokens(of: reference))
+    }
+
+    /// `isChange`: it counts as a change of the metadata.
+    fileprivate func setDownloadTokens(
+        of reference: Reference, _ tokens: [String], at now: Timestamp, isChange: Bool = true
+    ) throws {
+        let old = try metadata(of: reference)
+        let metageneration = isChange ? try next(after: old.metageneration) : old.metageneration
+        let values: Values = [
+            "downloadTokens": .text(tokens.joined(separator: ",")), "metageneration": .integer(metageneration),
+            "updated": .integer(isChange ? max(now, old.updated).microseconds : old.updated.microseconds),
+        ]
+        let columns: Columns = ["downloadTokens", "metageneration", "updated"]
+        try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)
+    }
+}

@@ -1,0 +1,143 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// The part of Google Cloud Storage's JSON API that clients use, under its three spellings.
+@Loop struct CloudAPI: GatewayAPI {
+    let service: GatewayService
+    let request: GatewayRequest
+    /// From `b` on, behind `upload` where it is one.
+    let path: [String]
+    let isCloud = true
+
+    /// The path behind `/storage/v1`, `/download/storage/v1` or `/upload/storage/v1`, each of which clients leave out.
+    static func path(_ path: [String]) -> [String]? {
+        var rest = path[...]
+        let isUpload = rest.first == "upload" || rest.first == "resumable"
+        if isUpload || rest.first == "download" { rest = rest.dropFirst() }
+        if rest.starts(with: ["storage", "v1"]) { rest = rest.dropFirst(2) }
+        guard rest.first == "b" else { return nil }
+        return isUpload ? ["upload"] + rest : Array(rest)
+    }
+
+    func answer() async throws -> HTTPServerResponse {
+        if path.first == "upload" {
+            guard path.count >= 4, path[3] == "o" else { throw GatewayError.notFound }
+            return try await CloudUploads(service: service, request: request, bucket: path[2]).answer()
+        }
+        switch path.count {
+        case 1, 2: return try await CloudBuckets(service: service, request: request, path: path).answer()
+        case 3 where path[2] == "o":
+            switch request.http.method {
+            case .get: return try await list(path[1])
+            case .post: return try await CloudUploads(service: service, request: request, bucket: path[1]).answer()
+            default: throw GatewayError(405, "Method Not Allowed")
+            }
+        case 4 where path[2] == "o": return try await object(Reference(bucket: path[1], object: path[3]))
+        case 5... where path[2] == "o":
+            return try await CloudCopies(service: service, request: request, path: path).answer()
+        default: throw GatewayError.notFound
+        }
+    }
+
+    // MARK: - One object
+
+    private func object(_ object: Reference) async throws -> HTTPServerResponse {
+        switch request.http.method {
+        case .get, .head: return try await get(object)
+        case .patch: return try await update(object, .init(resource: .object(await request.wholeBody())))
+        case .put:
+            // An update replaces what it does not name.
+            let json = try JSON.object(await request.wholeBody())
+            return try await update(object, MetadataChange(resource: json).replacingAll(json))
+        case .delete:
+            try await check(object)
+            try await service.backend.delete(object, if: request.preconditions(), for: service.caller)
+            return HTTPServerResponse(204)
+        case .post, .options: throw GatewayError(405, "Method Not Allowed")
+        }
+    }
+
+    /// An older generation than the stored one is not there.
+    private func check(_ object: Reference) async throws {
+        guard let generation = try request.integer("generation") else { return }
+        let stored = try await service.engine.details(of: object).metadata.generation
+        if stored != generation { throw StorageError.objectNotFound(object) }
+    }
+
+    private func get(_ object: Reference) async throws -> HTTPServerResponse {
+        let isMedia = request["alt"] == "media"
+        do {
+            try await check(object)
+            if isMedia {
+                try await service.backend.admit(.getData, object, for: service.caller)
+                let (details, resource) = try await service.engine.resource(of: object)
+                try request.check(details.metadata)
+                return await respond(to: request.http, with: resource, at: service.now)
+            }
+            _ = try await service.backend.metadata(of: object, for: service.caller)
+            let details = try await service.engine.details(of: object)
+            try request.check(details.metadata)
+            return .json(details.cloud(request.base))
+        } catch let error as StorageError where error.code == .objectNotFound {
+            let message = "No such object: \(object.bucket)/\(object.object)"
+            guard isMedia else { throw GatewayError(404, message) }
+            // Clients show the body as the message.
+            return HTTPServerResponse(404, headers: ["Content-Type": "text/plain"], body: .bytes(Array(message.utf8)))
+        }
+    }
+
+    private func update(_ object: Reference, _ change: MetadataChange) async throws -> HTTPServerResponse {
+        try await check(object)
+        _ = try await service.backend.updateMetadata(
+            of: object, change, if: request.preconditions(), for: service.caller)
+        return .json(try await service.engine.details(of: object).cloud(request.base))
+    }
+
+    // MARK: - Lists
+
+    private func list(_ bucket: String) async throws -> HTTPServerResponse {
+        var scan = ObjectScan(bucket: bucket)
+        (scan.prefix, scan.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
+        (scan.start, scan.end) = (request["startOffset"] ?? "", request["endOffset"] ?? "")
+        let most = try request.integer("maxResults") ?? 1000
+        guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
+        scan.maxResults = Int(min(most, 1000))
+        scan.pageToken = request["pageToken"]
+        let root = try Reference(bucket: bucket, path: "")
+        try await service.backend.admit(.list, root, for: service.caller)
+        let page = try await service.engine.scan(scan)
+        let items = page.objects.map { $0.cloud(request.base) }
+        return .json(
+            .object(
+                [JSON.Member](present: [
+                    "kind": "storage#objects", "nextPageToken": page.pageToken.map(JSON.string),
+                    "prefixes": page.prefixes.isEmpty ? nil : .array(page.prefixes.map(JSON.string)),
+                    "items": items.isEmpty ? nil : .array(items),
+                ])))
+    }
+}
+
+extension GatewayRequest {
+    /// The preconditions of reading. Throws 412 where one that must match does not, and 304 where one must not.
+    func check(_ object: ObjectMetadata) throws {
+        try preconditions().check(object.version, at: object.reference)
+        if try integer("ifGenerationNotMatch") == object.generation { throw GatewayError(304, "Not Modified") }
+        if try integer("ifMetagenerationNotMatch") == object.metageneration { throw GatewayError(304, "Not Modified") }
+    }
+}
+
+extension MetadataChange {
+    /// What the resource does not name is removed.
+    fileprivate func replacingAll(_ json: JSON) -> MetadataChange {
+        var change = self
+        for property in ContentProperty.allCases where json[property.rawValue] == nil {
+            change.content[property] = .some(nil)
+        }
+        return change
+    }
+}

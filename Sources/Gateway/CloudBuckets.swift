@@ -1,0 +1,62 @@
+import EmbeddedEngine
+import HTTPServer
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// Buckets of Google Cloud Storage. They come into being by being named; those that were made are listed before.
+@Loop struct CloudBuckets {
+    let service: GatewayService
+    let request: GatewayRequest
+    let path: [String]
+
+    func answer() async throws -> HTTPServerResponse {
+        guard path.count == 2 else {
+            switch request.http.method {
+            case .get: return try await list()
+            case .post: return try await make()
+            default: throw GatewayError(405, "Method Not Allowed")
+            }
+        }
+        let root = try Reference(bucket: path[1], path: "")
+        switch request.http.method {
+        case .get, .head:
+            try await service.backend.admit(.list, root, for: service.caller)
+            return .json(resource(path[1]))
+        case .patch, .put: return .json(resource(path[1]))
+        case .delete:
+            guard try await service.engine.removeBucket(path[1]) else {
+                throw GatewayError(409, "The bucket you tried to delete is not empty.")
+            }
+            return HTTPServerResponse(204)
+        case .post, .options: throw GatewayError(405, "Method Not Allowed")
+        }
+    }
+
+    private func list() async throws -> HTTPServerResponse {
+        let buckets = try await service.engine.buckets().map(resource)
+        return .json(
+            .object([JSON.Member](present: ["kind": "storage#buckets", "items": .array(buckets)])))
+    }
+
+    private func make() async throws -> HTTPServerResponse {
+        guard let name = try JSON.object(await request.wholeBody())["name"]?.string else {
+            throw GatewayError.badRequest("Required: the name of the bucket.")
+        }
+        let root = try Reference(bucket: name, path: "")
+        guard try await service.engine.makeBucket(root.bucket) else {
+            throw GatewayError(409, "The bucket \(name) is there already.")
+        }
+        return .json(resource(name))
+    }
+
+    private func resource(_ name: String) -> JSON {
+        [
+            "kind": "storage#bucket", "id": .string(name), "name": .string(name), "location": "US",
+            "storageClass": "STANDARD", "metageneration": "1", "etag": "1",
+            "selfLink": .string("\(request.base)/storage/v1/b/\(name)"),
+            "iamConfiguration": ["uniformBucketLevelAccess": ["enabled": true]],
+        ]
+    }
+}

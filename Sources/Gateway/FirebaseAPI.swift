@@ -1,0 +1,118 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// Firebase Storage's REST API, version 0: `/v0/b/BUCKET/o/NAME`.
+@Loop struct FirebaseAPI: GatewayAPI {
+    let service: GatewayService
+    let request: GatewayRequest
+    /// Without `v0`.
+    let path: [String]
+    let isCloud = false
+
+    func answer() async throws -> HTTPServerResponse {
+        if path.isEmpty { return .json(["emulator": "storage"]) }
+        guard path.count >= 3, path[0] == "b", path[2] == "o" else { throw GatewayError.notFound }
+        // A name may have slashes that are not escaped.
+        let name = path.count > 3 ? path[3...].joined(separator: "/") : nil
+        if request.http.method == .post || request.http.method == .put, isUpload(name) {
+            return try await FirebaseUploads(service: service, request: request, bucket: path[1], name: name).answer()
+        }
+        guard let name else {
+            guard request.http.method == .get else { throw GatewayError(405, "Method Not Allowed") }
+            return try await list()
+        }
+        let object = try Reference(bucket: path[1], object: name)
+        switch request.http.method {
+        case .get, .head: return try await request["alt"] == "media" ? media(of: object) : metadata(of: object)
+        case .patch: return try await update(object)
+        case .put, .post:
+            if request.header("X-HTTP-Method-Override")?.uppercased() == "PATCH" { return try await update(object) }
+            return try await changeTokens(of: object)
+        case .delete:
+            try await service.backend.delete(object, if: Preconditions(), for: service.caller)
+            return HTTPServerResponse(204)
+        case .options: return HTTPServerResponse(204)
+        }
+    }
+
+    private func isUpload(_ name: String?) -> Bool {
+        request["create_token"] == nil && request["delete_token"] == nil
+            && request.header("X-HTTP-Method-Override") == nil
+    }
+
+    private func metadata(of object: Reference) async throws -> HTTPServerResponse {
+        _ = try await service.backend.metadata(of: object, for: service.caller)
+        return .json(try await service.engine.details(of: object).firebase)
+    }
+
+    private func media(of object: Reference) async throws -> HTTPServerResponse {
+        try await service.backend.admit(.getData, object, for: service.caller)
+        let (_, resource) = try await service.engine.resource(of: object)
+        return await respond(to: request.http, with: resource, at: service.now)
+    }
+
+    private func update(_ object: Reference) async throws -> HTTPServerResponse {
+        let change = try MetadataChange(resource: .object(await request.wholeBody()))
+        _ = try await service.backend.updateMetadata(
+            of: object, change, if: Preconditions(), for: service.caller)
+        return .json(try await service.engine.details(of: object).firebase)
+    }
+
+    private func list() async throws -> HTTPServerResponse {
+        let prefix = request["prefix"] ?? ""
+        guard prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/") else {
+            throw GatewayError.badRequest("A prefix ends with a slash: \(prefix)")
+        }
+        let delimiter = request["delimiter"] ?? "/"
+        guard delimiter == "/" else { throw GatewayError.badRequest("The delimiter is a slash, not \(delimiter).") }
+        let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
+        guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
+        let page = try await service.backend.list(
+            ListQuery(
+                Reference(bucket: path[1], path: prefix), maxResults: Int(maxResults), pageToken: request["pageToken"]),
+            for: service.caller)
+        return .json(
+            .object(
+                [JSON.Member](present: [
+                    "prefixes": .array(page.prefixes.map { .string($0.object + "/") }),
+                    "items": .array(
+                        page.items.map { ["name": .string($0.object), "bucket": .string($0.bucket)] }),
+                    "nextPageToken": page.pageToken.map(JSON.string),
+                ])))
+    }
+
+    private func changeTokens(of object: Reference) async throws -> HTTPServerResponse {
+        guard Requester(request) == .owner else { throw GatewayError(403, "Missing admin credentials.") }
+        try await service.backend.admit(.updateMetadata, object, for: service.caller)
+        let details: ObjectDetails
+        if let token = request["delete_token"] {
+            details = try await service.engine.removeDownloadToken(token, of: object)
+        } else {
+            guard request["create_token"] == "true" else { throw GatewayError.badRequest("create_token must be true.") }
+            details = try await service.engine.addDownloadToken(to: object)
+        }
+        return .json(details.firebase)
+    }
+}
+
+/// Who asks, by the token that is decoded and never verified.
+enum Requester: Equatable {
+    case anybody
+    case signedIn
+    /// The emulator's word for an administrator.
+    case owner
+
+    init(_ request: GatewayRequest) {
+        let parts = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, !parts[1].isEmpty else {
+            self = .anybody
+            return
+        }
+        self = parts[1] == "owner" ? .owner : .signedIn
+    }
+}

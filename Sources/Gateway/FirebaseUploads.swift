@@ -1,0 +1,233 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// Uploads of Firebase Storage: in one request, raw or multipart, or resumable by the protocol of `X-Goog-Upload`.
+@Loop struct FirebaseUploads {
+    /// In bytes, as Google's servers demand of all chunks but the last.
+    private static let granularity = 262_144
+
+    let service: GatewayService
+    let request: GatewayRequest
+    let bucket: String
+    /// Of the path.
+    let name: String?
+
+    func answer() async throws -> HTTPServerResponse {
+        let commands = Set(
+            (request.header("X-Goog-Upload-Command") ?? "").split(separator: ",")
+                .map { $0.filter { $0 != " " }.lowercased() })
+        if let id = request["upload_id"] { return try await goOn(with: id, commands) }
+        switch request.header("X-Goog-Upload-Protocol")?.lowercased() {
+        case "resumable":
+            guard commands == ["start"] else { throw GatewayError.badRequest("The first command is start.") }
+            return try await start()
+        case "multipart": return try await multipart()
+        case nil, "raw":
+            guard commands.isEmpty || commands == ["start"] else {
+                throw GatewayError.badRequest("A command needs the upload_id of its session.")
+            }
+            return try await commands.isEmpty ? raw() : start()
+        case let other?: throw GatewayError.badRequest("There is no upload protocol \(other).")
+        }
+    }
+
+    private func reference(_ json: JSON) throws -> Reference {
+        guard let name = request["name"] ?? name ?? json["name"]?.string, !name.isEmpty else {
+            throw GatewayError.badRequest("The object has no name.")
+        }
+        return try Reference(bucket: bucket, object: name)
+    }
+
+    // MARK: - In one request
+
+    private func raw() async throws -> HTTPServerResponse {
+        var change = MetadataChange()
+        if let type = request.header("Content-Type") { change.content[.contentType] = type }
+        var expected = IncomingBytes.Expected()
+        try expected.take(request.http.headers)
+        return try await store(
+            request.body, [:], change, expected)
+    }
+
+    private func multipart() async throws -> HTTPServerResponse {
+        let upload = try await MultipartUpload(request)
+        return try await store(
+            upload, upload.resource, upload.change, .init(resource: upload.resource))
+    }
+
+    private func store(
+        _ source: any ByteSource, _ json: JSON, _ change: MetadataChange,
+        _ expected: IncomingBytes.Expected
+    ) async throws -> HTTPServerResponse {
+        let object = try reference(json)
+        _ = try await service.store(source, to: object, change, if: Preconditions(), expected)
+        return .json(try await details(of: object, json).firebase)
+    }
+
+    private func details(of object: Reference, _ json: JSON) async throws -> ObjectDetails {
+        let tokens = MetadataChange.downloadTokens(in: json)
+        if tokens.isEmpty { return try await service.engine.details(of: object) }
+        return try await service.engine.setDownloadTokens(of: object, to: tokens)
+    }
+
+    // MARK: - Resumable
+
+    private func start() async throws -> HTTPServerResponse {
+        let json = try JSON.object(await request.wholeBody())
+        let object = try reference(json)
+        var change = try MetadataChange(resource: json)
+        let type = request.header("X-Goog-Upload-Header-Content-Type") ?? request.header("X-Goog-Upload-Content-Type")
+        if let type, json["contentType"] == nil { change.content[.contentType] = type }
+        let announced = try request.length("X-Goog-Upload-Header-Content-Length")
+        let size = try announced ?? request.length("X-Goog-Upload-Content-Length")
+        let upload = try await service.transfers.upload(size: size, to: object, change)
+        guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
+        let place = "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)"
+        return HTTPServerResponse(
+            200,
+            headers: [
+                "X-Goog-Upload-Status": "active",
+                "X-Goog-Upload-URL": "\(request.base)\(place)&upload_id=\(id)&upload_protocol=resumable",
+                "X-Goog-Upload-Control-URL": "", "X-Goog-Upload-Chunk-Granularity": "\(Self.granularity)",
+                "X-GUploader-UploadID": id,
+            ])
+    }
+
+    private func goOn(with id: String, _ commands: Set<String>) async throws -> HTTPServerResponse {
+        let session = try await UploadSessionState(id, service.transfers)
+        switch commands {
+        case ["query"]: return try await status(of: session)
+        case ["cancel"]: return try await cancel(session)
+        case ["upload"], ["upload", "finalize"], ["finalize"]:
+            return try await receive(session, isLast: commands.contains("finalize"))
+        default: throw GatewayError.badRequest("There is no such command: \(commands.sorted().joined(separator: ", "))")
+        }
+    }
+
+    private func receive(_ session: UploadSessionState, isLast: Bool) async throws -> HTTPServerResponse {
+        let upload: IncomingUpload
+        switch session {
+        case .active(let active): upload = active
+        case .completed(let stored):
+            guard isLast else { throw GatewayError.badRequest("The upload is complete.").final }
+            return try await complete(stored)
+        case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
+        case .failed(let error): throw GatewayError(error).final
+        }
+        let offset: Int64
+        if let named = try request.length("X-Goog-Upload-Offset") {
+            offset = named
+        } else {
+            offset = try await self.offset(of: upload)
+        }
+        let body = UploadBody(request.body, service.engine)
+        switch try await body.send(to: upload, from: offset, isLast: isLast, expected()) {
+        case .received(let offset): return active(offset)
+        case .completed(let stored): return try await complete(stored)
+        case .failed(let error): return try await refusal(error, of: upload)
+        }
+    }
+
+    private func expected() throws -> IncomingBytes.Expected {
+        var expected = IncomingBytes.Expected()
+        try expected.take(request.http.headers)
+        return expected
+    }
+
+    private func offset(of upload: IncomingUpload) async throws -> Int64 {
+        if case .received(let offset) = try await upload.query() { offset } else { 0 }
+    }
+
+    /// Where the client may go on it is told from where.
+    private func refusal(_ error: StorageError, of upload: IncomingUpload) async throws -> HTTPServerResponse {
+        var refusal = GatewayError(error)
+        if refusal.dropsConnection { throw refusal }
+        let isActive = upload.task?.state.isFinished == false
+        refusal.headers["X-Goog-Upload-Status"] = isActive ? "active" : "final"
+        if error.param == "offset" {
+            refusal.headers["X-Goog-Upload-Size-Received"] = "\(try await offset(of: upload))"
+        }
+        throw refusal
+    }
+
+    private func active(_ offset: Int64) -> HTTPServerResponse {
+        HTTPServerResponse(
+            200, headers: ["X-Goog-Upload-Status": "active", "X-Goog-Upload-Size-Received": "\(offset)"])
+    }
+
+    private func complete(_ stored: ObjectMetadata) async throws -> HTTPServerResponse {
+        let details = try? await service.engine.details(of: stored.reference)
+        // Another upload may have replaced the object since.
+        let isCurrent = details?.metadata.generation == stored.generation
+        let shown = isCurrent ? details : nil
+        return .json(
+            (shown ?? ObjectDetails(metadata: stored, downloadTokens: [])).firebase,
+            headers: ["X-Goog-Upload-Status": "final", "X-Goog-Upload-Size-Received": "\(stored.size)"])
+    }
+
+    private func status(of session: UploadSessionState) async throws -> HTTPServerResponse {
+        switch session {
+        case .active(let upload):
+            switch try await upload.query() {
+            case .received(let offset): return active(offset)
+            case .completed(let stored): return ended("final", stored.size)
+            case .failed(let error): return try await refusal(error, of: upload)
+            }
+        case .completed(let stored): return ended("final", stored.size)
+        case .cancelled: return ended("cancelled", nil)
+        case .failed: return ended("final", nil)
+        }
+    }
+
+    private func ended(_ status: String, _ size: Int64?) -> HTTPServerResponse {
+        var headers: HTTPHeaders = ["X-Goog-Upload-Status": status]
+        if let size { headers.add("X-Goog-Upload-Size-Received", "\(size)") }
+        return HTTPServerResponse(200, headers: headers)
+    }
+
+    private func cancel(_ session: UploadSessionState) async throws -> HTTPServerResponse {
+        switch session {
+        case .active(let upload): _ = try await upload.task?.cancel()
+        case .cancelled, .failed: break
+        case .completed: throw GatewayError.badRequest("The upload is complete.").final
+        }
+        return ended("cancelled", nil)
+    }
+}
+
+extension GatewayError {
+    /// The session takes nothing more.
+    fileprivate var final: GatewayError {
+        var error = self
+        error.headers["X-Goog-Upload-Status"] = "final"
+        return error
+    }
+}
+
+/// A resumable upload by the id of its task.
+@Loop enum UploadSessionState {
+    case active(IncomingUpload)
+    case completed(ObjectMetadata)
+    case cancelled
+    case failed(StorageError)
+
+    /// Throws 404 for an unknown id.
+    init(_ id: String, _ transfers: Transfers) async throws {
+        if let upload = try await transfers.incomingUpload(id), upload.task?.state.isFinished == false {
+            self = .active(upload)
+            return
+        }
+        guard let task = try? transfers.uploads.task(id), task.state.isFinished else { throw GatewayError.notFound }
+        let snapshot = task.snapshot()
+        switch (snapshot.state, snapshot.metadata) {
+        case (.success, .stored(let metadata)?): self = .completed(metadata)
+        case (.cancelled, _): self = .cancelled
+        default: self = .failed(snapshot.error ?? StorageError(.unknown, "The upload has failed."))
+        }
+    }
+}

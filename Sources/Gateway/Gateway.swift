@@ -1,0 +1,212 @@
+import EmbeddedEngine
+import HTTPServer
+import HTTPText
+import JSONText
+import Platform
+import Storage
+import Transfers
+
+/// Answers the SDKs of Firebase Storage and Google Cloud Storage over the objects and tasks of a service.
+///
+///     HTTPServer ──▶ Gateway ──▶ FirebaseAPI   /v0/b/…           ──▶ Transfers: uploads are tasks
+///                            ──▶ CloudAPI      /b/…, /storage/v1/b/…  ──▶ Backend, EmbeddedBackend
+@Loop public final class Gateway {
+    private let address: String
+    private let hosts: AcceptedHosts
+    private let time: TimeSource
+    private let complain: @Sendable (String) -> Void
+    private var server: HTTPServer?
+    private var service: GatewayService
+    private var requests = 0
+    private let reset: Reset?
+
+    /// Removes all objects.
+    public typealias Reset = @Loop () async throws -> Void
+
+    /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections.
+    public init(
+        _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts, time: TimeSource,
+        reset: Reset?, complain: @escaping @Sendable (String) -> Void
+    ) {
+        (self.address, self.hosts, self.time, self.reset, self.complain) = (address, hosts, time, reset, complain)
+        service = GatewayService(transfers: transfers, engine: engine)
+    }
+
+    /// Serves other objects and tasks from now on, at the same address.
+    public func serve(_ transfers: Transfers, _ engine: EmbeddedBackend) {
+        service = GatewayService(transfers: transfers, engine: engine)
+    }
+
+    /// Starts to listen, and returns the address. Throws a sentence that names it.
+    @discardableResult public func start() throws(HTTPServer.ListenError) -> String {
+        if let server { return server.address }
+        var limits = HTTPServerLimits()
+        // Some clients read an early answer only when they have sent all.
+        limits.lingerBytes = 1 << 30
+        let server = try HTTPServer(
+            address: address, methods: Set(HTTPServerRequest.Method.allCases), limits: limits, hosts: hosts, time: time
+        ) { [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(503) }
+        self.server = server
+        return server.address
+    }
+
+    /// The requests that are answered right now, and do not wait for a task.
+    public var busy: Int { requests - service.transfers.clientWaits.count }
+
+    public func close() {
+        server?.close()
+        server = nil
+    }
+
+    private static let cors = CrossOriginPolicy(
+        methods: HTTPServerRequest.Method.allCases,
+        exposedHeaders: [
+            "Content-Type", "Content-Length", "Content-Range", "ETag", "Location", "Range", "X-Goog-Upload-Status",
+            "X-Goog-Upload-URL", "X-Goog-Upload-Control-URL", "X-Goog-Upload-Chunk-Granularity",
+            "X-Goog-Upload-Size-Received", "X-GUploader-UploadID", "X-Goog-Hash", "X-Goog-Generation",
+            "X-Goog-Metageneration", "X-Firebase-Storage-Version",
+        ])
+
+    private func answer(to http: HTTPServerRequest) async -> HTTPServerResponse {
+        if http.method == .options {
+            return HTTPServerResponse(204, headers: Self.cors.preflightHeaders(http.headers))
+        }
+        requests += 1
+        defer { requests -= 1 }
+        var response = await answer(to: http, http.body)
+        for field in Self.cors.answerHeaders(http.headers).fields { response.headers[field.name] = field.value }
+        return response
+    }
+
+    private func answer(to http: HTTPServerRequest, _ body: HTTPRequestBody) async -> HTTPServerResponse {
+        do {
+            return try await route(GatewayRequest(http, body))
+        } catch let error as GatewayError {
+            return error.dropsConnection ? .dropped : error.response(isCloud: true)
+        } catch let error as HTTPRequestBody.Failure {
+            return error.gatewayError.response(isCloud: true)
+        } catch {
+            complain("A request of the gateway was answered with 500: \(error)")
+            return GatewayError(500, "Internal Server Error").response(isCloud: true)
+        }
+    }
+
+    private func route(_ request: GatewayRequest) async throws -> HTTPServerResponse {
+        let api: any GatewayAPI
+        switch request.path.first {
+        case "v0": api = FirebaseAPI(service: service, request: request, path: Array(request.path.dropFirst()))
+        case "internal": return try await InternalAPI(request: request, reset: reset).answer()
+        case "batch":
+            return try await CloudBatch(request: request) { [weak self] in
+                await self?.answer(to: $0, HTTPRequestBody($1)) ?? HTTPServerResponse(503)
+            }.run()
+        default:
+            guard let path = CloudAPI.path(request.path) else { throw GatewayError.notFound }
+            api = CloudAPI(service: service, request: request, path: path)
+        }
+        do {
+            return try await api.answer()
+        } catch let error as StorageError {
+            let error = GatewayError(error)
+            return error.dropsConnection ? .dropped : error.response(isCloud: api.isCloud)
+        } catch let error as GatewayError {
+            return error.dropsConnection ? .dropped : error.response(isCloud: api.isCloud)
+        }
+    }
+}
+
+/// What the APIs serve.
+@Loop struct GatewayService {
+    let transfers: Transfers
+    let engine: EmbeddedBackend
+
+    /// Its rules apply to every request.
+    var backend: any Backend { transfers.backend }
+    /// A client of the gateway repeats what fails by itself.
+    var caller: Caller { Caller(retryTime: .zero) }
+    var now: HTTPDate { engine.clock.httpDate }
+
+    /// An object that comes in one request.
+    func store(
+        _ source: any ByteSource, to reference: Reference, _ change: MetadataChange,
+        if conditions: Preconditions, _ expected: IncomingBytes.Expected
+    ) async throws -> ObjectMetadata {
+        let body = UploadBody(source, engine)
+        let answer: IncomingUpload.Answer
+        if let bytes = try await body.whole(), expected.crc32c == nil {
+            let task = try await transfers.upload(
+                bytes, to: reference, change, if: conditions, for: .gateway, isAwaited: true)
+            task.start()
+            transfers.clientWaits.count += 1
+            defer { transfers.clientWaits.count -= 1 }
+            guard case .stored(let metadata)? = try await task.result().metadata else { throw GatewayError(500, "…") }
+            return metadata
+        }
+        let upload = try await transfers.upload(size: nil, to: reference, change, if: conditions)
+        do {
+            answer = try await body.send(to: upload, from: 0, isLast: true, expected)
+        } catch {
+            _ = try? await upload.task?.cancel()
+            throw error
+        }
+        switch answer {
+        case .completed(let metadata): return metadata
+        case .failed(let error): throw error
+        case .received: throw GatewayError(500, "The upload did not end.")
+        }
+    }
+}
+
+@Loop protocol GatewayAPI {
+    var isCloud: Bool { get }
+    func answer() async throws -> HTTPServerResponse
+}
+
+extension GatewayError {
+    func response(isCloud: Bool) -> HTTPServerResponse {
+        let reason = Self.reasons[status] ?? "backendError"
+        let error: [JSON.Member] = [
+            .init(key: "code", value: JSON(Int64(status))), .init(key: "message", value: .string(message)),
+            .init(
+                key: "errors",
+                value: [["message": .string(message), "domain": "global", "reason": .string(reason)]]),
+        ]
+        var response = HTTPServerResponse.json(
+            ["error": .object(isCloud ? error : Array(error.prefix(2)))], status: status)
+        for field in headers.fields { response.headers.add(field.name, field.value) }
+        return response
+    }
+
+    private static let reasons = [
+        400: "invalid", 401: "authError", 403: "forbidden", 404: "notFound", 405: "methodNotAllowed", 409: "conflict",
+        412: "conditionNotMet", 413: "uploadTooLarge", 501: "notImplemented",
+    ]
+}
+
+extension HTTPServerResponse {
+    static func json(_ json: JSON, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPServerResponse {
+        var headers = headers
+        headers["Content-Type"] = "application/json; charset=utf-8"
+        return HTTPServerResponse(status, headers: headers, body: .bytes(Array(json.text.utf8)))
+    }
+}
+
+/// What test code calls on the emulator of Firebase.
+@Loop struct InternalAPI {
+    let request: GatewayRequest
+    /// Nil where objects are not for tests.
+    let reset: Gateway.Reset?
+
+    func answer() async throws -> HTTPServerResponse {
+        switch (request.http.method, request.path.dropFirst().first) {
+        case (.post, "reset"):
+            guard let reset else { throw GatewayError(403, "Only a service with --harness can be reset.") }
+            try await reset()
+            return HTTPServerResponse(200)
+        case (.put, "setRules"):
+            throw GatewayError(501, "Security rules are not evaluated: harness/authorize sets who may do what.")
+        case (_, "export"): throw GatewayError(501, "harness/save keeps the objects of a space.")
+        default: throw GatewayError.notFound
+        }
+    }
+}

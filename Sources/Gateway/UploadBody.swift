@@ -1,0 +1,88 @@
+import EmbeddedEngine
+import Platform
+import Storage
+import Transfers
+
+/// Bytes that arrive: a body, or a part of one.
+@Loop protocol ByteSource: AnyObject {
+    /// At most so many bytes; none at the end. Throws when the client is gone.
+    func read(atMost count: Int) async throws -> [UInt8]
+}
+
+/// Passes the bytes of a request to an upload, a window at a time: a body of any length takes the same memory.
+@Loop final class UploadBody {
+    /// A request of so many bytes needs no file.
+    static let small = 256 << 10
+    private static let block = 1 << 20
+
+    private let source: any ByteSource
+    private let engine: EmbeddedBackend
+    /// Read, but not passed on.
+    private var ahead: [UInt8] = []
+    private var window: IncomingWindow?
+
+    init(_ source: any ByteSource, _ engine: EmbeddedBackend) { (self.source, self.engine) = (source, engine) }
+
+    /// All bytes where they are few, else nil: then they are passed on.
+    func whole() async throws -> [UInt8]? {
+        while ahead.count <= Self.small {
+            let more = try await source.read(atMost: 64 << 10)
+            if more.isEmpty { return ahead }
+            ahead += more
+        }
+        return nil
+    }
+
+    /// Passes all bytes on, from an offset of the object. Returns the last answer. What has arrived of a body that breaks
+    /// off is passed on, too.
+    func send(
+        to upload: IncomingUpload, from start: Int64, isLast: Bool, _ expected: IncomingBytes.Expected
+    ) async throws -> IncomingUpload.Answer {
+        var offset = start
+        while true {
+            let (piece, isEnd, failure) = try await next(from: offset)
+            let answer = try await upload.send(
+                piece, isLast: isLast && isEnd && failure == nil, isEnd ? expected : .init())
+            if let failure { throw failure }
+            guard case .received = answer, !isEnd else { return answer }
+            offset = piece.range.upperBound
+        }
+    }
+
+    /// The next bytes, whether they are the last of the body, and why there are no more.
+    private func next(from offset: Int64) async throws -> (IncomingBytes.Piece, isEnd: Bool, (any Error)?) {
+        do {
+            if let bytes = try await whole() {
+                ahead = []
+                return (IncomingBytes.Piece(bytes, at: offset), true, nil)
+            }
+        } catch {
+            return (IncomingBytes.Piece(ahead, at: offset), true, error)
+        }
+        let window = if let window { window } else { try await engine.makeWindow() }
+        self.window = window
+        var count: Int64 = 0
+        func flush() async throws {
+            try await window.write(ahead, at: count)
+            count += Int64(ahead.count)
+            ahead = []
+        }
+        do {
+            while true {
+                let room = Int(IncomingWindow.size - count) - ahead.count
+                if room == 0 || ahead.count >= Self.block { try await flush() }
+                // One read more tells whether the window has the end.
+                let more = try await source.read(atMost: room == 0 ? 1 : min(room, 256 << 10))
+                if more.isEmpty {
+                    try await flush()
+                    return (window.piece(count, from: offset), true, nil)
+                }
+                ahead += more
+                if room == 0 { return (window.piece(count, from: offset), false, nil) }
+            }
+        } catch {
+            try await flush()
+            return (window.piece(count, from: offset), true, error)
+        }
+    }
+}

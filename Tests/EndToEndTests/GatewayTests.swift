@@ -1,0 +1,197 @@
+import Foundation
+import HTTPClient
+import HTTPText
+import JSONText
+import Synchronization
+import TestSupport
+import Testing
+
+/// `serve --gateway`, with the real program: what SDKs send, and what a test says of it over JSON-RPC.
+@Suite(.timeLimit(.minutes(10))) struct GatewayTests {
+    private let place = Place()
+    private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
+    private static let chunk = 262_144
+
+    /// A service with a gateway on any port, and the beginning of its URLs.
+    private func service(_ flags: [String] = ["--harness"]) throws -> (ServiceProcess, String) {
+        let (service, _) = try place.service(["--gateway", "127.0.0.1:0", "--socket", place.socket] + flags)
+        try service.waitForLog("the gateway listens")
+        let address = try #require(service.logged.firstMatch(of: /STORAGE_EMULATOR_HOST=(http:\S+)/)?.1)
+        return (service, String(address))
+    }
+
+    /// What a test says over JSON-RPC.
+    @discardableResult private func call(_ method: String, _ params: String = "{}") async throws -> JSON {
+        let result = Mutex(JSON.null)
+        try await onThread { [place] in
+            let answer = try place.connect().call(method, params)
+            result.withLock { $0 = answer }
+        }
+        return result.withLock { $0 }
+    }
+
+    private func send(
+        _ method: String, _ url: String, _ body: [UInt8] = [], _ headers: HTTPHeaders = [:]
+    ) async throws -> HTTPResponse {
+        var request = HTTPRequest(method, url, headers: headers, body: body.isEmpty ? .none : .bytes(body))
+        // A lost answer is seen.
+        request.isSentOnce = true
+        return try await http.perform(request)
+    }
+
+    private func json(_ response: HTTPResponse) throws -> JSON {
+        try JSON(parsing: String(decoding: response.body, as: UTF8.self))
+    }
+
+    /// The URL of an upload of Firebase's protocol.
+    private func started(_ base: String, _ name: String) async throws -> String {
+        let answer = try await send(
+            "POST", "\(base)/v0/b/b/o?name=\(name)", Array(#"{"contentType":"video/mp4"}"#.utf8),
+            ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"])
+        #expect(answer.status == 200 && answer.body.isEmpty)
+        #expect(answer.headers["X-Goog-Upload-Status"] == "active")
+        return try #require(answer.headers["X-Goog-Upload-URL"])
+    }
+
+    private func upload(
+        _ url: String, _ command: String, at offset: Int = 0, _ body: [UInt8] = []
+    ) async throws -> HTTPResponse {
+        try await send(
+            "POST", url, body, ["X-Goog-Upload-Command": command, "X-Goog-Upload-Offset": "\(offset)"])
+    }
+
+    @Test func `An upload of an SDK is a task, checked and kept through a restart`() async throws {
+        let bytes = noise(3 * Self.chunk + 5)
+        let (first, base) = try service([])
+        let url = try await started(base, "film.mp4")
+        let (one, two) = (Self.chunk, 2 * Self.chunk)
+        let received = try await upload(url, "upload", at: 0, Array(bytes[..<one]))
+        #expect(received.headers["X-Goog-Upload-Size-Received"] == "\(one)")
+        // Again, and with a gap.
+        let again = try await upload(url, "upload", at: 0, Array(bytes[..<one]))
+        #expect(again.status == 200 && again.headers["X-Goog-Upload-Size-Received"] == "\(one)")
+        let gap = try await upload(url, "upload", at: two, [1])
+        #expect(gap.status == 400 && gap.headers["X-Goog-Upload-Status"] == "active")
+        #expect(gap.headers["X-Goog-Upload-Size-Received"] == "\(one)")
+        let task = try await call("uploadTask/list")["tasks"]?.array?.first
+        #expect(task?["origin"] == "gateway" && task?["state"] == "running")
+        #expect(task?["progress"]?["completedUnitCount"]?.number?.int64 == Int64(one))
+        first.signal(SIGTERM)
+        #expect(try first.waitForExit() == 0)
+
+        let (second, other) = try service([])
+        let resumed = url.replacing(base, with: other)
+        let query = try await upload(resumed, "query")
+        #expect(query.headers["X-Goog-Upload-Size-Received"] == "\(one)")
+        let end = try await upload(resumed, "upload, finalize", at: one, Array(bytes[one...]))
+        #expect(end.status == 200 && end.headers["X-Goog-Upload-Status"] == "final")
+        let metadata = try json(end)
+        #expect(metadata["size"]?.string == "\(bytes.count)" && metadata["contentType"] == "video/mp4")
+        #expect(try json(await upload(resumed, "upload, finalize", at: one, Array(bytes[one...]))) == metadata)
+        #expect(try await upload(resumed, "cancel").status == 400)
+        let token = try #require(metadata["downloadTokens"]?.string)
+        let media = try await send("GET", "\(other)/v0/b/b/o/film.mp4?alt=media&token=\(token)")
+        #expect(media.body == bytes)
+        second.signal(SIGTERM)
+        #expect(try second.waitForExit() == 0)
+    }
+
+    @Test func `Rules are about the uploads of SDKs, too`() async throws {
+        let bytes = noise(4 * Self.chunk)
+        let (service, base) = try service()
+        let url = try await started(base, "film.mp4")
+        // The second chunk is refused once, and the answer to the third is lost.
+        try await call("harness/arm", #"{"on":"send","nth":2,"do":{"fail":{"httpStatus":503}}}"#)
+        try await call("harness/arm", #"{"on":"send","nth":4,"do":{"lose":{}}}"#)
+        for number in 0..<3 {
+            let start = number * Self.chunk
+            let piece = Array(bytes[start..<start + Self.chunk])
+            if number == 1 { #expect(try await upload(url, "upload", at: start, piece).status == 503) }
+            if number < 2 {
+                #expect(try await upload(url, "upload", at: start, piece).status == 200)
+            } else {
+                await #expect(throws: HTTPError.self) { try await upload(url, "upload", at: start, piece) }
+            }
+        }
+        let query = try await upload(url, "query")
+        #expect(query.headers["X-Goog-Upload-Size-Received"] == "\(3 * Self.chunk)")
+        // It is held within the last one.
+        let at = 3 * Self.chunk + 1000
+        try await call("harness/arm", #"{"on":"send","at":\#(at),"do":{"hold":true}}"#)
+        async let end = upload(url, "upload, finalize", at: 3 * Self.chunk, Array(bytes[(3 * Self.chunk)...]))
+        while try await call("harness/settled")["held"]?.array?.isEmpty != false {}
+        let task = try await call("uploadTask/list")["tasks"]?.array?.first
+        #expect(task?["progress"]?["completedUnitCount"]?.number?.int64 == Int64(at))
+        try await call("harness/release")
+        #expect(try await end.headers["X-Goog-Upload-Status"] == "final")
+        let copy = try await send("GET", "\(base)/v0/b/b/o/film.mp4?alt=media", [], ["Range": "bytes=10-19"])
+        #expect(copy.status == 206 && copy.body == Array(bytes[10..<20]))
+        // A task that is cancelled ends the session.
+        let other = try await started(base, "other")
+        let id = try await call("uploadTask/list")["tasks"]?.array?.last?["task"]?.string ?? ""
+        try await call("uploadTask/cancel", #"{"task":"\#(id)"}"#)
+        #expect(try await upload(other, "upload", at: 0, [1]).status == 400)
+        #expect(try await upload(other, "query").headers["X-Goog-Upload-Status"] == "cancelled")
+        #expect(try await send("POST", "\(base)/internal/reset").status == 200)
+        #expect(try json(await send("GET", "\(base)/v0/b/b/o"))["items"]?.array == [])
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
+    @Test func `Objects of the gateway are those of JSON-RPC`() async throws {
+        let (service, base) = try service([])
+        let boundary = "12345"
+        let body = """
+            --\(boundary)\r\nContent-Type: application/json\r\n\r\n{"name":"a/b.txt","metadata":{"k":1}}\r
+            --\(boundary)\r\nContent-Type: text/plain\r\n\r\nhello\r\n--\(boundary)--
+            """
+        let stored = try await send(
+            "POST", "\(base)/v0/b/b/o?name=a%2Fb.txt", Array(body.utf8),
+            ["X-Goog-Upload-Protocol": "multipart", "Content-Type": "multipart/related; boundary=\(boundary)"])
+        #expect(stored.status == 200, "\(String(decoding: stored.body, as: UTF8.self))")
+        let seen = try await call("reference/getMetadata", #"{"reference":"gs://b/a/b.txt"}"#)
+        #expect(seen["size"] == 5 && seen["customMetadata"]?["k"] == "1" && seen["contentType"] == "text/plain")
+        try await call("reference/putData", #"{"reference":"gs://b/c","text":"x","wait":true}"#)
+        let list = try json(await send("GET", "\(base)/v0/b/b/o?delimiter=%2F"))
+        #expect(list["prefixes"] == ["a/"] && list["items"]?.array?.first?["name"] == "c")
+        let patched = try await send(
+            "PUT", "\(base)/v0/b/b/o/c", Array(#"{"cacheControl":"no-store"}"#.utf8),
+            ["X-HTTP-Method-Override": "PATCH"])
+        #expect(try json(patched)["metageneration"] == "2")
+        #expect(try await send("POST", "\(base)/v0/b/b/o/c?create_token=true").status == 403)
+        let tokens = try await send(
+            "POST", "\(base)/v0/b/b/o/c?create_token=true", [], ["Authorization": "Bearer owner"])
+        #expect(try json(tokens)["downloadTokens"]?.string?.split(separator: ",").count == 2)
+        #expect(try await send("DELETE", "\(base)/v0/b/b/o/c").status == 204)
+        #expect(try await send("GET", "\(base)/v0/b/b/o/c").status == 404)
+        // What cannot be is refused in words.
+        for (method, path, status) in [
+            ("POST", "/v0/b/b/o", 400), ("GET", "/v0/b/b/o?prefix=a", 400), ("GET", "/v1/b", 404),
+            ("POST", "/v0/b/b/o?name=x&upload_id=none", 404), ("PUT", "/internal/setRules", 501),
+            ("POST", "/internal/reset", 403), ("GET", "/b/b/o/none", 404), ("POST", "/b/b/o/c/acl", 400),
+        ] {
+            let answer = try await send(method, base + path, method == "GET" ? [] : [1])
+            #expect(answer.status == status, "\(method) \(path)")
+        }
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["GCS_SERVERS_PYTHON"] != nil,
+            "GCS_SERVERS_PYTHON names no Python with the SDKs of others"))
+    func `Clients that others wrote do what they do with Google`() async throws {
+        let (service, base) = try service([])
+        let python = ProcessInfo.processInfo.environment["GCS_SERVERS_PYTHON"] ?? ""
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sdks.py").path
+        let outcome = await Command(
+            python, [script],
+            environment: ["STORAGE_EMULATOR_HOST": base, "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false"],
+            withErrors: true
+        ).run()
+        #expect(outcome.status == 0, "\(outcome.text)")
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+}
