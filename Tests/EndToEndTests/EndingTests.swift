@@ -137,7 +137,7 @@ import Testing
             let service = try place.listeningService(["--max-connections", "1"])
             let client = try place.connect()
             try #require(try client.call("service/ping") == "pong")
-            service.narrowLog(to: 4096)
+            service.narrowLog(to: 8192)
             // Each of them is worth a line: more than the pipe holds.
             for _ in 1...60 { try turnAway() }
             try #require(try client.call("service/ping") == "pong")
@@ -154,7 +154,7 @@ import Testing
             let service = try place.listeningService(["--max-connections", "1"])
             let client = try place.connect()
             try #require(try client.call("service/ping") == "pong")
-            service.narrowLog(to: 4096)
+            service.narrowLog(to: 8192)
             for _ in 1...60 { try turnAway() }
             try client.call("service/stop")
             try client.waitForEnd()
