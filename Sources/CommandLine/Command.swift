@@ -254,6 +254,11 @@ package struct ServiceOptions {
         if engine != .embedded, gateway != nil {
             throw UsageError(message: "--gateway is for --engine embedded; try --help")
         }
+        if let gateway, !allowInsecure, !["127.", "[::1]:", "localhost:"].contains(where: gateway.hasPrefix) {
+            throw UsageError(
+                message: "--gateway \(gateway) is not on the loopback: anybody could change objects; "
+                    + "--allow-insecure allows it")
+        }
     }
 }
 

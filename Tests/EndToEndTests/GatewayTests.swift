@@ -177,6 +177,14 @@ import Testing
         #expect(try service.waitForExit() == 0)
     }
 
+    @Test(arguments: [["--gateway", "0.0.0.0:0"], ["--gateway", "127.0.0.1:0", "--engine", "gcs"]])
+    func `The gateway is for this machine and the embedded engine`(flags: [String]) async throws {
+        let outcome = await Command(
+            ServiceProcess.program, ["serve", "--root", place.root] + flags, withErrors: true
+        ).run()
+        #expect(outcome.status == 64 && outcome.text.contains("--gateway"))
+    }
+
     @Test(
         .enabled(
             if: ProcessInfo.processInfo.environment["GCS_SERVERS_PYTHON"] != nil,
