@@ -58,6 +58,8 @@ struct PendingRequest {
     var hasWaitingPlace = false
     var peerWaits = 0
     var reservedAnswerBytes = 0
+    /// The answers of other requests take the room of this one's.
+    var waitsForRoom = false
     var task: Task<Void, Never>?
 
     init(id: RequestID?, bytes: Int) { (self.id, self.bytes) = (id, bytes) }

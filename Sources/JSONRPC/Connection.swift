@@ -67,6 +67,8 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     var scheduled: ScheduledWork = []
     var outbox: Outbox
     var admission: AdmissionControl
+    /// Greater than 0 while no message begins.
+    var holds = 0
     let outgoingRequests: OutgoingRequests
     var stream: ByteStream?
     var pending: [Int: PendingRequest] = [:]
@@ -141,7 +143,17 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public var requests: RequestCounts {
         RequestCounts(
             active: pending.count - admission.waiting, waiting: admission.waiting,
-            busy: pending.values.count { !$0.isWaiting })
+            busy: pending.values.count { !$0.isWaiting && !$0.waitsForRoom })
+    }
+
+    public func hold() {
+        holds += 1
+        adjust()
+    }
+
+    public func goOn() {
+        holds -= 1
+        if holds == 0 { resumeInNextIteration() }
     }
 
     public func end() {

@@ -31,6 +31,10 @@ extension Connection {
             switch inputState {
             case .idle:
                 if !receiveText() { return adjust() }
+            case .decoded(let text, let bytes):
+                inputState = .idle
+                begin(text, bytes: bytes)
+                if case .idle = inputState { endText() }
             case .batch(let input): receiveNext(of: input)
             case .decoding: return adjust()
             }
@@ -135,12 +139,14 @@ extension Connection {
         if inputMemory.isFull(with: admission.bytes) { _ = inputMemory.reserve(0) { [weak self] in self?.receive() } }
         if outputMemory.isFull(with: unread) { _ = outputMemory.reserve(0) { [weak self] in self?.flush() } }
         // No message of the peer can begin now.
-        if peerIsGone, !wantsInput, !inputState.isDecoding, !scheduled.contains(.receive) { return close(Self.hungUp) }
+        if peerIsGone, !wantsInput, holds == 0, !inputState.isDecoding, !scheduled.contains(.receive) {
+            return close(Self.hungUp)
+        }
         stream?.want(input: wantsInput, room: outbox.isBlocked)
     }
 
     private var mayReceive: Bool {
-        phase < .draining && admission.isOpen(doubled: !outgoingRequests.isEmpty) && !isCrowded
+        phase < .draining && holds == 0 && admission.isOpen(doubled: !outgoingRequests.isEmpty) && !isCrowded
             && !inputMemory.isWaiting && !inputMemory.isFull(with: admission.bytes)
     }
 }
@@ -159,7 +165,7 @@ extension Connection {
                 trace?(.client, $0)
                 return isLine && $0.allSatisfy(\.isBlank) ? .blank : decoder.decode($0, of: text)
             }
-            return { self?.resume { $0.begin(decoded, bytes: bytes) } }
+            return { self?.resume(.decoded(decoded, bytes: bytes)) }
         }
     }
 
@@ -169,16 +175,14 @@ extension Connection {
             var rest = messages
             let ready = rest.group()
             let left = rest.count > 0 ? rest : nil
-            return { self?.resume { $0.inputState = .batch(BatchInput(batch, ready: ready, rest: left)) } }
+            return { self?.resume(.batch(BatchInput(batch, ready: ready, rest: left))) }
         }
     }
 
     /// Does nothing when the connection has ended.
-    private func resume(_ next: (Connection) -> Void) {
+    private func resume(_ next: InputState) {
         guard inputState.isDecoding else { return }
-        inputState = .idle
-        next(self)
-        if case .idle = inputState { endText() }
+        inputState = next
         receive()
     }
 }

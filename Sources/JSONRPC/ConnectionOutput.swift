@@ -196,6 +196,8 @@ extension Connection {
             throw RPCError.invalidRequest(
                 "Too much is left unread for large answers in a batch (--max-total-unread-bytes).")
         }
+        pending[number]?.waitsForRoom = true
+        defer { pending[number]?.waitsForRoom = false }
         while stream != nil, unread >= limits.crowded || !mayPromise(bytes) { try await outboxShrank.wait() }
         guard try await outputMemory.reserve(bytes, unless: { pending[number] == nil }) else { return }
         pending[number]?.reservedAnswerBytes += bytes

@@ -6,6 +6,8 @@ enum InputState {
     case idle
     /// A thread decodes a text, or the next messages of this batch.
     case decoding(Batch?)
+    /// A text of so many bytes that a thread has decoded.
+    case decoded(DecodedInput, bytes: Int)
     /// The messages of a batch begin one by one.
     case batch(BatchInput)
 
@@ -13,7 +15,7 @@ enum InputState {
 
     var batch: Batch? {
         switch self {
-        case .idle: nil
+        case .idle, .decoded: nil
         case .decoding(let batch): batch
         case .batch(let input): input.batch
         }

@@ -15,8 +15,17 @@ public protocol Peer: AnyObject, Sendable {
     /// The peer's requests that are not answered yet.
     var requests: RequestCounts { get }
 
+    /// Begins no message until `goOn` was called as often.
+    func hold()
+    func goOn()
+
     /// Fails pending requests with `requestCancelled`, and ends the connection when the outbox is flushed.
     func end()
+}
+
+extension Peer {
+    public func hold() {}
+    public func goOn() {}
 }
 
 /// Counts of requests that are not answered yet.
