@@ -42,6 +42,21 @@ extension EmbeddedBackend {
         }.get()
     }
 
+    /// All objects, and their bytes.
+    public func sizes() async throws(StorageError) -> [(Reference, Int64)] {
+        try await store.read { database in
+            var sizes: [(Reference, Int64)] = []
+            try database.rows(
+                "SELECT buckets.name AS bucket, objects.name AS object, size FROM objects "
+                    + "JOIN buckets ON buckets.id = objects.bucket"
+            ) { row in
+                let name = String(decoding: try row.blob("object"), as: UTF8.self)
+                sizes.append((try Reference(bucket: row.text("bucket"), object: name), try row.integer("size")))
+            }
+            return sizes
+        }
+    }
+
     /// Copies what `save` has stored to the directory of a root that nobody has. Blocks.
     public static func restore(_ saved: String, into root: String) throws(StorageError) {
         try RootCopy(saved, root).restore()

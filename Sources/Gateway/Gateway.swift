@@ -18,6 +18,12 @@ import Transfers
     private var server: HTTPServer?
     private var service: GatewayService
     private var requests = 0
+    private let opened = Waiters()
+
+    /// While this is true, no request begins.
+    public var isHeld = false {
+        didSet { if !isHeld { opened.wakeAll() } }
+    }
     private let reset: Reset?
 
     /// Removes all objects.
@@ -71,6 +77,7 @@ import Transfers
         if http.method == .options {
             return HTTPServerResponse(204, headers: Self.cors.preflightHeaders(http.headers))
         }
+        while isHeld { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
         var response = await answer(to: http, http.body)

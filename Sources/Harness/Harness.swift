@@ -151,6 +151,7 @@ import Synchronization
         for number in waits.keys.sorted() { end(number, .fail(error)) }
         _ = disarm()
         run()
+        clock.end()
         Loop.task {}
     }
 

@@ -37,6 +37,8 @@ public final class HarnessClock: SchedulingClock {
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var alarm: Task<Void, Never>?
+        /// Nobody sleeps any more.
+        var isOver = false
     }
 
     private let state: Mutex<State>
@@ -68,7 +70,9 @@ public final class HarnessClock: SchedulingClock {
     @Loop public func after(_ delay: Duration, _ work: @escaping @Loop () -> Void) -> ScheduledCall {
         let id = state.withLock { state in
             let id = newID(&state)
-            state.sleepers[id] = Sleeper(due: now(state) + delay, wake: .call(work), isOperation: false)
+            if !state.isOver {
+                state.sleepers[id] = Sleeper(due: now(state) + delay, wake: .call(work), isOperation: false)
+            }
             return id
         }
         setAlarm()
@@ -81,7 +85,7 @@ public final class HarnessClock: SchedulingClock {
             defer { _ = state.withLock { $0.cancelled.remove(id) } }
             try await withCheckedThrowingContinuation { wake in
                 let isCancelled = state.withLock { state in
-                    guard !state.cancelled.contains(id) else { return true }
+                    guard !state.isOver, !state.cancelled.contains(id) else { return true }
                     state.sleepers[id] = Sleeper(
                         due: deadline.sinceStart, wake: .sleep(wake), isOperation: Self.isOperation)
                     return false
@@ -125,6 +129,17 @@ public final class HarnessClock: SchedulingClock {
             state.standsAt = nil
         }
         setAlarm()
+    }
+
+    /// Ends all sleep, now and from now on.
+    @Loop func end() {
+        let sleepers = state.withLock { state in
+            state.isOver = true
+            state.alarm?.cancel()
+            state.alarm = nil
+            return exchange(&state.sleepers, with: [:])
+        }
+        for case .sleep(let wake) in sleepers.values.map(\.wake) { wake.resume(throwing: CancellationError()) }
     }
 
     /// The first moment at which something wakes.

@@ -15,8 +15,10 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     private let current = Mutex<HarnessCall<Strategy.Answer>?>(nil)
     /// The end of the upload that its rule keeps secret: the engine has stored the object, and answers so when it is asked.
     private let lost = Mutex<Strategy.Answer?>(nil)
-    /// Where the next step of a download begins.
-    private let offset = Mutex<Int64>(0)
+    /// Where the next step of a download begins. An object of its own: the engine's session keeps who reports to it.
+    private let offset = Offset()
+
+    private final class Offset: Sendable { let bytes = Mutex<Int64>(0) }
 
     init(
         _ session: any TransferSession<Strategy>, _ harness: Harness, of reference: Reference, task: String?,
@@ -34,7 +36,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
             harness,
             Call(
                 operation: step.operation, reference: reference, task: task,
-                range: step.range(of: size, from: offset.withLock { $0 })),
+                range: step.range(of: size, from: offset.bytes.withLock { $0 })),
             caller)
         current.withLock { $0 = call }
         let answer = await call.answer { [self] limited in
@@ -42,12 +44,12 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
             if step.mayFindEnd, let end = lost.withLock({ $0 }) { return end }
             return await session.perform(
                 step.limited(to: limited), replacesNewer: replacesNewer,
-                { [self] progress in
-                    offset.withLock { $0 = progress.completedUnitCount }
+                { [offset] progress in
+                    offset.bytes.withLock { $0 = progress.completedUnitCount }
                     report(progress)
                 })
         }
-        if let end = answer.end { offset.withLock { $0 = end } }
+        if let end = answer.end { offset.bytes.withLock { $0 = end } }
         if let end = await call.lost, end.isEnd { lost.withLock { $0 = end } }
         return answer
     }

@@ -53,6 +53,9 @@ public final class SpaceLedger: Sendable {
         throw StorageError(.quotaExceeded, "This space has a quota of \(quota) bytes.").about(reference)
     }
 
+    /// Something may be stored there soon.
+    public func note(_ reference: Reference) { references.withLock { $0[ReferenceKey(reference)] = reference } }
+
     func giveBack(_ bytes: Int64) { state.withLock { $0.expected -= bytes } }
 
     public func add(_ size: Int64, at reference: Reference) {
@@ -172,6 +175,8 @@ private final class SpaceUpload: TransferSession {
         } catch {
             return .failed(error)
         }
+        // A server may store what is cancelled, and answers that are lost.
+        ledger.note(reference)
         let answer = await session.perform(step, replacesNewer: replacesNewer, report)
         ledger.giveBack(reserved)
         if case .completed = answer { ledger.add(size, at: reference) }

@@ -45,6 +45,14 @@ public final class ConnectionTokens: TokenSource {
         (self.fallback, self.now) = (fallback, now)
     }
 
+    /// Ends all refreshes without a token.
+    func giveUp() {
+        for (kind, refresh) in refreshes {
+            refresh.asking?.cancel()
+            end(refresh, of: kind)
+        }
+    }
+
     /// Sets or removes the client's token, and ends a pending refresh.
     func set(_ kind: Token.Kind, to token: Token?) {
         held[kind] = token.map { Held(token: $0) }

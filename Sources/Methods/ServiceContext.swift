@@ -50,9 +50,18 @@ public final class ServiceContext {
         self.end = end
         harness?.restIsQuiet = { [weak self] steps, operations in
             guard let self else { return true }
-            let busy = connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
-            return self.transfers.areIdle(waiting: steps) && busy == operations
+            return self.transfers.areIdle(waiting: steps) && busyRequests == operations
         }
+    }
+
+    /// The requests that are being answered, of the gateway too, without those that wait for a task or for room.
+    public var busyRequests: Int {
+        connections.values.reduce(space?.busyRequests ?? 0) { $0 + $1.requests.busy }
+    }
+
+    /// While this is true no message of a connection begins.
+    public var isHeld = false {
+        didSet { for connection in connections.values { connection.hold(isHeld) } }
     }
 
     public var methods: MethodTable<ConnectionContext> { harness == nil ? allMethods : allMethodsAndHarness }
@@ -99,6 +108,7 @@ public final class ConnectionContext: MethodContext {
         tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.time.now)
         observers = Self.observers(of: service, peer)
         service.add(self)
+        hold(service.isHeld)
     }
 
     private static func observers(of service: ServiceContext, _ peer: any Peer) -> ConnectionObservers {
@@ -109,12 +119,30 @@ public final class ConnectionContext: MethodContext {
         }
     }
 
+    private var isHeld = false
+
+    fileprivate func hold(_ holds: Bool) {
+        guard holds != isHeld else { return }
+        isHeld = holds
+        // The answer to a question would not be heard.
+        if holds { tokens.giveUp() }
+        if holds { peer?.hold() } else { peer?.goOn() }
+    }
+
+    /// Messages behind a request begin when it has been carried out.
+    func alone<Value>(_ work: () async throws -> Value) async rethrows -> Value {
+        peer?.hold()
+        defer { peer?.goOn() }
+        return try await work()
+    }
+
     /// It has begun no task, and observes none.
     var isFree: Bool { !hasBegunTasks && observers.isEmpty }
 
     /// Moves to another space, whose settings it gets. Its tokens stay.
     public func move(to other: ServiceContext) {
         guard let peer, other !== service else { return }
+        defer { hold(other.isHeld) }
         let left = service
         observers.leave()
         (service, settings, hasBegunTasks) = (other, other.transfers.settings, false)

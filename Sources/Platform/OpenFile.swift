@@ -112,7 +112,7 @@ package final class OpenFile: Sendable {
     /// Returns false if another process holds the lock. The lock ends with the last owner, and with the process.
     package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 }
 
-    func unlock() { flock(raw, LOCK_UN) }
+    package func unlock() { flock(raw, LOCK_UN) }
 }
 
 // MARK: - Directories

@@ -39,11 +39,15 @@ public final class StorageRoot: Sendable {
         try Self.take(lock, path, lockTimeout)
         do throws(SystemError) {
             lockInode = try lock.status().inode
+            try Self.finishReplacing(directory, path)
             databaseInode = try Self.makeDatabase(in: directory)
         } catch {
             throw OpenError(path, error.reason)
         }
     }
+
+    /// Lets another one have the root. Nothing of this one may be in use any more.
+    public func unlock() { lock.unlock() }
 
     /// The canonical path, because SQLite follows no links.
     package var database: String { (directory.location ?? path) + "/" + Self.databaseName }
@@ -94,19 +98,47 @@ public final class StorageRoot: Sendable {
         throw StorageError(.unknown, "The database \(path)/\(Self.databaseName) was replaced while it was in use.")
     }
 
-    /// Moves the files of a root to another directory of the same file system, so that a new root can begin in their
-    /// place. A process that holds the root has lost it then.
-    public static func move(_ path: String, to target: String) throws(OpenError) {
+    /// Replaces the files of a root, whose processes have closed it, by those of `new`; those that it has go to `former`.
+    /// All three are on one file system. If the process ends meanwhile, whoever opens the root next completes it. Blocks.
+    public static func replace(_ path: String, by new: String, former: String) throws(OpenError) {
         do throws(SystemError) {
-            try makeDirectories(target)
+            try makeDirectories(former)
             let directory = try OpenFile(path, .directory)
-            for name in names where name != "service.log" {
-                do throws(SystemError) { try directory.rename(name, to: "\(target)/\(name)") } catch {
-                    if error != .notFound { throw error }
-                }
-            }
+            // From here on the root is the new one.
+            try directory.take(new, as: next)
+            try move(directory, to: former)
+            try directory.rename(next, to: taken)
+            try finishReplacing(directory, path)
         } catch {
             throw OpenError(path, error.reason)
+        }
+    }
+
+    /// The new files of a root while the old ones go, and then while they come.
+    private static let (next, taken) = ("replacement-next", "replacement")
+
+    /// Completes what an earlier process has begun.
+    private static func finishReplacing(_ directory: OpenFile, _ path: String) throws(SystemError) {
+        if (try? directory.status(of: next)) != nil {
+            try makeDirectories("\(path)/spaces/replaced")
+            try move(directory, to: "spaces/replaced")
+            try directory.rename(next, to: taken)
+        }
+        guard (try? directory.status(of: taken)) != nil else { return }
+        for name in names where name != "lock" {
+            do throws(SystemError) { try directory.rename("\(taken)/\(name)", to: name) } catch {
+                if error != .notFound { throw error }
+            }
+        }
+        OpenFile.removeDirectory("\(path)/\(taken)")
+    }
+
+    /// The lock stays where it is.
+    private static func move(_ directory: OpenFile, to target: String) throws(SystemError) {
+        for name in names where name != "service.log" && name != "lock" {
+            do throws(SystemError) { try directory.rename(name, to: "\(target)/\(name)") } catch {
+                if error != .notFound { throw error }
+            }
         }
     }
 

@@ -249,13 +249,7 @@ final class Server {
     }
 
     private func open() async {
-        do {
-            try await main.open()
-        } catch let error as StorageError {
-            fail(error.message)
-        } catch {
-            fail("\(error)")
-        }
+        do throws(StorageError) { try await main.open() } catch { fail(error.message) }
     }
 
     /// Ends the process when it loses the lock of its root, since two processes would overwrite each other's objects. The

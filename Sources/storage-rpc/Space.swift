@@ -32,9 +32,10 @@ import Transfers
     /// The directories of snapshots by their names.
     private var snapshots: [String: String] = [:]
     private var rootIsLost: @Sendable () -> Void = {}
-    /// It is being opened or reset, and other changes wait.
-    private var isChanging = true
-    private let changed = Waiters()
+    /// One change at a time: opening it is one.
+    private let changes = LoopMutex()
+    /// The requests that change the space, or wait for their turn.
+    private var changers = 0
     /// Nil without `--gateway`.
     private var gateway: Gateway?
 
@@ -86,15 +87,21 @@ import Transfers
         }
     }
 
-    func open() async throws {
-        defer { changeEnded() }
-        try await openEngine()
+    func open() async throws(StorageError) {
+        try await changing { () async throws(StorageError) in try await openEngine() }
     }
 
-    private func openEngine() async throws {
-        try await engine.open()
-        try await transfers.restore(options.tasks, tokens: engine.tokens)
-        try openGateway()
+    private func openEngine() async throws(StorageError) {
+        do {
+            try await engine.open()
+            try await transfers.restore(options.tasks, tokens: engine.tokens)
+            if wanted.quota != nil, let embedded = engine.embedded, let ledger = engine.ledger {
+                for (reference, size) in try await embedded.sizes() { ledger.add(size, at: reference) }
+            }
+            try openGateway()
+        } catch {
+            throw .described(error)
+        }
     }
 
     /// Test code resets the emulator that the gateway stands in for.
@@ -124,6 +131,14 @@ import Transfers
         await engine.backend.settle()
         engine.root?.whenLost { _ in }
         await engine.close()
+    }
+
+    /// Ends for good, after a change that is under way.
+    fileprivate func end() async {
+        do { try await changes.lock() } catch { return }
+        engine.server?.close()
+        await close()
+        await removeAll()
     }
 
     /// Refuses whoever connects from now on.
@@ -189,34 +204,78 @@ extension Space: HarnessSpace {
 
     func reset(to snapshot: String?) async throws(StorageError) {
         guard let spaces else { throw .closed }
-        let saved = snapshot.map { snapshots[$0] }
-        if let snapshot, saved == .some(nil) {
-            guard engine.save != nil else { throw .notLocal(engine.backend.kind) }
-            throw .invalidArgument("snapshot", "There is no snapshot \"\(snapshot)\".")
-        }
         try await changing { () async throws(StorageError) in
-            let stored = engine.save == nil ? engine.ledger?.stored ?? [] : []
+            let saved = try snapshot.map { name throws(StorageError) in try directory(of: name) }
+            // Nothing begins until the space is another one, and what has begun ends before.
+            let held = service
+            held.isHeld = true
+            gateway?.isHeld = true
+            defer {
+                held.isHeld = false
+                gateway?.isHeld = false
+            }
             await transfers.cancelAll()
-            for reference in stored {
-                do throws(StorageError) {
-                    try await engine.withoutRules.delete(
-                        reference, if: Preconditions(), for: Caller(tokens: engine.tokens, retryTime: .seconds(60)))
-                } catch { guard error.code == .objectNotFound else { throw error } }
-            }
+            engine.harness?.end()
+            await requestsEnd()
+            let left = await deleteStored()
             await close()
-            let (old, wanted, log, directory) = (engine, wanted, log, spaces.newDirectory())
-            engine = try await spaces.blocking { [options] in
-                Result {
-                    if let root = old.root {
-                        try StorageRoot.move(root.path, to: directory)
-                        if let saved = saved ?? nil { try EmbeddedBackend.restore(saved, into: root.path) }
-                    }
-                    return try Self.engine(options, wanted, log, server: old.server)
-                }
-            }
-            spaces.remove(directory)
+            let failure = try await replaceEngine(saved, spaces)
+            for (reference, _) in left { engine.ledger?.note(reference) }
             try await begin()
+            if let failure = failure ?? left.first?.1 { throw failure }
         }
+    }
+
+    /// Makes another engine. Without a snapshot that can be restored it is an empty one, and the failure is returned.
+    private func replaceEngine(_ saved: String?, _ spaces: Spaces) async throws(StorageError) -> StorageError? {
+        let (new, former) = (spaces.newDirectory(), spaces.newDirectory())
+        let (next, failure) = try await spaces.blocking { [old = engine, wanted, log, options] in
+            Result {
+                var failure: StorageError?
+                if let root = old.root {
+                    root.unlock()
+                    try StorageRoot.makeDirectory(new)
+                    do { if let saved { try EmbeddedBackend.restore(saved, into: new) } } catch {
+                        failure = .described(error)
+                        try FileManager.default.removeItem(atPath: new)
+                        try StorageRoot.makeDirectory(new)
+                    }
+                    try StorageRoot.replace(root.path, by: new, former: former)
+                }
+                return (try Self.engine(options, wanted, log, server: old.server), failure)
+            }
+        }
+        engine = next
+        spaces.remove(former)
+        return failure
+    }
+
+    private func directory(of snapshot: String) throws(StorageError) -> String {
+        if let saved = snapshots[snapshot] { return saved }
+        guard engine.save != nil else { throw .notLocal(engine.backend.kind) }
+        throw .invalidArgument("snapshot", "There is no snapshot \"\(snapshot)\".")
+    }
+
+    /// Removes what this space has stored at a server. Returns what is left there.
+    private func deleteStored() async -> [(Reference, StorageError)] {
+        guard engine.save == nil else { return [] }
+        await engine.backend.settle()
+        var left: [(Reference, StorageError)] = []
+        let caller = Caller(tokens: engine.tokens, retryTime: .seconds(60))
+        for reference in engine.ledger?.stored ?? [] {
+            do throws(StorageError) {
+                try await engine.withoutRules.delete(reference, if: Preconditions(), for: caller)
+            } catch { if error.code != .objectNotFound { left.append((reference, error)) } }
+        }
+        return left
+    }
+
+    /// Returns when only changes of this space are being answered, after some seconds in any case.
+    private func requestsEnd() async {
+        var isLate = false
+        let timer = TimeSource.system.after(.seconds(5)) { isLate = true }
+        await Loop.whenIdle { [self] in isLate || service.busyRequests <= changers }
+        timer.cancel()
     }
 
     /// Opens the engine, and moves all connections to it.
@@ -225,27 +284,26 @@ extension Space: HarnessSpace {
         (transfers, service) = Self.parts(engine, options, log, end)
         service.space = self
         watchRoot()
-        do { try await openEngine() } catch let error as StorageError { throw error } catch {
-            throw StorageError(.unknown, "\(error)")
-        }
-        for connection in before.connections.values { connection.move(to: service) }
+        defer { for connection in before.connections.values { connection.move(to: service) } }
+        try await openEngine()
     }
 
-    /// One change at a time.
     private func changing<Value>(
         _ change: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        while isChanging {
-            do { try await changed.wait() } catch { throw StorageError(.cancelled, "The request was cancelled.") }
-        }
-        isChanging = true
-        defer { changeEnded() }
-        return try await change()
+        changers += 1
+        defer { changers -= 1 }
+        return try await changes.withLock(change)
     }
+}
 
-    private func changeEnded() {
-        isChanging = false
-        changed.wakeAll()
+extension LoopMutex {
+    fileprivate func withLock<Value>(
+        _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        do { try await lock() } catch { throw StorageError(.cancelled, "The request was cancelled.") }
+        defer { unlock() }
+        return try await body()
     }
 }
 
@@ -260,8 +318,7 @@ extension Space: HarnessSpace {
     private let clock = TimeSource.system.clock
     private var lastNumber = 0
     private var lastName = 0
-    private var isMaking = false
-    private let made = Waiters()
+    private let entrance = LoopMutex()
 
     /// `serve` takes whoever connects to the socket of a space.
     init(_ main: Space, _ log: Log, serve: @escaping @Loop (Descriptor, Space) -> Void) {
@@ -291,23 +348,20 @@ extension Space: HarnessSpace {
     func blocking<Value: Sendable>(
         _ work: @escaping @Sendable () -> Result<Value, any Error>
     ) async throws(StorageError) -> Value {
-        do { return try await threads.run(work).get() } catch let error as StorageError { throw error } catch {
-            throw StorageError(.unknown, (error as? any UserFacingError)?.message ?? "\(error)")
-        }
+        do { return try await threads.run(work).get() } catch { throw .described(error) }
     }
 
     func enter(
         _ name: String?, _ wanted: SpaceOptions, _ connection: ConnectionContext
     ) async throws(StorageError) -> (space: any HarnessSpace, isNew: Bool) {
-        while isMaking {
-            do { try await made.wait() } catch { throw StorageError(.cancelled, "The request was cancelled.") }
+        try await entrance.withLock { () async throws(StorageError) in
+            try await enterNow(name ?? newName(), wanted, connection)
         }
-        isMaking = true
-        defer {
-            isMaking = false
-            made.wakeAll()
-        }
-        let name = name ?? newName()
+    }
+
+    private func enterNow(
+        _ name: String, _ wanted: SpaceOptions, _ connection: ConnectionContext
+    ) async throws(StorageError) -> (space: any HarnessSpace, isNew: Bool) {
         let found = name == main.name ? main : others[name]
         let space: Space
         if let found { space = found } else { space = try await make(name, wanted) }
@@ -323,6 +377,8 @@ extension Space: HarnessSpace {
             throw error
         }
         connection.move(to: space.service)
+        // The client may have gone meanwhile.
+        space.left()
         return (space, found == nil)
     }
 
@@ -339,10 +395,10 @@ extension Space: HarnessSpace {
         let engine = try await blocking { [own, log] in Result { try Space.engine(own, wanted, log) } }
         let space = Space(name, own, wanted, engine, log, end: { [weak main] in main?.service.end($0, $1) })
         space.join(self)
-        do { try await space.open() } catch {
+        do throws(StorageError) { try await space.open() } catch {
             await space.close()
             remove(own.root ?? "")
-            throw error as? StorageError ?? StorageError(.unknown, "\(error)")
+            throw error
         }
         return space
     }
@@ -352,11 +408,7 @@ extension Space: HarnessSpace {
         guard space !== main, others[space.name] === space else { return }
         others[space.name] = nil
         space.stopListening()
-        Task {
-            space.engine.server?.close()
-            await space.close()
-            await space.removeAll()
-        }
+        Task { await space.end() }
     }
 }
 
@@ -368,6 +420,10 @@ extension Space {
 }
 
 extension StorageError {
+    fileprivate static func described(_ error: any Error) -> StorageError {
+        error as? StorageError ?? StorageError(.unknown, (error as? any UserFacingError)?.message ?? "\(error)")
+    }
+
     fileprivate static var closed: StorageError { StorageError(.unknown, "The space has ended.") }
 
     fileprivate static func notLocal(_ engine: EngineKind) -> StorageError {

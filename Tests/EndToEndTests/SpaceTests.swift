@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JSONText
 import TestSupport
 import Testing
@@ -120,6 +121,94 @@ import Testing
             try #require(try client.refusal("harness/reset", #"{"snapshot":"three"}"#)["data"]?["param"] == "snapshot")
             service.signal(SIGTERM)
             try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A reset ends what is in flight, and leaves nothing of it`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--harness"])
+            let (test, program) = (try place.connect(), try place.connect())
+            let large = String(repeating: "x", count: 600_000)
+            func rounds(_ count: Int) throws {
+                for _ in 0..<count {
+                    for number in 0..<5 {
+                        program.say("reference/putData", #"{"reference":"gs://b/\#(number)","text":"\#(large)"}"#)
+                        program.say("reference/getMetadata", #"{"reference":"gs://b/\#(number)"}"#)
+                    }
+                    try test.call("harness/reset")
+                }
+                // What it has sent begins by and by.
+                try program.call("service/ping")
+                try test.call("harness/settled")
+            }
+            try rounds(5)
+            let before = try (threads(service), descriptors(service))
+            try rounds(40)
+            try #require(try threads(service) <= before.0 + 8)
+            try #require(try descriptors(service) <= before.1 + 8)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `What a connection sends behind a reset happens after it`() async throws {
+        try await onThread {
+            let (service, client) = try place.service(["--harness"])
+            for _ in 0..<20 {
+                client.say("harness/reset")
+                client.say("harness/seed", #"{"objects":[{"reference":"gs://b/a","text":"x"}]}"#)
+                client.say("harness/arm", #"{"on":"getMetadata","do":{"fail":{"error":"unauthorized"}}}"#)
+                let error = try client.refusal("reference/getMetadata", #"{"reference":"gs://b/a"}"#)
+                try #require(error["code"] == -13021)
+                try #require(try names(client) == ["a"])
+            }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Many held requests are settled, and a quota counts what a snapshot brings back`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--harness"])
+            let (test, program) = (try place.connect(), try place.connect())
+            try test.call("harness/arm", #"{"on":"list","times":null,"do":{"hold":true}}"#)
+            for _ in 0..<20 { program.say("reference/list", #"{"reference":"gs://b"}"#) }
+            while try test.call("harness/settled")["held"]?.array?.count ?? 0 < 16 {}
+            try test.call("harness/disarm")
+            try program.call("service/ping")
+            let full = try place.connect()
+            try full.call("harness/space", #"{"quota":100}"#)
+            let put = #"{"reference":"gs://b/a","text":"\#(String(repeating: "x", count: 80))","wait":true}"#
+            try full.call("reference/putData", put)
+            try full.call("harness/save", #"{"snapshot":"s"}"#)
+            try full.call("harness/reset", #"{"snapshot":"s"}"#)
+            let other = put.replacing("gs://b/a", with: "gs://b/b")
+            try #require(try full.refusal("reference/putData", other)["code"] == -13013)
+            try full.call("harness/reset")
+            try full.call("reference/putData", other)
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A root whose service is killed in a reset is the old or the new one`() async throws {
+        try await onThread {
+            for delay in 0..<12 {
+                let (service, client) = try place.service(["--harness"])
+                try client.call("harness/seed", #"{"objects":[{"reference":"gs://b/saved","text":"x"}]}"#)
+                try client.call("harness/save", #"{"snapshot":"s"}"#)
+                try client.call("harness/seed", #"{"objects":[{"reference":"gs://b/later","text":"x"}]}"#)
+                client.say("harness/reset", #"{"snapshot":"s"}"#)
+                usleep(UInt32(delay) * 700)
+                service.signal(SIGKILL)
+                _ = try service.waitForExit()
+                let (next, other) = try place.service(["--harness"])
+                let left = try names(other)
+                try #require(left == ["saved"] || left == ["later", "saved"])
+                try other.call("harness/reset")
+                next.signal(SIGTERM)
+                try #require(try next.waitForExit() == 0)
+            }
         }
     }
 

@@ -21,7 +21,11 @@ struct EnterSpace: HarnessMethod {
         if let value = params.take("buckets") {
             guard let names = value.array else { throw params.mistyped("buckets", "an array of names", value) }
             options.buckets = []
-            for name in names { options.buckets?.insert(try params.string("buckets", in: name)) }
+            for name in names {
+                let bucket = try params.string("buckets", in: name)
+                do { _ = try Reference(bucket: bucket, path: "") } catch { throw error.naming("buckets").rpcError }
+                options.buckets?.insert(bucket)
+            }
         }
         options.quota = try params.optionalInteger("quota", from: 0).map(Int64.init)
         options.isKept = try params.optionalBool("keep") ?? false
@@ -41,8 +45,12 @@ struct EnterSpace: HarnessMethod {
             throw StorageError.invalidArgument(
                 "space", "This connection has begun tasks or has observers; a space is entered before.")
         }
-        let (space, isNew) = try await request.space.enter(space, options, request.context)
-        return ["space": .string(space.name), "socket": .string(space.socket), "isNew": .bool(isNew)]
+        let context = request.context
+        let entered = try await context.alone { try await request.space.enter(space, options, context) }
+        return [
+            "space": .string(entered.space.name), "socket": .string(entered.space.socket),
+            "isNew": .bool(entered.isNew),
+        ]
     }
 }
 
@@ -55,9 +63,11 @@ struct SaveSpace: HarnessMethod {
     init(_ params: inout Params) throws(RPCError) { snapshot = try params.snapshot() }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        try await request.harness.settle()
-        try Task.checkCancellation()
-        let saved = try await request.space.save(snapshot)
+        let saved = try await request.context.alone {
+            try await request.harness.settle()
+            try Task.checkCancellation()
+            return try await request.space.save(snapshot)
+        }
         return ["snapshot": .string(snapshot), "objects": JSON(saved.objects), "bytes": JSON(saved.bytes)]
     }
 }
@@ -71,7 +81,7 @@ struct ResetSpace: HarnessMethod {
     init(_ params: inout Params) throws(RPCError) { snapshot = try params.optionalString("snapshot") }
 
     func run(in request: Request<ConnectionContext>) async throws -> JSON {
-        try await request.space.reset(to: snapshot)
+        try await request.context.alone { try await request.space.reset(to: snapshot) }
         return [:]
     }
 }
