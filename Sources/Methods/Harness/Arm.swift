@@ -16,6 +16,7 @@ struct Arm: HarnessMethod, PromptMethod {
 
     init(_ params: inout Params) throws(RPCError) {
         rule = try params.optionalString("rule")
+        guard rule != "" else { throw .invalidParam("rule", "must not be empty") }
         filter = try params.filter(requiringOn: true)
         at = try params.optionalInteger("at", from: 0)
         nth = try params.optionalInteger("nth", from: 1)
@@ -59,7 +60,8 @@ struct Arm: HarnessMethod, PromptMethod {
         }
         guard !possible.isDisjoint(with: filter.operations) else {
             let names = Operation.allCases.filter(possible.contains).map(\.rawValue).joined(separator: ", ")
-            throw .invalidArgument("on", "Such a rule can only be about \(names).")
+            let why = at == nil ? "" : " with at"
+            throw .invalidArgument("on", "Such a rule\(why) can only be about \(names).")
         }
         return possible
     }
@@ -81,10 +83,19 @@ extension Params {
                 throw .invalidParam(params.fullName(member), "must be true")
             }
             return member == "hold" ? .hold : .corrupt
-        case "delay": return .delay(try params.optionalDuration("delay") ?? .zero)
+        case "delay":
+            guard let delay = try params.optionalDuration("delay") else {
+                throw .invalidParam(params.fullName("delay"), "must be a number of seconds")
+            }
+            return .delay(delay)
         case "rate": return .rate(Int64(try params.optionalInteger("rate", from: 1) ?? 1))
         case "demand": return try params.demand()
-        default: return .exit(Int32(clamping: try params.optionalInteger("exit", from: 0) ?? 0))
+        default:
+            let status = try params.integer("exit")
+            guard (0...255).contains(status) else {
+                throw .invalidParam(params.fullName("exit"), "must be a status from 0 to 255")
+            }
+            return .exit(Int32(status))
         }
     }
 
@@ -104,6 +115,9 @@ extension Params {
     mutating func failure(_ name: String) throws(RPCError) -> StorageError {
         var params = try object(name, in: require(name))
         let status = try params.optionalInteger("httpStatus", from: 100)
+        guard (400...599).contains(status ?? 400) else {
+            throw .invalidParam(params.fullName("httpStatus"), "must be a status of failure, from 400 to 599")
+        }
         let code = try params.optionalString("error").map { text throws(RPCError) in try params.code(text) }
         var error = StorageError(
             code ?? .meaning(of: status), try params.optionalString("message") ?? "The harness answers this failure.")

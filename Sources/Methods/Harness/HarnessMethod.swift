@@ -55,8 +55,12 @@ extension Params {
             for name in value.array ?? [value] {
                 filter.operations.insert(try choice("on", string("on", in: name)))
             }
+            guard !filter.operations.isEmpty else { throw .invalidParam("on", "must name an operation, or be \"*\"") }
         }
         filter.pattern = try optionalString("reference")
+        if let pattern = filter.pattern, !pattern.hasPrefix("gs://"), !pattern.hasPrefix("*") {
+            throw .invalidParam("reference", "must be a pattern of gs:// URLs, not \"\(pattern)\"")
+        }
         filter.task = try optionalString("task")
         return filter
     }

@@ -108,6 +108,9 @@ private struct DirectorySeed {
     private func objects() throws -> [Seed.Object] {
         let manager = FileManager.default
         var objects: [Seed.Object] = []
+        guard (try? FileStatus(ofPath: path, followingLinks: true).kind) == .directory else {
+            throw StorageError.invalidArgument("directory", "\(path) is no directory.")
+        }
         let names: [String]
         do {
             names = try manager.subpathsOfDirectory(atPath: path).sorted()
