@@ -94,7 +94,7 @@ def storage_socket(storage_space: tuple[Storage, Path]) -> Path:
 def storage_harness(storage: Storage, request: pytest.FixtureRequest) -> Iterator[Harness]:
     """The harness of that space. A test that passes fails nevertheless where a rule of it never struck."""
     yield storage.harness
-    if not getattr(request.node, "storage_rpc_failed", False):
+    if not getattr(request.node, "storage_rpc_unfinished", False):
         try:
             unfired = storage.harness.disarm()["unfired"]
         except ServiceGone:  # the test has ended it
@@ -108,9 +108,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Shows the journal of a test that has failed, and its rules that never struck."""
     report = yield
     session = getattr(item, "funcargs", {}).get("storage")
-    if report.failed and call.when == "call" and isinstance(session, Storage):
-        setattr(item, "storage_rpc_failed", True)
-        report.sections.append(("storage-rpc", describe(session)))
+    if call.when == "call" and call.excinfo is not None and isinstance(session, Storage):
+        setattr(item, "storage_rpc_unfinished", True)  # failed or skipped: its rules need not have struck
+        if report.failed:
+            report.sections.append(("storage-rpc", describe(session)))
     return report
 
 
