@@ -70,6 +70,8 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         }
         guard rest.isEmpty else { return nil }
         let days = CalendarDay(year: year, month: month, day: day).daysSince1970
+        // A day that its month does not have is one of the next.
+        guard CalendarDay(daysSince1970: days).month == month else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
         microseconds = seconds * 1_000_000 + fraction
     }

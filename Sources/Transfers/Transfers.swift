@@ -87,6 +87,11 @@ import Storage
         await downloads.cancelAll()
     }
 
+    /// Throws `invalidArgument` for an id that is no task's.
+    public func checkTask(_ id: String) throws(StorageError) {
+        if uploads.tasks[id] == nil { _ = try downloads.task(id) }
+    }
+
     public func suspend() async throws {
         async let up: Void = uploads.suspend()
         async let down: Void = downloads.suspend()

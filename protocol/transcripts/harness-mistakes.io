@@ -5,7 +5,7 @@
 >> {"jsonrpc": "2.0", "id": 2, "method": "harness/arm", "params": {"on": "send", "do": {"explode": true}}}
 << {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "Param \"do\" must have exactly one member of fail, lose, hold, corrupt, delay, rate, demand, exit.", "data": {"param": "do"}}}
 >> {"jsonrpc": "2.0", "id": 3, "method": "harness/arm", "params": {"on": "list", "at": 5, "do": {"hold": true}}}
-<< {"jsonrpc": "2.0", "id": 3, "error": {"code": -13050, "message": "Such a rule can only be about send, fetch.", "data": {"name": "invalidArgument", "param": "on", "retryable": false}}}
+<< {"jsonrpc": "2.0", "id": 3, "error": {"code": -13050, "message": "Such a rule with at can only be about send, fetch.", "data": {"name": "invalidArgument", "param": "on", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 4, "method": "harness/release", "params": {"hold": "hold-1"}}
 << {"jsonrpc": "2.0", "id": 4, "error": {"code": -13050, "message": "There is no hold \"hold-1\".", "data": {"name": "invalidArgument", "param": "hold", "retryable": false}}}
 >> {"jsonrpc": "2.0", "id": 5, "method": "harness/clock", "params": {"advance": 5}}
@@ -20,3 +20,21 @@
 << {"jsonrpc": "2.0", "id": 9, "result": {"rule": "rule-1"}}
 >> {"jsonrpc": "2.0", "id": 10, "method": "harness/disarm"}
 << {"jsonrpc": "2.0", "id": 10, "result": {"fired": {"rule-1": 0}, "unfired": ["rule-1"]}}
+>> {"jsonrpc": "2.0", "id": 11, "method": "harness/arm", "params": {"on": [], "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 11, "error": {"code": -32602, "message": "Param \"on\" must name an operation, or be \"*\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 12, "method": "harness/arm", "params": {"on": "list", "reference": "b/x", "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 12, "error": {"code": -32602, "message": "Param \"reference\" must be a pattern of gs:// URLs, not \"b/x\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 13, "method": "harness/arm", "params": {"on": "send", "task": "nope", "do": {"hold": true}}}
+<< {"jsonrpc": "2.0", "id": 13, "error": {"code": -13050, "message": "There is no download task \"nope\", or it ended long ago.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 14, "method": "harness/arm", "params": {"on": "send", "do": {"fail": {"httpStatus": 200}}}}
+<< {"jsonrpc": "2.0", "id": 14, "error": {"code": -32602, "message": "Param \"do.fail.httpStatus\" must be a status of failure, from 400 to 599.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 15, "method": "harness/arm", "params": {"on": "send", "do": {"exit": 256}}}
+<< {"jsonrpc": "2.0", "id": 15, "error": {"code": -32602, "message": "Param \"do.exit\" must be a status from 0 to 255.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 16, "method": "harness/clock", "params": {"at": "2026-02-30T00:00:00Z"}}
+<< {"jsonrpc": "2.0", "id": 16, "error": {"code": -32602, "message": "Param \"at\" must be a time as 2026-01-01T00:00:00Z, not \"2026-02-30T00:00:00Z\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 17, "method": "harness/journal", "params": {"expect": {"atLeast": 2, "atMost": 1}}}
+<< {"jsonrpc": "2.0", "id": 17, "error": {"code": -32602, "message": "Param \"expect\" must not have atLeast above atMost.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 18, "method": "harness/journal", "params": {"expect": {"count": 2}}}
+<< {"jsonrpc": "2.0", "id": 18, "error": {"code": -13900, "message": "Expected 2 entries, found 0.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 19, "method": "harness/seed", "params": {"generate": {"reference": "b/{n}", "count": 2, "size": 1}}}
+<< {"jsonrpc": "2.0", "id": 19, "error": {"code": -13053, "message": "b/0 is not a storage URL: it must start with gs://, http:// or https://.", "...": "..."}}

@@ -2,6 +2,7 @@ import Harness
 import JSONRPC
 import JSONText
 import Storage
+import Transfers
 
 /// `harness/arm`: from now on the calls that a rule describes go otherwise.
 struct Arm: HarnessMethod, PromptMethod {
@@ -35,6 +36,7 @@ struct Arm: HarnessMethod, PromptMethod {
         let harness = try request.harness
         let service = request.context.service
         let operations = try operations(service.engine == "embedded")
+        if let task = filter.task { try service.transfers.checkTask(task) }
         var rule = Rule(rule ?? harness.newRuleName(), effect.naming(service.tokenKind))
         rule.filter = filter
         rule.filter.operations.formIntersection(operations)

@@ -42,9 +42,8 @@ struct ReadJournal: HarnessMethod {
 
     @Loop private func failure(of expectation: Expectation, _ harness: Harness) -> RPCError {
         let found = outcomes(harness)
-        let words = found.isEmpty ? "nothing" : found.joined(separator: ", ")
         return RPCError(
-            code: -13900, message: "Expected \(expectation.words), found \(words).",
+            code: -13900, message: "Expected \(expectation.words), found \(expectation.words(for: found)).",
             data: [
                 "name": "expectationFailed", "expected": expectation.json, "found": .array(found.map(JSON.string)),
                 "nearest": .array(harness.journal.entries(since: since).suffix(Self.nearest).map(\.json)),
@@ -57,10 +56,19 @@ enum Expectation: Sendable {
     case outcomes([String])
     case count(atLeast: Int, atMost: Int, JSON)
 
+    private static let outcomes = ["ok", "aborted"] + StorageError.Code.allCases.map { "\($0)" }
+
     init(_ value: JSON, _ params: Params) throws(RPCError) {
         if let elements = value.array {
             var outcomes: [String] = []
-            for element in elements { outcomes.append(try params.string("expect", in: element)) }
+            for element in elements {
+                let outcome = try params.string("expect", in: element)
+                guard Self.outcomes.contains(outcome) else {
+                    let known = Self.outcomes.joined(separator: ", ")
+                    throw .invalidParam("expect", "must have outcomes out of \(known), not \"\(outcome)\"")
+                }
+                outcomes.append(outcome)
+            }
             self = .outcomes(outcomes)
             return
         }
@@ -71,6 +79,9 @@ enum Expectation: Sendable {
         try members.finish()
         guard (count == nil) != (atLeast == nil && atMost == nil) else {
             throw .invalidParam("expect", "must have count, or atLeast, atMost or both")
+        }
+        guard atLeast ?? 0 <= atMost ?? .max else {
+            throw .invalidParam("expect", "must not have atLeast above atMost")
         }
         self = .count(atLeast: count ?? atLeast ?? 0, atMost: count ?? atMost ?? .max, value)
     }
@@ -92,9 +103,16 @@ enum Expectation: Sendable {
     var words: String {
         switch self {
         case .outcomes(let outcomes): outcomes.isEmpty ? "nothing" : outcomes.joined(separator: ", ")
-        case .count(let atLeast, .max, _): "at least \(atLeast)"
-        case .count(let atLeast, let atMost, _): atLeast == atMost ? "\(atLeast)" : "\(atLeast) to \(atMost)"
+        case .count(let atLeast, .max, _): "at least \(atLeast) entries"
+        case .count(let atLeast, let atMost, _):
+            (atLeast == atMost ? "\(atLeast)" : "\(atLeast) to \(atMost)") + " entries"
         }
+    }
+
+    func words(for found: [String]) -> String {
+        let list = found.joined(separator: ", ")
+        guard case .count = self else { return found.isEmpty ? "nothing" : list }
+        return found.isEmpty ? "0" : "\(found.count): \(list)"
     }
 }
 

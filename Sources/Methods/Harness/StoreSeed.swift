@@ -43,7 +43,8 @@ struct StoreSeed: HarnessMethod {
             }
             let content =
                 members.has("file")
-                ? Seed.Content.file(try members.localFile("file")) : .bytes(try PutData.bytes(data: data, text: text))
+                ? Seed.Content.file(try members.localFile("file"))
+                : .bytes(try PutData.bytes(data: data, text: text, named: members.fullName("data")))
             var object = Seed.Object(reference, content)
             if let metadata = members.take("metadata") {
                 object.metadata = try MetadataChange(members.object("metadata", in: metadata))
@@ -66,10 +67,15 @@ struct StoreSeed: HarnessMethod {
             throw .invalidParam(
                 "generate", "must have a count from 0 to \(mostGenerated), and a size from 0 to \(largestGenerated)")
         }
+        let parts = pattern.split(separator: "{n}", omittingEmptySubsequences: false)
+        @Sendable func reference(_ number: Int) throws(StorageError) -> Reference {
+            do { return try Reference(url: parts.joined(separator: "\(number)")) } catch {
+                throw error.naming("generate.reference")
+            }
+        }
+        do { _ = try reference(0) } catch { throw error.rpcError }
         return Seed(count: Int(count)) { number throws(StorageError) in
-            let parts = pattern.split(separator: "{n}", omittingEmptySubsequences: false)
-            return Seed.Object(
-                try Reference(url: parts.joined(separator: "\(number)")), .generated(number: number, size: Int(size)))
+            Seed.Object(try reference(number), .generated(number: number, size: Int(size)))
         }
     }
 
@@ -129,12 +135,18 @@ private struct DirectorySeed {
     }
 
     private func reference(_ name: String) throws(StorageError) -> Reference {
+        do { return try checkedReference(name) } catch {
+            throw .invalidArgument("directory", "\(path)/\(name): \(error.message)")
+        }
+    }
+
+    private func checkedReference(_ name: String) throws(StorageError) -> Reference {
         if let into {
             let prefix = into.fullPath.isEmpty ? "" : into.fullPath + "/"
             return try Reference(bucket: into.bucket, path: prefix + name)
         }
         guard let slash = name.firstIndex(of: "/") else {
-            throw .invalidArgument("directory", "\(path)/\(name) is in no bucket: give into, or a directory for each.")
+            throw .invalidArgument("directory", "It is in no bucket: give into, or a directory for each.")
         }
         return try Reference(bucket: String(name[..<slash]), path: String(name[name.index(after: slash)...]))
     }

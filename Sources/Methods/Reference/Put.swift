@@ -49,10 +49,10 @@ struct PutData: ReferenceMethod {
 
     func didReply(_ started: Started<UploadStrategy>, in context: ConnectionContext) { started.didReply(in: context) }
 
-    static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
+    static func bytes(data: String?, text: String?, named name: String = "data") throws(RPCError) -> [UInt8] {
         switch (data, text) {
         case (let data?, nil):
-            guard let bytes = Data(base64Encoded: data) else { throw .invalidParam("data", "is not base64") }
+            guard let bytes = Data(base64Encoded: data) else { throw .invalidParam(name, "is not base64") }
             return [UInt8](bytes)
         case (nil, let text?): return [UInt8](text.utf8)
         case (nil, nil): throw .invalidParam("data", "is missing, and so is \"text\"")
