@@ -139,7 +139,7 @@ import Testing
             try #require(try client.call("service/ping") == "pong")
             service.narrowLog(to: 8192)
             // Each of them is worth a line: more than the pipe holds.
-            for _ in 1...60 { try turnAway() }
+            for _ in 1...200 { try turnAway() }
             try #require(try client.call("service/ping") == "pong")
             try service.waitForLog("turned a client away")
             try turnAway()
@@ -155,7 +155,7 @@ import Testing
             let client = try place.connect()
             try #require(try client.call("service/ping") == "pong")
             service.narrowLog(to: 8192)
-            for _ in 1...60 { try turnAway() }
+            for _ in 1...200 { try turnAway() }
             try client.call("service/stop")
             try client.waitForEnd()
             try #require(try service.waitForExit() == 0)
