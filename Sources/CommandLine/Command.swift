@@ -1,5 +1,6 @@
 import Credentials
 import Methods
+import Platform
 import Storage
 import Transfers
 
@@ -254,7 +255,7 @@ package struct ServiceOptions {
         if engine != .embedded, gateway != nil {
             throw UsageError(message: "--gateway is for --engine embedded; try --help")
         }
-        if let gateway, !allowInsecure, !["127.", "[::1]:", "localhost:"].contains(where: gateway.hasPrefix) {
+        if let gateway, !allowInsecure, SocketAddress(gateway)?.isLoopback == false {
             throw UsageError(
                 message: "--gateway \(gateway) is not on the loopback: anybody could change objects; "
                     + "--allow-insecure allows it")

@@ -57,6 +57,15 @@ extension EmbeddedBackend {
         }
     }
 
+    /// Whether a token opens an object. False for one that is not there.
+    public func isOpen(_ reference: Reference, to token: String) async throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            return try await downloadTokens(of: reference).contains { isSame($0, token) }
+        } catch  where error.code == .objectNotFound {
+            return false
+        }
+    }
+
     private static func reference(_ bucket: String, _ name: String) -> Reference? {
         do throws(StorageError) {
             return try Reference(bucket: bucket, object: name)

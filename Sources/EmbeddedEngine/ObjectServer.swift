@@ -19,6 +19,8 @@ import TaskStore
     private var faults: ObjectFaults
     private var server: HTTPServer?
     private var isClosed = false
+    /// The beginning of URLs, where another server has the objects.
+    public var base: String?
 
     /// Listens on `address`, such as `127.0.0.1:8080`, or on any free port of the loopback. Each of the `connections`
     /// may use one descriptor for itself and one for a file. `time` bounds them, or
@@ -50,6 +52,7 @@ import TaskStore
 
     /// Starts to listen if necessary, and returns the beginning of URLs. Throws an error that names the address.
     @discardableResult public func start() throws(StorageError) -> String {
+        if let base { return base }
         if let server { return "http://\(server.address)" }
         if isClosed { throw StorageError(.unknown, "Download URLs are not served any more.") }
         do throws(HTTPServer.ListenError) {

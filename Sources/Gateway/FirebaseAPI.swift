@@ -34,6 +34,7 @@ import Transfers
             if request.header("X-HTTP-Method-Override")?.uppercased() == "PATCH" { return try await update(object) }
             return try await changeTokens(of: object)
         case .delete:
+            try service.check(.delete, object.url, for: request)
             try await service.backend.delete(object, if: Preconditions(), for: service.caller)
             return HTTPServerResponse(204)
         case .options: return HTTPServerResponse(204)
@@ -46,17 +47,20 @@ import Transfers
     }
 
     private func metadata(of object: Reference) async throws -> HTTPServerResponse {
+        try service.check(.get, object.url, for: request)
         _ = try await service.backend.metadata(of: object, for: service.caller)
         return .json(try await service.engine.details(of: object).firebase)
     }
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {
+        try await service.checkMedia(of: object, for: request)
         try await service.backend.admit(.getData, object, for: service.caller)
         let (_, resource) = try await service.engine.resource(of: object)
         return await respond(to: request.http, with: resource, at: service.now)
     }
 
     private func update(_ object: Reference) async throws -> HTTPServerResponse {
+        try service.check(.update, object.url, for: request)
         let change = try MetadataChange(resource: .object(await request.wholeBody()))
         _ = try await service.backend.updateMetadata(
             of: object, change, if: Preconditions(), for: service.caller)
@@ -70,11 +74,12 @@ import Transfers
         }
         let delimiter = request["delimiter"] ?? "/"
         guard delimiter == "/" else { throw GatewayError.badRequest("The delimiter is a slash, not \(delimiter).") }
+        let folder = try Reference(bucket: path[1], path: prefix)
+        try service.check(.list, "gs://\(folder.bucket)/\(folder.prefix)", for: request)
         let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
         guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         let page = try await service.backend.list(
-            ListQuery(
-                Reference(bucket: path[1], path: prefix), maxResults: Int(maxResults), pageToken: request["pageToken"]),
+            ListQuery(folder, maxResults: Int(maxResults), pageToken: request["pageToken"]),
             for: service.caller)
         return .json(
             .object(
@@ -87,7 +92,7 @@ import Transfers
     }
 
     private func changeTokens(of object: Reference) async throws -> HTTPServerResponse {
-        guard Requester(request) == .owner else { throw GatewayError(403, "Missing admin credentials.") }
+        guard request.requester == .owner else { throw GatewayError(403, "Missing admin credentials.") }
         try await service.backend.admit(.updateMetadata, object, for: service.caller)
         let details: ObjectDetails
         if let token = request["delete_token"] {
@@ -97,22 +102,5 @@ import Transfers
             details = try await service.engine.addDownloadToken(to: object)
         }
         return .json(details.firebase)
-    }
-}
-
-/// Who asks, by the token that is decoded and never verified.
-enum Requester: Equatable {
-    case anybody
-    case signedIn
-    /// The emulator's word for an administrator.
-    case owner
-
-    init(_ request: GatewayRequest) {
-        let parts = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, !parts[1].isEmpty else {
-            self = .anybody
-            return
-        }
-        self = parts[1] == "owner" ? .owner : .signedIn
     }
 }

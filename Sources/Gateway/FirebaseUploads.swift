@@ -65,6 +65,7 @@ import Transfers
         _ expected: IncomingBytes.Expected
     ) async throws -> HTTPServerResponse {
         let object = try reference(json)
+        try await service.checkUpload(to: object, for: request)
         _ = try await service.store(source, to: object, change, if: Preconditions(), expected)
         return .json(try await details(of: object, json).firebase)
     }
@@ -80,6 +81,8 @@ import Transfers
     private func start() async throws -> HTTPServerResponse {
         let json = try JSON.object(await request.wholeBody())
         let object = try reference(json)
+        // What the table allows the start, it allows the whole session.
+        try await service.checkUpload(to: object, for: request)
         var change = try MetadataChange(resource: json)
         let type = request.header("X-Goog-Upload-Header-Content-Type") ?? request.header("X-Goog-Upload-Content-Type")
         if let type, json["contentType"] == nil { change.content[.contentType] = type }

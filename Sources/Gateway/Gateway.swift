@@ -13,6 +13,7 @@ import Transfers
 @Loop public final class Gateway {
     private let address: String
     private let hosts: AcceptedHosts
+    private let connections: Int
     private let time: TimeSource
     private let complain: @Sendable (String) -> Void
     private var server: HTTPServer?
@@ -29,16 +30,24 @@ import Transfers
     /// Removes all objects.
     public typealias Reset = @Loop () async throws -> Void
 
-    /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections.
+    /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections; each of
+    /// the `connections` may have one descriptor for itself and one for a file.
     public init(
-        _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts, time: TimeSource,
-        reset: Reset?, complain: @escaping @Sendable (String) -> Void
+        _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts, connections: Int,
+        time: TimeSource, reset: Reset?, complain: @escaping @Sendable (String) -> Void
     ) {
-        (self.address, self.hosts, self.time, self.reset, self.complain) = (address, hosts, time, reset, complain)
+        (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
+        (self.reset, self.complain) = (reset, complain)
         service = GatewayService(transfers: transfers, engine: engine)
     }
 
-    /// Serves other objects and tasks from now on, at the same address.
+    /// Who may do what. Everybody may do everything, until a test says otherwise.
+    public var access: AccessTable {
+        get { service.access }
+        set { service.access = newValue }
+    }
+
+    /// Serves other objects and tasks from now on, at the same address. Everything is allowed again.
     public func serve(_ transfers: Transfers, _ engine: EmbeddedBackend) {
         service = GatewayService(transfers: transfers, engine: engine)
     }
@@ -47,6 +56,7 @@ import Transfers
     @discardableResult public func start() throws(HTTPServer.ListenError) -> String {
         if let server { return server.address }
         var limits = HTTPServerLimits()
+        limits.connections = min(limits.connections, connections)
         // Some clients read an early answer only when they have sent all.
         limits.lingerBytes = 1 << 30
         let server = try HTTPServer(
@@ -58,6 +68,9 @@ import Transfers
 
     /// The requests that are answered right now, and do not wait for a task.
     public var busy: Int { requests - service.transfers.clientWaits.count }
+
+    /// The address in URLs; nil before the start.
+    public var listening: String? { server?.address }
 
     public func close() {
         server?.close()
@@ -126,6 +139,7 @@ import Transfers
 @Loop struct GatewayService {
     let transfers: Transfers
     let engine: EmbeddedBackend
+    var access = AccessTable()
 
     /// Its rules apply to every request.
     var backend: any Backend { transfers.backend }
@@ -211,7 +225,7 @@ extension HTTPServerResponse {
             try await reset()
             return HTTPServerResponse(200)
         case (.put, "setRules"):
-            throw GatewayError(501, "Security rules are not evaluated: everything is allowed.")
+            throw GatewayError(501, "Security rules are not evaluated; harness/authorize says who may do what.")
         case (_, "export"): throw GatewayError(501, "harness/save keeps the objects of a space.")
         default: throw GatewayError.notFound
         }

@@ -14,6 +14,7 @@ let harnessMethods: [any RPCMethod<ConnectionContext>.Type] = [
     MoveClock.self,
     Settled.self,
     ReadJournal.self,
+    Authorize.self,
     EnterSpace.self,
     StoreSeed.self,
     SaveSpace.self,

@@ -79,6 +79,9 @@ package struct SocketAddress: Sendable {
         return isV6 ? "[\(name)]" : name
     }
 
+    /// It reaches nothing but this machine.
+    package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" }
+
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }

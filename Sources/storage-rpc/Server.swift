@@ -3,6 +3,7 @@ import Roots
 import Credentials
 import Dispatch
 import FoundationEssentials
+import HTTPServer
 import Harness
 import Platform
 import JSONRPC
@@ -360,3 +361,4 @@ struct MissingStandardStreams: UserFacingError {
 
 extension ListenFailure: UserFacingError {}
 extension TraceUnavailable: UserFacingError {}
+extension HTTPServer.ListenError: UserFacingError {}

@@ -36,7 +36,7 @@ import Transfers
     private let changes = LoopMutex()
     /// The requests that change the space, or wait for their turn.
     private var changers = 0
-    /// Nil without `--gateway`.
+    /// Nil where SDKs have no address.
     private var gateway: Gateway?
 
     init(
@@ -104,23 +104,35 @@ import Transfers
         }
     }
 
-    /// Test code resets the emulator that the gateway stands in for.
+    /// Test code resets the emulator that the gateway stands in for, and keeps its security rules.
     private var resetOfTests: Gateway.Reset? {
         guard options.harness else { return nil }
-        return { [weak self] in try await self?.reset(to: nil) }
+        return { [weak self] in
+            let access = self?.gateway?.access
+            try await self?.reset(to: nil)
+            if let access { self?.gateway?.access = access }
+        }
     }
 
     private func openGateway() throws {
-        guard let address = options.gateway, let embedded = engine.embedded else { return }
+        guard let embedded = engine.embedded else { return }
         if let gateway { return gateway.serve(transfers, embedded) }
+        guard let address = options.gateway else { return }
+        let place = try startGateway(at: address, embedded, connections: options.servedConnections)
+        log.write(
+            .info, "the gateway listens: STORAGE_EMULATOR_HOST=http://\(place) FIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+    }
+
+    private func startGateway(at address: String, _ embedded: EmbeddedBackend, connections: Int) throws -> String {
         let made = Gateway(
-            transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts), time: TimeSource.system,
-            reset: resetOfTests
+            transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts), connections: connections,
+            time: TimeSource.system, reset: resetOfTests
         ) { [log] in log.write(.error, $0) }
         let place = try made.start()
         gateway = made
-        log.write(
-            .info, "the gateway listens: STORAGE_EMULATOR_HOST=http://\(place) FIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+        // One server has the objects and their download URLs.
+        if options.http == nil { engine.server?.base = "http://\(place)" }
+        return place
     }
 
     /// Ends all tasks, lets go of all that waits, and closes the engine.
@@ -137,6 +149,7 @@ import Transfers
     fileprivate func end() async {
         do { try await changes.lock() } catch { return }
         engine.server?.close()
+        gateway?.close()
         await close()
         await removeAll()
     }
@@ -152,6 +165,7 @@ import Transfers
 extension Space: HarnessSpace {
     var socket: String { listener?.path ?? "" }
     var busyRequests: Int { gateway?.busy ?? 0 }
+    var gatewayAddress: String? { gateway?.listening }
 
     func join(_ spaces: Spaces) {
         self.spaces = spaces
@@ -164,6 +178,31 @@ extension Space: HarnessSpace {
         let made = try await spaces.blocking { Result { try UnixListener(path) } }
         listener = made
         acceptor = accept(made)
+    }
+
+    /// The connections that SDKs may have to a gateway of a test.
+    private static let mostConnections = 64
+
+    /// At any port of the address that `--gateway` names, or of the loopback.
+    fileprivate func addGateway() async throws(StorageError) {
+        guard gateway == nil else { return }
+        guard let embedded = engine.embedded else {
+            throw .invalidArgument("gateway", "The gateway is for the embedded engine, not for \(engine.backend.kind).")
+        }
+        let host = spaces?.main.options.gateway.map { $0.prefix(upTo: $0.lastIndex(of: ":") ?? $0.endIndex) }
+        do {
+            _ = try startGateway(
+                at: "\(host ?? "127.0.0.1"):0", embedded,
+                connections: min(options.servedConnections, Self.mostConnections))
+        } catch { throw .described(error) }
+    }
+
+    func authorize(_ table: AccessTable) throws(StorageError) {
+        guard let gateway else {
+            throw StorageError(
+                .unknown, "This space has no gateway: serve --gateway, or harness/space with gateway, opens one.")
+        }
+        gateway.access = table
     }
 
     func enter(
@@ -372,6 +411,7 @@ extension LoopMutex {
                     if let space { serve(socket, space) }
                 }
             }
+            if wanted.hasGateway { try await space.addGateway() }
         } catch {
             if found == nil { end(space) }
             throw error

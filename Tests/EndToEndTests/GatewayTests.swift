@@ -177,6 +177,105 @@ import Testing
         #expect(try service.waitForExit() == 0)
     }
 
+    /// What the emulator's users have as tokens: nobody has signed them.
+    private func token(of uid: String) -> String {
+        let parts = [#"{"alg":"none"}"#, #"{"sub":"\#(uid)","user_id":"\#(uid)"}"#, ""].map { text in
+            Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").filter {
+                $0 != "="
+            }
+        }
+        return parts.joined(separator: ".")
+    }
+
+    @Test func `A test says who may do what`() async throws {
+        let (service, base) = try service()
+        for name in ["private/x", "open/x"] {
+            #expect(try await send("POST", "\(base)/v0/b/b/o?name=\(name)", Array("hello".utf8)).status == 200)
+        }
+        let url = try #require(
+            await call("reference/downloadURL", #"{"reference":"gs://b/private/x"}"#)["url"]?.string)
+        #expect(url.hasPrefix("\(base)/v0/b/b/o/private%2Fx?alt=media&token="))
+        let rules = #"""
+            {"default": "deny", "rules": [
+                {"prefix": "gs://b/private/", "operation": "delete", "who": "owner"},
+                {"prefix": "gs://b/private/", "who": {"uid": "älice"}},
+                {"prefix": "gs://b/inbox/", "operation": "create", "who": "signedIn"},
+                {"prefix": "gs://b/open/", "operation": "get", "who": "anybody"}]}
+            """#
+        try await call("harness/authorize", rules.replacing("\n", with: ""))
+        let (alice, bob) = ("Firebase \(token(of: "älice"))", "Bearer \(token(of: "bob"))")
+        let resumable: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+        for (method, path, asks, status) in [
+            ("GET", "o/private%2Fx", nil, 403), ("GET", "o/private%2Fx", alice, 200),
+            ("GET", "o/private%2Fx", bob, 403),
+            ("GET", "o/private%2Fnone", bob, 403), ("GET", "o/private%2Fnone", alice, 404),
+            ("PATCH", "o/private%2Fx", alice, 200), ("DELETE", "o/private%2Fx", alice, 403),
+            ("GET", "o?prefix=private/", alice, 200), ("GET", "o?prefix=private/", nil, 403), ("GET", "o", alice, 403),
+            ("GET", "o/open%2Fx?alt=media", nil, 200), ("POST", "o?name=open/x", alice, 403),
+            ("POST", "o?name=inbox/new", nil, 403), ("POST", "o?name=inbox/new", bob, 200),
+            ("POST", "o?name=inbox/new", bob, 403), ("DELETE", "o/private%2Fx", "Bearer owner", 204),
+        ] as [(String, String, String?, Int)] {
+            var headers: HTTPHeaders = asks.map { ["Authorization": $0] } ?? [:]
+            let answer = try await send(
+                method, "\(base)/v0/b/b/\(path)", method == "PATCH" ? Array("{}".utf8) : [], headers)
+            #expect(answer.status == status, "\(method) \(path) \(asks ?? "nobody")")
+            if status == 403 { #expect(try json(answer)["error"]?["code"] == 403) }
+            guard method == "POST" else { continue }
+            // A session begins only where the upload would be allowed.
+            for field in resumable.fields { headers[field.name] = field.value }
+            if status == 403 {
+                #expect(try await send("POST", "\(base)/v0/b/b/\(path)", [], headers).status == 403)
+            }
+        }
+        // Servers have no security rules, and neither have tokens of downloads.
+        #expect(try await send("GET", "\(base)/storage/v1/b/b/o/inbox%2Fnew").status == 200)
+        #expect(try await send("GET", url).status == 403)
+        let other = try #require(
+            await call("reference/downloadURL", #"{"reference":"gs://b/inbox/new"}"#)["url"]?.string)
+        #expect(try await send("GET", other).status == 200)
+        #expect(try await send("GET", other + "0").status == 403)
+        // The emulator keeps its rules when it is reset; a test that begins anew has none.
+        #expect(try await send("POST", "\(base)/internal/reset").status == 200)
+        #expect(try await send("GET", "\(base)/v0/b/b/o").status == 403)
+        try await call("harness/reset")
+        #expect(try await send("GET", "\(base)/v0/b/b/o").status == 200)
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
+    @Test func `A space has a gateway of its own`() async throws {
+        let (service, main) = try service()
+        let address = Mutex("")
+        try await onThread { [place] in
+            let wire = try place.connect()
+            let entered = try wire.call("harness/space", #"{"space":"one","gateway":true,"keep":true}"#)
+            let own = try #require(entered["gateway"]?.string)
+            address.withLock { $0 = own }
+            // The address stays, for who comes later and after a reset.
+            let other = try place.connect()
+            #expect(try other.call("harness/space", #"{"space":"one"}"#)["gateway"]?.string == own)
+            try wire.call("harness/reset", "{}")
+            #expect(
+                try place.connect().call("harness/space", #"{"space":"main"}"#)["gateway"]?.string
+                    == String(main.dropFirst(7)))
+        }
+        let own = "http://\(address.withLock { $0 })"
+        #expect(own != main)
+        #expect(try await send("POST", "\(own)/v0/b/b/o?name=x", [1]).status == 200)
+        #expect(try await send("GET", "\(own)/v0/b/b/o/x").status == 200)
+        #expect(try await send("GET", "\(main)/v0/b/b/o/x").status == 404)
+        // It goes with its space.
+        try await onThread { [place] in
+            let wire = try place.connect()
+            let entered = try wire.call("harness/space", #"{"gateway":true}"#)
+            address.withLock { $0 = entered["gateway"]?.string ?? "" }
+        }
+        let gone = "http://\(address.withLock { $0 })/v0/"
+        while (try? await send("GET", gone)) != nil {}
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
     @Test(arguments: [["--gateway", "0.0.0.0:0"], ["--gateway", "127.0.0.1:0", "--engine", "gcs"]])
     func `The gateway is for this machine and the embedded engine`(flags: [String]) async throws {
         let outcome = await Command(

@@ -38,3 +38,15 @@
 << {"jsonrpc": "2.0", "id": 18, "error": {"code": -13900, "message": "Expected 2 entries, found 0.", "...": "..."}}
 >> {"jsonrpc": "2.0", "id": 19, "method": "harness/seed", "params": {"generate": {"reference": "b/{n}", "count": 2, "size": 1}}}
 << {"jsonrpc": "2.0", "id": 19, "error": {"code": -13053, "message": "b/0 is not a storage URL: it must start with gs://, http:// or https://.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 20, "method": "harness/authorize", "params": {}}
+<< {"jsonrpc": "2.0", "id": 20, "error": {"code": -13000, "message": "This space has no gateway: serve --gateway, or harness/space with gateway, opens one.", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 21, "method": "harness/authorize", "params": {"default": "no"}}
+<< {"jsonrpc": "2.0", "id": 21, "error": {"code": -32602, "message": "Param \"default\" must be one of allow, deny, not \"no\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 22, "method": "harness/authorize", "params": {"rules": [{"prefix": "b/", "who": "owner"}]}}
+<< {"jsonrpc": "2.0", "id": 22, "error": {"code": -32602, "message": "Param \"rules.prefix\" must begin with gs://, not \"b/\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 23, "method": "harness/authorize", "params": {"rules": [{"operation": "write", "who": "owner"}]}}
+<< {"jsonrpc": "2.0", "id": 23, "error": {"code": -32602, "message": "Param \"rules.operation\" must be one of get, list, create, update, delete, not \"write\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 24, "method": "harness/authorize", "params": {"rules": [{"who": "alice"}]}}
+<< {"jsonrpc": "2.0", "id": 24, "error": {"code": -32602, "message": "Param \"rules.who\" must be one of anybody, signedIn, owner, not \"alice\".", "...": "..."}}
+>> {"jsonrpc": "2.0", "id": 25, "method": "harness/authorize", "params": {"rules": [{}]}}
+<< {"jsonrpc": "2.0", "id": 25, "error": {"code": -32602, "message": "Param \"rules.who\" is missing.", "...": "..."}}

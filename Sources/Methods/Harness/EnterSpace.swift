@@ -29,6 +29,7 @@ struct EnterSpace: HarnessMethod {
         }
         options.quota = try params.optionalInteger("quota", from: 0).map(Int64.init)
         options.isKept = try params.optionalBool("keep") ?? false
+        options.hasGateway = try params.optionalBool("gateway") ?? false
         self.options = options
     }
 
@@ -47,10 +48,11 @@ struct EnterSpace: HarnessMethod {
         }
         let context = request.context
         let entered = try await context.alone { try await request.space.enter(space, options, context) }
-        return [
-            "space": .string(entered.space.name), "socket": .string(entered.space.socket),
-            "isNew": .bool(entered.isNew),
-        ]
+        return .object(
+            .init(present: [
+                "space": .string(entered.space.name), "socket": .string(entered.space.socket),
+                "isNew": .bool(entered.isNew), "gateway": entered.space.gatewayAddress.map(JSON.string),
+            ]))
     }
 }
 

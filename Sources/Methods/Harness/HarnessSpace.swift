@@ -8,6 +8,8 @@ import Storage
     var name: String { get }
     /// The socket whose connections are in the space.
     var socket: String { get }
+    /// The address of its gateway; nil where it has none.
+    var gatewayAddress: String? { get }
     /// The requests that its gateway answers right now, and that do not wait for a task.
     var busyRequests: Int { get }
 
@@ -23,6 +25,8 @@ import Storage
     func save(_ snapshot: String) async throws(StorageError) -> (objects: Int64, bytes: Int64)
     /// Begins anew, from a snapshot or without objects. The connections stay.
     func reset(to snapshot: String?) async throws(StorageError)
+    /// Who may do what through the gateway from now on. Throws where there is none.
+    func authorize(_ table: AccessTable) throws(StorageError)
     /// A connection has left.
     func left()
 }
@@ -37,6 +41,8 @@ public struct SpaceOptions: Sendable {
     public var quota: Int64?
     /// It outlives its last connection.
     public var isKept = false
+    /// SDKs have an address for it; one that is entered gets it, too.
+    public var hasGateway = false
 
     public init() {}
 }

@@ -92,13 +92,22 @@ class Harness:
         buckets: list[str] | None = None,
         quota: int | None = None,
         keep: bool | None = None,
+        gateway: bool | None = None,
     ) -> Any:
         """Enters the space of that name, or a new one, whose objects, tasks, rules, clock and ids are its own.
 
-        Returns its name, the socket whose clients are in it, and whether it is new.
+        Returns its name, the socket whose clients are in it, whether it is new, and with `gateway` the host and port to
+        which SDKs go.
         """
-        params = given(space=name, seed=seed, buckets=buckets, quota=quota, keep=keep)
+        params = given(space=name, seed=seed, buckets=buckets, quota=quota, keep=keep, gateway=gateway)
         return self._call("harness/space", **params)
+
+    def authorize(self, rules: Iterable[Mapping[str, Any]] = (), *, default: str = "allow") -> None:
+        """Says who may do what through the gateway of the space; the first rule that fits counts.
+
+        >>> storage.harness.authorize([{"prefix": "gs://b/private/", "who": {"uid": "alice"}}])
+        """
+        self._call("harness/authorize", rules=[dict(rule) for rule in rules], default=default)
 
     def seed(self, objects: Mapping[Reference | str, Content] | None = None, **params: Any) -> Any:
         """Stores objects without tasks, rules and events, all or none. Returns how many, and their bytes.
