@@ -106,7 +106,7 @@ public final class StorageRoot: Sendable {
             let directory = try OpenFile(path, .directory)
             // From here on the root is the new one.
             try directory.take(new, as: next)
-            try move(directory, to: former)
+            try moveFiles(in: directory, to: former + "/")
             try directory.rename(next, to: taken)
             try finishReplacing(directory, path)
         } catch {
@@ -121,22 +121,20 @@ public final class StorageRoot: Sendable {
     private static func finishReplacing(_ directory: OpenFile, _ path: String) throws(SystemError) {
         if (try? directory.status(of: next)) != nil {
             try makeDirectories("\(path)/spaces/replaced")
-            try move(directory, to: "spaces/replaced")
+            try moveFiles(in: directory, to: "spaces/replaced/")
             try directory.rename(next, to: taken)
         }
         guard (try? directory.status(of: taken)) != nil else { return }
-        for name in names where name != "lock" {
-            do throws(SystemError) { try directory.rename("\(taken)/\(name)", to: name) } catch {
-                if error != .notFound { throw error }
-            }
-        }
+        try moveFiles(in: directory, from: taken + "/")
         OpenFile.removeDirectory("\(path)/\(taken)")
     }
 
-    /// The lock stays where it is.
-    private static func move(_ directory: OpenFile, to target: String) throws(SystemError) {
+    /// The lock and the log stay where they are.
+    private static func moveFiles(
+        in directory: OpenFile, from source: String = "", to target: String = ""
+    ) throws(SystemError) {
         for name in names where name != "service.log" && name != "lock" {
-            do throws(SystemError) { try directory.rename(name, to: "\(target)/\(name)") } catch {
+            do throws(SystemError) { try directory.rename(source + name, to: target + name) } catch {
                 if error != .notFound { throw error }
             }
         }
