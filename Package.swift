@@ -46,7 +46,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Platform",
+                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Checksums", "Platform",
             ]),
         .target(
             name: "GoogleEngines",
@@ -72,12 +72,13 @@ let package = Package(
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
-        .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "Platform"]),
+        .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "CZlib", "Platform"]),
         .target(name: "HTTPText", dependencies: ["Platform"]),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
         .target(name: "Platform", dependencies: ["CSystem"]),
 
         .target(name: "CCrypto", dependencies: ["CLibrary"]),
+        .target(name: "CZlib", dependencies: ["CLibrary"]),
         .target(name: "CCurl", dependencies: ["CLibrary"]),
         .target(name: "CChecksums"),
         .target(name: "CLibrary", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),

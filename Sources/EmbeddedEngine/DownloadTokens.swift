@@ -15,18 +15,18 @@ extension Database {
         return tokens.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Replaces all tokens with a new one, which counts as a change of the metadata.
-    func replaceDownloadTokens(
-        of reference: Reference, with token: String, at now: Timestamp
-    ) throws -> String {
+    /// `isChange`: it counts as a change of the metadata.
+    func setDownloadTokens(
+        of reference: Reference, _ tokens: [String], at now: Timestamp, isChange: Bool = true
+    ) throws {
         let old = try metadata(of: reference)
+        let metageneration = isChange ? try next(after: old.metageneration) : old.metageneration
         let values: Values = [
-            "downloadTokens": .text(token), "metageneration": .integer(try next(after: old.metageneration)),
-            "updated": .integer(max(now, old.updated).microseconds),
+            "downloadTokens": .text(tokens.joined(separator: ",")), "metageneration": .integer(metageneration),
+            "updated": .integer(isChange ? max(now, old.updated).microseconds : old.updated.microseconds),
         ]
         let columns: Columns = ["downloadTokens", "metageneration", "updated"]
         try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)
-        return token
     }
 }
 
@@ -38,7 +38,9 @@ extension EmbeddedBackend {
     /// Returns the new token. All earlier tokens become invalid.
     func replaceDownloadTokens(of reference: Reference) async throws(StorageError) -> String {
         try await store.write { [time, random] in
-            try $0.replaceDownloadTokens(of: reference, with: random.uuid(), at: time.now())
+            let token = random.uuid()
+            try $0.setDownloadTokens(of: reference, [token], at: time.now())
+            return token
         }
     }
 

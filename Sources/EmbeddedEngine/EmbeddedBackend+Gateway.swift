@@ -135,18 +135,4 @@ extension Database {
     func details(of reference: Reference) throws -> ObjectDetails {
         ObjectDetails(metadata: try metadata(of: reference), downloadTokens: try downloadTokens(of: reference))
     }
-
-    /// `isChange`: it counts as a change of the metadata.
-    fileprivate func setDownloadTokens(
-        of reference: Reference, _ tokens: [String], at now: Timestamp, isChange: Bool = true
-    ) throws {
-        let old = try metadata(of: reference)
-        let metageneration = isChange ? try next(after: old.metageneration) : old.metageneration
-        let values: Values = [
-            "downloadTokens": .text(tokens.joined(separator: ",")), "metageneration": .integer(metageneration),
-            "updated": .integer(isChange ? max(now, old.updated).microseconds : old.updated.microseconds),
-        ]
-        let columns: Columns = ["downloadTokens", "metageneration", "updated"]
-        try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)
-    }
 }

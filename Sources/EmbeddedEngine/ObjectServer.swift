@@ -144,7 +144,9 @@ extension OpenObject {
             "Cache-Control": content[.cacheControl] ?? "private, max-age=0", "X-Content-Type-Options": "nosniff",
             "Content-Security-Policy": "sandbox", "Access-Control-Allow-Origin": "*",
             "x-goog-generation": "\(metadata.generation)", "x-goog-metageneration": "\(metadata.metageneration)",
-            "x-goog-hash": "crc32c=\(checksum),md5=\(md5)",
+            "x-goog-hash": "crc32c=\(checksum),md5=\(md5)", "x-goog-storage-class": "STANDARD",
+            "x-goog-stored-content-encoding": content[.contentEncoding] ?? "identity",
+            "x-goog-stored-content-length": "\(metadata.size)",
         ]
         if let encoding = content[.contentEncoding] { headers.add("Content-Encoding", encoding) }
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }

@@ -25,6 +25,17 @@ import Transfers
     }
 
     func answer() async throws -> HTTPServerResponse {
+        let fields = try request["fields"].map { text throws(GatewayError) in try FieldSelection(text) }
+        var response = try await wholeAnswer()
+        if let fields, response.status == 200, request["alt"] != "media", case .bytes(let bytes) = response.body,
+            let json = JSON(wire: bytes)
+        {
+            response.body = .bytes(Array(fields.selected(from: json).text.utf8))
+        }
+        return response
+    }
+
+    private func wholeAnswer() async throws -> HTTPServerResponse {
         if path.first == "upload" {
             guard path.count >= 4, path[3] == "o" else { throw GatewayError.notFound }
             return try await CloudUploads(service: service, request: request, bucket: path[2]).answer()
@@ -49,11 +60,12 @@ import Transfers
     private func object(_ object: Reference) async throws -> HTTPServerResponse {
         switch request.http.method {
         case .get, .head: return try await get(object)
-        case .patch: return try await update(object, .init(resource: .object(await request.wholeBody())))
-        case .put:
-            // An update replaces what it does not name.
+        case .patch, .put:
             let json = try JSON.object(await request.wholeBody())
-            return try await update(object, MetadataChange(resource: json).replacingAll(json))
+            var change = try MetadataChange(resource: json)
+            // An update replaces what it does not name.
+            if request.http.method == .put { change = change.replacingAll(json) }
+            return try await update(object, json, change)
         case .delete:
             try await check(object)
             try await service.backend.delete(object, if: request.preconditions(), for: service.caller)
@@ -73,12 +85,7 @@ import Transfers
         let isMedia = request["alt"] == "media"
         do {
             try await check(object)
-            if isMedia {
-                try await service.backend.admit(.getData, object, for: service.caller)
-                let (details, resource) = try await service.engine.resource(of: object)
-                try request.check(details.metadata)
-                return await respond(to: request.http, with: resource, at: service.now)
-            }
+            if isMedia { return try await service.media(of: object, for: request, request.check) }
             _ = try await service.backend.metadata(of: object, for: service.caller)
             let details = try await service.engine.details(of: object)
             try request.check(details.metadata)
@@ -91,11 +98,10 @@ import Transfers
         }
     }
 
-    private func update(_ object: Reference, _ change: MetadataChange) async throws -> HTTPServerResponse {
+    private func update(_ object: Reference, _ json: JSON, _ change: MetadataChange) async throws -> HTTPServerResponse
+    {
         try await check(object)
-        _ = try await service.backend.updateMetadata(
-            of: object, change, if: request.preconditions(), for: service.caller)
-        return .json(try await service.engine.details(of: object).cloud(request.base))
+        return .json(try await service.update(object, json, change, if: request.preconditions()).cloud(request.base))
     }
 
     // MARK: - Lists
@@ -107,7 +113,7 @@ import Transfers
         let most = try request.integer("maxResults") ?? 1000
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         scan.maxResults = Int(min(most, 1000))
-        scan.pageToken = request["pageToken"]
+        scan.pageToken = request.pageToken
         let root = try Reference(bucket: bucket, path: "")
         try await service.backend.admit(.list, root, for: service.caller)
         let page = try await service.engine.scan(scan)

@@ -3,16 +3,17 @@ import HTTPText
 import Platform
 
 /// Several requests in one: `POST /batch/storage/v1`, a multipart body of HTTP requests, answered in their order.
-@Loop struct CloudBatch {
+@Loop struct CloudBatch: GatewayAPI {
+    let isCloud = true
     private static let mostParts = 100
     /// In bytes, of one request.
     private static let mostBytes = 1 << 20
     private static let boundary = "batch_storage_rpc"
 
     let request: GatewayRequest
-    let answer: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
+    let answerOne: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
 
-    func run() async throws -> HTTPServerResponse {
+    func answer() async throws -> HTTPServerResponse {
         var body: [UInt8] = []
         let reader = try request.multipart()
         do {
@@ -36,7 +37,7 @@ import Platform
     private func response(to part: [UInt8], id: String) async -> [UInt8] {
         var response: HTTPServerResponse
         if let (inner, body) = Self.request(part, host: request.header("Host")) {
-            response = await answer(inner, body)
+            response = await answerOne(inner, body)
         } else {
             response = GatewayError.badRequest("A request of the batch is malformed.").response(isCloud: true)
         }

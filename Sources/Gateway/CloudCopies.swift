@@ -42,8 +42,12 @@ import Transfers
             generation: request.integer("ifSourceGenerationMatch"),
             metageneration: request.integer("ifSourceMetagenerationMatch")
         ).check(old.version, at: source)
-        let change = try json.object?.isEmpty == false ? MetadataChange(resource: json) : old.settable.asChange
-        let details = try await store(piece, at: target, change, of: old.settable)
+        let isSame = json.object?.isEmpty != false
+        let tokens = try await service.engine.details(of: source).downloadTokens
+        let change = isSame ? old.settable.asChange : try MetadataChange(resource: json)
+        var details = try await store(piece, at: target, change, of: old.settable)
+        // They are custom metadata for Google.
+        if isSame { details = try await service.engine.setDownloadTokens(of: target, to: tokens) }
         if path[4] == "moveTo" {
             try await service.backend.delete(source, if: Preconditions(), for: service.caller)
         }
@@ -87,11 +91,8 @@ import Transfers
         if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
         let upload = try await service.transfers.upload(
             size: Int64(piece.range.count), to: target, change, if: request.preconditions())
-        switch try await upload.send(piece, isLast: true) {
-        case .completed: return try await service.engine.details(of: target)
-        case .failed(let error): throw error
-        case .received: throw GatewayError(500, "The copy did not end.")
-        }
+        _ = try await upload.send(piece, isLast: true).stored
+        return try await service.engine.details(of: target)
     }
 }
 

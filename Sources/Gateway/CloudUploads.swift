@@ -44,15 +44,14 @@ import Transfers
         try expected.take(request.http.headers)
         let stored = try await service.store(
             source, to: object, change, if: request.preconditions(), expected)
-        return try await complete(stored, MetadataChange.downloadTokens(in: json))
+        if let tokens = MetadataChange.downloadTokens(in: json) {
+            _ = try await service.engine.setDownloadTokens(of: object, to: tokens)
+        }
+        return complete(stored)
     }
 
-    private func complete(_ stored: ObjectMetadata, _ tokens: [String] = []) async throws -> HTTPServerResponse {
-        if !tokens.isEmpty {
-            let details = try await service.engine.setDownloadTokens(of: stored.reference, to: tokens)
-            return .json(details.cloud(request.base))
-        }
-        return .json(ObjectDetails(metadata: stored, downloadTokens: []).cloud(request.base))
+    private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse {
+        .json(ObjectDetails(metadata: stored, downloadTokens: []).cloud(request.base))
     }
 
     // MARK: - Resumable
@@ -82,7 +81,7 @@ import Transfers
             throw GatewayError(405, "Method Not Allowed")
         }
         switch session {
-        case .completed(let stored): return try await complete(stored)
+        case .completed(let stored): return complete(stored)
         case .cancelled: return HTTPServerResponse(499)
         case .failed(let error): throw GatewayError(error)
         case .active(let upload): return try await receive(upload, ContentRange(request))
@@ -112,7 +111,7 @@ import Transfers
         _ answer: IncomingUpload.Answer, _ upload: IncomingUpload
     ) async throws -> HTTPServerResponse {
         switch answer {
-        case .completed(let stored): return try await complete(stored)
+        case .completed(let stored): return complete(stored)
         case .received(let offset):
             // Without bytes there is no range.
             return HTTPServerResponse(308, headers: offset == 0 ? [:] : ["Range": "bytes=0-\(offset - 1)"])

@@ -54,17 +54,13 @@ import Transfers
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {
         try await service.checkMedia(of: object, for: request)
-        try await service.backend.admit(.getData, object, for: service.caller)
-        let (_, resource) = try await service.engine.resource(of: object)
-        return await respond(to: request.http, with: resource, at: service.now)
+        return try await service.media(of: object, for: request)
     }
 
     private func update(_ object: Reference) async throws -> HTTPServerResponse {
         try service.check(.update, object.url, for: request)
-        let change = try MetadataChange(resource: .object(await request.wholeBody()))
-        _ = try await service.backend.updateMetadata(
-            of: object, change, if: Preconditions(), for: service.caller)
-        return .json(try await service.engine.details(of: object).firebase)
+        let json = try JSON.object(await request.wholeBody())
+        return .json(try await service.update(object, json, MetadataChange(resource: json)).firebase)
     }
 
     private func list() async throws -> HTTPServerResponse {
@@ -79,7 +75,7 @@ import Transfers
         let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
         guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         let page = try await service.backend.list(
-            ListQuery(folder, maxResults: Int(maxResults), pageToken: request["pageToken"]),
+            ListQuery(folder, maxResults: Int(maxResults), pageToken: request.pageToken),
             for: service.caller)
         return .json(
             .object(

@@ -67,13 +67,7 @@ import Transfers
         let object = try reference(json)
         try await service.checkUpload(to: object, for: request)
         _ = try await service.store(source, to: object, change, if: Preconditions(), expected)
-        return .json(try await details(of: object, json).firebase)
-    }
-
-    private func details(of object: Reference, _ json: JSON) async throws -> ObjectDetails {
-        let tokens = MetadataChange.downloadTokens(in: json)
-        if tokens.isEmpty { return try await service.engine.details(of: object) }
-        return try await service.engine.setDownloadTokens(of: object, to: tokens)
+        return .json(try await service.details(of: object, json).firebase)
     }
 
     // MARK: - Resumable

@@ -10,6 +10,7 @@ import Transfers
 ///
 ///     HTTPServer ──▶ Gateway ──▶ FirebaseAPI   /v0/b/…           ──▶ Transfers: uploads are tasks
 ///                            ──▶ CloudAPI      /b/…, /storage/v1/b/…  ──▶ Backend, EmbeddedBackend
+///                            ──▶ ObjectAPI     /BUCKET/NAME
 @Loop public final class Gateway {
     private let address: String
     private let hosts: AcceptedHosts
@@ -98,39 +99,39 @@ import Transfers
         return response
     }
 
+    /// An answer, or a request of a batch.
     private func answer(to http: HTTPServerRequest, _ body: HTTPRequestBody) async -> HTTPServerResponse {
+        var isCloud = true
         do {
-            return try await route(GatewayRequest(http, body))
+            let request = try GatewayRequest(http, body)
+            let api = try api(for: request)
+            isCloud = api.isCloud
+            return try await api.answer()
         } catch let error as GatewayError {
-            return error.dropsConnection ? .dropped : error.response(isCloud: true)
+            return error.response(isCloud: isCloud)
+        } catch let error as StorageError {
+            return GatewayError(error).response(isCloud: isCloud)
         } catch let error as HTTPRequestBody.Failure {
-            return error.gatewayError.response(isCloud: true)
+            return error.gatewayError.response(isCloud: isCloud)
         } catch {
             complain("A request of the gateway was answered with 500: \(error)")
-            return GatewayError(500, "Internal Server Error").response(isCloud: true)
+            return GatewayError(500, "Internal Server Error").response(isCloud: isCloud)
         }
     }
 
-    private func route(_ request: GatewayRequest) async throws -> HTTPServerResponse {
-        let api: any GatewayAPI
+    private func api(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
         switch request.path.first {
-        case "v0": api = FirebaseAPI(service: service, request: request, path: Array(request.path.dropFirst()))
-        case "internal": return try await InternalAPI(request: request, reset: reset).answer()
+        case "v0": return FirebaseAPI(service: service, request: request, path: Array(request.path.dropFirst()))
+        case "internal": return InternalAPI(request: request, reset: reset)
         case "batch":
-            return try await CloudBatch(request: request) { [weak self] in
+            return CloudBatch(request: request) { [weak self] in
                 await self?.answer(to: $0, HTTPRequestBody($1)) ?? HTTPServerResponse(503)
-            }.run()
+            }
         default:
-            guard let path = CloudAPI.path(request.path) else { throw GatewayError.notFound }
-            api = CloudAPI(service: service, request: request, path: path)
-        }
-        do {
-            return try await api.answer()
-        } catch let error as StorageError {
-            let error = GatewayError(error)
-            return error.dropsConnection ? .dropped : error.response(isCloud: api.isCloud)
-        } catch let error as GatewayError {
-            return error.dropsConnection ? .dropped : error.response(isCloud: api.isCloud)
+            guard let path = CloudAPI.path(request.path) else {
+                return try ObjectAPI(service: service, request: request)
+            }
+            return CloudAPI(service: service, request: request, path: path)
         }
     }
 }
@@ -153,38 +154,48 @@ import Transfers
         if conditions: Preconditions, _ expected: IncomingBytes.Expected
     ) async throws -> ObjectMetadata {
         let body = UploadBody(source, engine)
-        let answer: IncomingUpload.Answer
-        if let bytes = try await body.whole(), expected.crc32c == nil {
+        if let bytes = try await body.whole() {
+            try expected.check(bytes, of: reference)
             let task = try await transfers.upload(
                 bytes, to: reference, change, if: conditions, for: .gateway, isAwaited: true)
             task.start()
             transfers.clientWaits.count += 1
             defer { transfers.clientWaits.count -= 1 }
-            guard case .stored(let metadata)? = try await task.result().metadata else { throw GatewayError(500, "…") }
-            return metadata
+            if case .stored(let metadata)? = try await task.result().metadata { return metadata }
+            throw StorageError(.internalError, "The upload has no metadata.")
         }
         let upload = try await transfers.upload(size: nil, to: reference, change, if: conditions)
         do {
-            answer = try await body.send(to: upload, from: 0, isLast: true, expected)
+            return try await body.send(to: upload, from: 0, isLast: true, expected).stored
         } catch {
             _ = try? await upload.task?.cancel()
             throw error
         }
-        switch answer {
-        case .completed(let metadata): return metadata
-        case .failed(let error): throw error
-        case .received: throw GatewayError(500, "The upload did not end.")
+    }
+}
+
+extension IncomingUpload.Answer {
+    /// Of an upload whose last bytes were sent.
+    var stored: ObjectMetadata {
+        get throws {
+            switch self {
+            case .completed(let metadata): return metadata
+            case .failed(let error): throw error
+            case .received: throw GatewayError(500, "The upload did not end.")
+            }
         }
     }
 }
 
 @Loop protocol GatewayAPI {
+    /// Errors have the form of Google Cloud Storage.
     var isCloud: Bool { get }
     func answer() async throws -> HTTPServerResponse
 }
 
 extension GatewayError {
     func response(isCloud: Bool) -> HTTPServerResponse {
+        if dropsConnection { return .dropped }
         let reason = Self.reasons[status] ?? "backendError"
         let error: [JSON.Member] = [
             .init(key: "code", value: JSON(Int64(status))), .init(key: "message", value: .string(message)),
@@ -213,7 +224,8 @@ extension HTTPServerResponse {
 }
 
 /// What test code calls on the emulator of Firebase.
-@Loop struct InternalAPI {
+@Loop struct InternalAPI: GatewayAPI {
+    let isCloud = true
     let request: GatewayRequest
     /// Nil where objects are not for tests.
     let reset: Gateway.Reset?

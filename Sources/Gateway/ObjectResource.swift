@@ -1,3 +1,4 @@
+import Checksums
 import EmbeddedEngine
 import FoundationEssentials
 import HTTPText
@@ -75,6 +76,22 @@ extension ObjectDetails {
     }
 }
 
+extension GatewayService {
+    /// Changes the metadata, and the download tokens where custom metadata names them.
+    func update(
+        _ object: Reference, _ json: JSON, _ change: MetadataChange, if conditions: Preconditions = Preconditions()
+    ) async throws -> ObjectDetails {
+        _ = try await backend.updateMetadata(of: object, change, if: conditions, for: caller)
+        return try await details(of: object, json)
+    }
+
+    /// Of an object that has just changed; its download tokens are those that custom metadata names.
+    func details(of object: Reference, _ json: JSON) async throws -> ObjectDetails {
+        guard let tokens = MetadataChange.downloadTokens(in: json) else { return try await engine.details(of: object) }
+        return try await engine.setDownloadTokens(of: object, to: tokens)
+    }
+}
+
 extension MetadataChange {
     /// Nulls remove, `metadata: null` removes all custom metadata, and values of it become strings. Unknown members are
     /// ignored.
@@ -104,9 +121,10 @@ extension MetadataChange {
     /// The custom metadata in which the Admin SDK keeps download tokens.
     static let tokens = "firebaseStorageDownloadTokens"
 
-    static func downloadTokens(in json: JSON) -> [String] {
-        let text = json["metadata"]?[tokens]?.string ?? ""
-        return text.split(separator: ",").map(String.init)
+    /// Nil where nothing is said of them.
+    static func downloadTokens(in json: JSON) -> [String]? {
+        guard let value = json["metadata"]?[tokens] else { return nil }
+        return (value.string ?? "").split(separator: ",").map(String.init)
     }
 }
 
@@ -124,6 +142,15 @@ extension IncomingBytes.Expected {
             let parts = hash.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " } }
             if parts.count == 2, parts[0] == "md5" { try take(md5: parts[1]) }
             if parts.count == 2, parts[0] == "crc32c" { try take(crc32c: parts[1]) }
+        }
+    }
+
+    func check(_ bytes: [UInt8], of reference: Reference) throws(StorageError) {
+        guard md5 != nil || crc32c != nil else { return }
+        let checksum = Checksum(of: bytes)
+        guard md5 ?? checksum.md5 == checksum.md5, crc32c ?? checksum.crc32c == checksum.crc32c else {
+            throw StorageError(.nonMatchingChecksum, "The bytes do not have the checksum that was sent with them.")
+                .about(reference)
         }
     }
 

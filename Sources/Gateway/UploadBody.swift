@@ -70,15 +70,16 @@ import Transfers
         do {
             while true {
                 let room = Int(IncomingWindow.size - count) - ahead.count
-                if room == 0 || ahead.count >= Self.block { try await flush() }
+                // A source may give more than is asked for.
+                if room <= 0 || ahead.count >= Self.block { try await flush() }
                 // One read more tells whether the window has the end.
-                let more = try await source.read(atMost: room == 0 ? 1 : min(room, 256 << 10))
+                let more = try await source.read(atMost: room <= 0 ? 1 : min(room, 256 << 10))
                 if more.isEmpty {
                     try await flush()
                     return (window.piece(count, from: offset), true, nil)
                 }
                 ahead += more
-                if room == 0 { return (window.piece(count, from: offset), false, nil) }
+                if room <= 0 { return (window.piece(count, from: offset), false, nil) }
             }
         } catch {
             try await flush()

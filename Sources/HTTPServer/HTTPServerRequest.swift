@@ -25,7 +25,7 @@ public struct HTTPServerRequest: Sendable, Equatable {
     public var body: HTTPRequestBody
     /// Whether the client wants to keep the connection open.
     var keepsAlive: Bool
-    var isHTTP10: Bool
+    public internal(set) var isHTTP10: Bool
     var framing = BodyFraming.length(0)
     /// Whether the client waits for 100 before it sends the body.
     var expectsContinue = false

@@ -7,6 +7,8 @@ public struct HTTPServerResponse: Sendable {
         case none
         case bytes([UInt8])
         case file(ServedFile)
+        /// Not for HTTP/1.0, which has no chunks.
+        case unpacked(UnpackedBody)
         /// The length of an unopened body, for HEAD only. A GET gets a 500.
         case unopened(Int64)
     }
@@ -66,7 +68,7 @@ public struct ServedFile: Sendable {
 }
 
 extension HTTPServerResponse.Body {
-    /// The length; nil where it is invalid.
+    /// The length; nil where it is invalid, or not known before.
     var count: Int64? {
         switch self {
         case .none: 0
@@ -74,8 +76,11 @@ extension HTTPServerResponse.Body {
         case .file(let file):
             file.count >= 0 && file.offset >= 0 && file.offset <= Int64.max - file.count ? file.count : nil
         case .unopened(let count): count >= 0 ? count : nil
+        case .unpacked: nil
         }
     }
+
+    var isChunked: Bool { if case .unpacked = self { true } else { false } }
 
     var isUnopened: Bool { if case .unopened = self { true } else { false } }
 }
@@ -92,8 +97,9 @@ enum ResponseHead {
         var head: [UInt8] = []
         head.reserveCapacity(512)
         head += "HTTP/1.1 \(response.status) \(reasons[response.status] ?? "")\r\nDate: \(date)\r\n".utf8
-        if mayHaveBody(response.status), let count = response.body.count {
-            head += "Content-Length: \(count)\r\n".utf8
+        if mayHaveBody(response.status) {
+            if let count = response.body.count { head += "Content-Length: \(count)\r\n".utf8 }
+            if response.body.isChunked { head += "Transfer-Encoding: chunked\r\n".utf8 }
         }
         for field in response.headers.fields where isToken(field.name.utf8) && !isReserved(field.name) {
             head += field.name.utf8

@@ -18,6 +18,7 @@ struct OutgoingResponse: Sendable {
     private var sent = 0
     private let body: [UInt8]
     private let file: ServedFile?
+    private let unpacked: UnpackedBody?
     private var fileSent: Int64 = 0
     /// Used instead of `file` where its checksum is known.
     private var verified: VerifiedFile?
@@ -26,8 +27,9 @@ struct OutgoingResponse: Sendable {
     private static let small = 64 << 10
 
     init(head: [UInt8], _ body: HTTPServerResponse.Body) {
+        unpacked = if case .unpacked(let body) = body { body } else { nil }
         switch body {
-        case .none, .unopened: (bytes, self.body, file) = (head, [], nil)
+        case .none, .unopened, .unpacked: (bytes, self.body, file) = (head, [], nil)
         case .bytes(let body) where body.count <= Self.small: (bytes, self.body, file) = (head + body, [], nil)
         case .bytes(let body): (bytes, self.body, file) = (head, body, nil)
         case .file(let piece):
@@ -38,14 +40,15 @@ struct OutgoingResponse: Sendable {
         }
     }
 
-    /// Sending a file may block on the disk.
-    var mayBlock: Bool { file != nil }
+    /// Sending a file may block on the disk, and unpacking takes its time.
+    var mayBlock: Bool { file != nil || unpacked != nil }
 
     /// Sends a slice. Never blocks on the client.
     mutating func send(to socket: Int32) -> Outcome {
         var budget = Self.slice
         if let outcome = sendBytes(to: socket, &budget) { return outcome }
         if let outcome = verified?.send(to: socket, budget) { return outcome }
+        if let unpacked { return unpacked.send(to: socket, budget) }
         guard let file else { return .done }
         while fileSent < file.count {
             guard budget > 0 else { return .pausing }
@@ -67,7 +70,7 @@ struct OutgoingResponse: Sendable {
             guard budget > 0 else { return .pausing }
             let isHead = sent < bytes.count
             let (part, from) = isHead ? (bytes, sent) : (body, sent - bytes.count)
-            let more = isHead && !body.isEmpty || file != nil
+            let more = isHead && !body.isEmpty || mayBlock
             let outcome = part.withUnsafeBytes { part in
                 let rest = UnsafeRawBufferPointer(rebasing: part[from...].prefix(budget))
                 return Socket.send(rest, to: socket, more: more)

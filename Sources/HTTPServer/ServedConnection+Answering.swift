@@ -19,7 +19,8 @@ extension ServedConnection {
         body?.close()
         guard !Task.isCancelled, !response.dropsConnection else { return .broken }
         let isNonsense = response.body.isUnopened && request.method != .head
-        if !(200...599 ~= response.status) || response.body.count == nil || isNonsense {
+        let hasLength = response.body.count != nil || response.body.isChunked && !request.isHTTP10
+        if !(200...599 ~= response.status) || !hasLength || isNonsense {
             response = HTTPServerResponse(500)
         }
         let persistence: ResponseHead.Persistence = isLast ? .close : request.isHTTP10 ? .keepAlive : .asUsual

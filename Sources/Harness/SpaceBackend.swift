@@ -92,7 +92,7 @@ public final class SpaceBackend: Backend {
     }
 
     public func beginUpload(_ upload: Upload) -> any UploadSession {
-        SpaceUpload(engine.beginUpload(upload), upload.reference, size: upload.source.size, ledger)
+        SpaceUpload(engine.beginUpload(upload), upload.reference, upload.source, ledger)
     }
 
     public func beginDownload(_ download: Download) -> any DownloadSession {
@@ -159,11 +159,17 @@ private final class SpaceUpload: TransferSession {
 
     private let session: any UploadSession
     private let reference: Reference
-    private let size: Int64
+    private let source: UploadSource
     private let ledger: SpaceLedger
 
-    init(_ session: any UploadSession, _ reference: Reference, size: Int64, _ ledger: SpaceLedger) {
-        (self.session, self.reference, self.size, self.ledger) = (session, reference, size, ledger)
+    init(_ session: any UploadSession, _ reference: Reference, _ source: UploadSource, _ ledger: SpaceLedger) {
+        (self.session, self.reference, self.source, self.ledger) = (session, reference, source, ledger)
+    }
+
+    /// What the object will have at least, once the step has ended.
+    private func size(after step: UploadMachine.Step) -> Int64 {
+        if source.size < .max { return source.size }
+        return if case .send(let range) = step { range.upperBound } else { 0 }
     }
 
     func perform(
@@ -171,7 +177,7 @@ private final class SpaceUpload: TransferSession {
     ) async -> UploadMachine.Answer {
         let reserved: Int64
         do throws(StorageError) {
-            reserved = try ledger.reserve(size, at: reference)
+            reserved = try ledger.reserve(size(after: step), at: reference)
         } catch {
             return .failed(error)
         }
@@ -179,7 +185,7 @@ private final class SpaceUpload: TransferSession {
         ledger.note(reference)
         let answer = await session.perform(step, replacesNewer: replacesNewer, report)
         ledger.giveBack(reserved)
-        if case .completed = answer { ledger.add(size, at: reference) }
+        if case .completed(let stored) = answer { ledger.add(stored.size, at: reference) }
         return answer
     }
 

@@ -1,0 +1,99 @@
+import CZlib
+import Platform
+import Synchronization
+
+/// A gzip body that is unpacked while it is sent, for clients that cannot do it. Its length is not known before, so it goes
+/// in chunks. Takes about 128 KiB, whatever its size. A body that is no gzip, or damaged, ends without the last chunk.
+public final class UnpackedBody: Sendable {
+    private static let piece = 64 << 10
+
+    private struct State {
+        let inflater: OpaquePointer
+        /// Read, but not unpacked.
+        var input: ArraySlice<UInt8> = []
+        var read: Int64 = 0
+        /// Unpacked, but not sent.
+        var output: ArraySlice<UInt8> = []
+        /// The last piece was full: there may be more without further input.
+        var isFull = false
+        /// A gzip member is complete.
+        var isComplete = false
+        var isOver = false
+    }
+
+    private let packed: HTTPServerResponse.Body
+    private let size: Int64
+    private let state: Mutex<State>
+
+    /// Nil where there is no zlib.
+    @Loop public init?(_ packed: HTTPServerResponse.Body) {
+        guard let size = packed.count, let inflater = czlib_open() else { return nil }
+        (self.packed, self.size) = (packed, size)
+        state = Mutex(State(inflater: inflater))
+    }
+
+    deinit { state.withLock { czlib_close($0.inflater) } }
+
+    /// Sends about `budget` bytes. Blocks on the disk, never on the client.
+    func send(to socket: Int32, _ budget: Int) -> OutgoingResponse.Outcome {
+        state.withLock { state in
+            var left = budget
+            while true {
+                while !state.output.isEmpty {
+                    guard left > 0 else { return .pausing }
+                    let outcome = state.output.withUnsafeBytes { Socket.send($0, to: socket, more: !state.isOver) }
+                    guard case .bytes(let count) = outcome, count > 0 else {
+                        return outcome == .notNow ? .blocked : .broken
+                    }
+                    state.output = state.output.dropFirst(count)
+                    left -= count
+                }
+                if state.isOver { return .done }
+                guard unpack(&state) else { return .broken }
+            }
+        }
+    }
+
+    /// Makes the next chunk. False where the body is no gzip, or cannot be read.
+    private func unpack(_ state: inout State) -> Bool {
+        if state.input.isEmpty, !state.isFull {
+            guard let more = next(from: state.read) else { return false }
+            state.read += Int64(more.count)
+            state.input = more[...]
+            if more.isEmpty {
+                state.isOver = true
+                state.output = Array("0\r\n\r\n".utf8)[...]
+                return state.isComplete
+            }
+        }
+        var (used, outcome) = (state.input.count, CZLIB_MORE)
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, filled in
+            filled = Self.piece
+            outcome = state.input.withUnsafeBytes { input in
+                czlib_inflate(state.inflater, input.baseAddress, &used, buffer.baseAddress, &filled)
+            }
+        }
+        state.input = state.input.dropFirst(used)
+        (state.isComplete, state.isFull) = (outcome == CZLIB_END, bytes.count == Self.piece && outcome == CZLIB_MORE)
+        guard outcome != CZLIB_MALFORMED else { return false }
+        if !bytes.isEmpty {
+            state.output = (Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8))[...]
+        }
+        return true
+    }
+
+    /// The packed bytes from an offset on; none at the end, nil where they cannot be read.
+    private func next(from offset: Int64) -> [UInt8]? {
+        let count = Int(min(Int64(Self.piece), size - offset))
+        switch packed {
+        case .bytes(let bytes): return Array(bytes[Int(offset)..<Int(offset) + count])
+        case .file(let file):
+            let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                let all = UnsafeMutableRawBufferPointer(buffer)
+                filled = (try? OpenFile.read(file.descriptor, into: all, at: file.offset + offset)) ?? 0
+            }
+            return piece.count == count ? piece : nil
+        case .none, .unopened, .unpacked: return []
+        }
+    }
+}
