@@ -1,10 +1,13 @@
 """What users of google-cloud-storage, firebase-admin and gcsfs do, against the gateway at STORAGE_EMULATOR_HOST."""
 
+import gzip
 import io
 import os
+import urllib.request
 
 import firebase_admin
 import gcsfs
+import requests
 from firebase_admin import credentials
 from firebase_admin import storage as admin
 from google.api_core import exceptions
@@ -37,6 +40,29 @@ def uploads_and_downloads(client):
     for name in ["a%2Fb", "100%", "%25", "ü/ñ", "a b+c&d=e", "x//y/"]:
         bucket.blob(name).upload_from_string(name)
         assert bucket.blob(name).download_as_bytes().decode() == name
+
+
+def packed(client):
+    blob = client.bucket("packed").blob("text")
+    blob.content_encoding = "gzip"
+    blob.upload_from_string(gzip.compress(DATA[:3_000_000]), content_type="text/plain")
+    again = client.bucket("packed").get_blob("text")
+    assert again.content_encoding == "gzip"
+    assert again.download_as_bytes() == DATA[:3_000_000]
+    assert gzip.decompress(again.download_as_bytes(raw_download=True)) == DATA[:3_000_000]
+    with urllib.request.urlopen(again.media_link) as answer:
+        assert answer.read() == DATA[:3_000_000]
+
+
+def signed(client):
+    """What a browser does with a signed URL or a form, which the emulator cannot."""
+    base, data = os.environ["STORAGE_EMULATOR_HOST"], DATA[:1_000_000]
+    put = urllib.request.Request(f"{base}/signed/a/b?X-Goog-Signature=x", data, {"Content-Type": "a/b"}, method="PUT")
+    urllib.request.urlopen(put).close()
+    assert client.bucket("signed").get_blob("a/b").content_type == "a/b"
+    assert requests.post(f"{base}/signed", {"key": "form", "x-goog-meta-k": "v"}, files={"file": data}).status_code == 204
+    assert client.bucket("signed").get_blob("form").metadata == {"k": "v"}
+    assert client.bucket("signed").blob("form").download_as_bytes() == data
 
 
 def lists(client):
@@ -126,7 +152,7 @@ def files():
 
 if __name__ == "__main__":
     cloud = storage.Client(project="p", credentials=AnonymousCredentials())
-    for test in [uploads_and_downloads, lists, changes, refusals, buckets]:
+    for test in [uploads_and_downloads, packed, signed, lists, changes, refusals, buckets]:
         test(cloud)
     firebase()
     files()

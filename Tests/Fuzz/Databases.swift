@@ -163,7 +163,7 @@ private func checkWrites(_ database: Database) {
             }
             _ = trying {
                 try database.transaction {
-                    try database.replaceDownloadTokens(of: reference, with: "t", at: TimeSource.system.now())
+                    try database.setDownloadTokens(of: reference, ["t"], at: TimeSource.system.now())
                 }
             }
         }
