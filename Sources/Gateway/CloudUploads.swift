@@ -114,7 +114,13 @@ import Transfers
         case .completed(let stored): return complete(stored)
         case .received(let offset):
             // Without bytes there is no range.
-            return HTTPServerResponse(308, headers: offset == 0 ? [:] : ["Range": "bytes=0-\(offset - 1)"])
+            var headers: HTTPHeaders = offset == 0 ? [:] : ["Range": "bytes=0-\(offset - 1)"]
+            // Clients in Go would follow a 308 as a redirect.
+            guard request.header("X-GUploader-No-308")?.lowercased() == "yes" else {
+                return HTTPServerResponse(308, headers: headers)
+            }
+            headers["X-HTTP-Status-Code-Override"] = "308"
+            return HTTPServerResponse(200, headers: headers)
         case .failed(let error):
             var refusal = GatewayError(error)
             // A gap: the client asks where to go on.

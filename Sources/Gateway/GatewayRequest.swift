@@ -97,12 +97,12 @@ struct GatewayError: Error {
 }
 
 extension JSON {
-    /// Throws 400 unless the bytes are a JSON object; no bytes are an empty one.
+    /// Throws 400 unless the bytes are a JSON object; no bytes, and null, are an empty one.
     static func object(_ bytes: [UInt8]) throws(GatewayError) -> JSON {
         if bytes.isEmpty { return [:] }
-        guard let json = JSON(wire: bytes), json.object != nil else {
+        guard let json = JSON(wire: bytes), json.isNull || json.object != nil else {
             throw .badRequest("The metadata is no JSON object.")
         }
-        return json
+        return json.isNull ? [:] : json
     }
 }

@@ -284,6 +284,32 @@ import Testing
         #expect(outcome.status == 64 && outcome.text.contains("--gateway"))
     }
 
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/rclone"), "there is no rclone"))
+    func `rclone copies a tree to the gateway and back`() async throws {
+        let (service, base) = try service([])
+        let (source, copy) = ("\(place.directory)/source", "\(place.directory)/copy")
+        for (name, size) in [("a.txt", 5), ("d/ü b.txt", 0), ("d/e/large", 20_000_000)] {
+            let file = URL(filePath: "\(source)/\(name)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(noise(size)).write(to: file)
+        }
+        let flags = ["--gcs-endpoint", base, "--gcs-anonymous", "--gcs-bucket-policy-only", "--config", "/dev/null"]
+        for words in [
+            ["copy", source, ":gcs:box/tree"], ["check", "--download", source, ":gcs:box/tree"],
+            ["copy", ":gcs:box/tree", copy], ["check", source, copy],
+            ["moveto", ":gcs:box/tree/a.txt", ":gcs:box/b.txt"],
+            ["purge", ":gcs:box/tree"],
+        ] {
+            let outcome = await Command("/usr/bin/rclone", words + flags, withErrors: true).run()
+            #expect(outcome.status == 0, "\(words): \(outcome.text)")
+        }
+        let list = try json(await send("GET", "\(base)/storage/v1/b/box/o"))
+        #expect(list["items"]?.array?.compactMap { $0["name"]?.string } == ["b.txt"])
+        service.signal(SIGTERM)
+        #expect(try service.waitForExit() == 0)
+    }
+
     @Test(
         .enabled(
             if: ProcessInfo.processInfo.environment["GCS_SERVERS_PYTHON"] != nil,
