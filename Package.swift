@@ -171,13 +171,13 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
-                "Credentials", "Storage", "HTTPClient", "HTTPServer", "JSONRPC", "JSONText", "Secrets", "Database",
-                "Checksums", "HTTPText", "Platform", "CCrypto",
+                "Credentials", "Storage", "HTTPClient", "HTTPServer", "Gateway", "JSONRPC", "JSONText", "Secrets",
+                "Database", "Checksums", "HTTPText", "Platform", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-let cTargets: Set = ["CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "Resources"]
+let cTargets: Set = ["CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "CZlib", "Resources"]
 for target in package.targets where !cTargets.contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),

@@ -17,6 +17,9 @@ public struct ObjectScan: Sendable {
 
     public init(bucket: String) { self.bucket = bucket }
 
+    /// A page token is one for this prefix and this delimiter.
+    fileprivate var filter: [UInt8] { Array(prefix.utf8) + [0] + delimiter.utf8 }
+
     public struct Page: Sendable {
         public var objects: [ObjectDetails] = []
         public var prefixes: [String] = []
@@ -29,7 +32,7 @@ extension EmbeddedBackend {
     public func scan(_ scan: ObjectScan) async throws(StorageError) -> ObjectScan.Page {
         let listing = try Reference(bucket: scan.bucket, path: "")
         var token: PageToken?
-        if let pageToken = scan.pageToken { token = try PageToken(pageToken, of: listing) }
+        if let pageToken = scan.pageToken { token = try PageToken(pageToken, of: listing, scan.filter) }
         return try await store.read { [token] database in
             var scanner = ObjectScanner(scan, listing)
             try scanner.run(in: database, after: token)
@@ -58,7 +61,7 @@ private struct ObjectScanner {
         while let from = next {
             guard let name = try database.name(in: bucket, from: max(from, begin)), isListed(name) else { return }
             guard page.objects.count + page.prefixes.count < scan.maxResults else {
-                page.pageToken = last.map { PageToken(after: $0).text(for: listing) }
+                page.pageToken = last.map { PageToken(after: $0).text(for: listing, scan.filter) }
                 return
             }
             if let common = commonPrefix(of: name) {

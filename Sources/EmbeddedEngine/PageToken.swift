@@ -9,19 +9,19 @@ struct PageToken {
 
     init(after entry: [UInt8]) { self.entry = entry }
 
-    /// Throws `invalidArgument` for a token of another listing.
-    init(_ text: String, of reference: Reference) throws(StorageError) {
+    /// Throws `invalidArgument` for a token of another listing. `filter`: what else tells listings apart.
+    init(_ text: String, of reference: Reference, _ filter: [UInt8] = []) throws(StorageError) {
         guard let bytes = Data(base64Encoded: text), bytes.count > 4,
             case let token = PageToken(after: Array(bytes.dropFirst(4))),
-            token.text(for: reference).utf8.elementsEqual(text.utf8)
+            token.text(for: reference, filter).utf8.elementsEqual(text.utf8)
         else { throw .invalidArgument("pageToken", "The page token was not given for a listing of \(reference.url).") }
         entry = token.entry
     }
 
     /// The entry after a checksum that binds it to the listing.
-    func text(for reference: Reference) -> String {
+    func text(for reference: Reference, _ filter: [UInt8] = []) -> String {
         var checksum = Checksum()
-        for bytes in [Array(reference.bucket.utf8), [0], reference.namesBelow, [0], entry] {
+        for bytes in [Array(reference.bucket.utf8), [0], reference.namesBelow, filter, [0], entry] {
             bytes.withUnsafeBytes { checksum.updateCRC($0) }
         }
         let head = (0..<4).map { UInt8(truncatingIfNeeded: checksum.crc32c >> (24 - 8 * $0)) }

@@ -113,7 +113,7 @@ import Transfers
         let most = try request.integer("maxResults") ?? 1000
         guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         scan.maxResults = Int(min(most, 1000))
-        scan.pageToken = request.pageToken
+        scan.pageToken = request["pageToken"]
         let root = try Reference(bucket: bucket, path: "")
         try await service.backend.admit(.list, root, for: service.caller)
         let page = try await service.engine.scan(scan)

@@ -75,7 +75,7 @@ import Transfers
         let maxResults = min(try request.integer("maxResults") ?? 1000, 1000)
         guard maxResults > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
         let page = try await service.backend.list(
-            ListQuery(folder, maxResults: Int(maxResults), pageToken: request.pageToken),
+            ListQuery(folder, maxResults: Int(maxResults), pageToken: request["pageToken"]),
             for: service.caller)
         return .json(
             .object(

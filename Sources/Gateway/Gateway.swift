@@ -87,7 +87,7 @@ import Transfers
             "X-Goog-Metageneration", "X-Firebase-Storage-Version",
         ])
 
-    private func answer(to http: HTTPServerRequest) async -> HTTPServerResponse {
+    func answer(to http: HTTPServerRequest) async -> HTTPServerResponse {
         if http.method == .options {
             return HTTPServerResponse(204, headers: Self.cors.preflightHeaders(http.headers))
         }

@@ -34,9 +34,6 @@ struct GatewayRequest {
 
     subscript(name: String) -> String? { query[name] }
 
-    /// Some clients send an empty one for the first page.
-    var pageToken: String? { query["pageToken"].flatMap { $0.isEmpty ? nil : $0 } }
-
     func header(_ name: String) -> String? { http.headers[name] }
 
     /// As in the URLs of answers.

@@ -278,10 +278,10 @@ let behaviours: [Behaviour] = [
         #expect(inner["items"]?.array?.compactMap { $0["name"]?.string } == ["d/e"] && inner["prefixes"] == [])
         var (seen, token, pages) = ([] as [String], "", 0)
         repeat {
-            let answer = try await gateway.get("\(gateway.v0)?delimiter=%2F&maxResults=2&pageToken=\(token)")
+            let answer = try await gateway.get("\(gateway.v0)?delimiter=%2F&maxResults=2\(token)")
             seen += answer["prefixes"]?.array?.compactMap(\.string) ?? []
             seen += answer["items"]?.array?.compactMap { $0["name"]?.string } ?? []
-            token = gateway.escaped(answer["nextPageToken"]?.string ?? "")
+            token = answer["nextPageToken"]?.string.map { "&pageToken=\(gateway.escaped($0))" } ?? ""
             pages += 1
         } while !token.isEmpty
         #expect(seen.sorted() == ["a", "b", "d/", "f/", "h/"] && pages == 3)

@@ -28,7 +28,7 @@ import Testing
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await place.backend.put([1], at: "a")
-            let isSigned = place is GCSFixture
+            let isSigned = place is GCSGatewayFixture
             for seconds in [1, 604_800] where isSigned {
                 _ = try await place.backend.downloadURL("a", expiresIn: Int64(seconds))
             }

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `A download URL leads to the very object`() async throws {
-        for place in ConformanceTests.places where place != GCSFixture.self {
+        for place in ConformanceTests.places where place != GCSGatewayFixture.self {
             let place = try await place.init()
             if let embedded = place as? EmbeddedFixture {
                 embedded.backend.urlBase = { () async throws(StorageError) in "http://h" }
@@ -66,7 +66,7 @@ import Testing
 
     /// Firebase Storage leaves such names out by itself.
     @Test func `Exact listings tell all names, others only paths`() async throws {
-        for place in ConformanceTests.places where place != FirebaseFixture.self {
+        for place in ConformanceTests.places where place != FirebaseGatewayFixture.self {
             let place = try await place.init()
             try await fill(place)
             let expected: [(folder: Reference, prefixes: [Reference], items: [Reference])] = [
