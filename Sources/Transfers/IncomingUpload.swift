@@ -82,11 +82,21 @@ import Storage
         return .failed(.cancelled(.upload, of: reference))
     }
 
-    private func answer(_ answer: Answer) {
-        let asker = asker
-        (request, self.asker) = (nil, nil)
-        asker?.resume(returning: answer)
-        turn.wakeAll()
+    private func answer(_ answer: Answer) { endRequest()?.resume(returning: answer) }
+
+    /// Answers once an end of the process cannot undo it: some clients fail when a server has less than before.
+    private func acknowledge(upTo offset: Int64) {
+        let asker = endRequest()
+        Loop.task { [task] in
+            await task?.untilRecorded(upTo: offset)
+            asker?.resume(returning: .received(upTo: offset))
+        }
+    }
+
+    private func endRequest() -> CheckedContinuation<Answer, Never>? {
+        defer { turn.wakeAll() }
+        defer { (request, asker) = (nil, nil) }
+        return asker
     }
 }
 
@@ -141,7 +151,7 @@ extension IncomingUpload {
         let answered = await engine.perform(.query, replacesNewer: replacesNewer, { _ in })
         guard case .received(let offset) = answered else { return told(answered, .max) }
         (self.offset, isCertain) = (offset, true)
-        if isAsked { answer(.received(upTo: offset)) }
+        if isAsked { acknowledge(upTo: offset) }
         return offset > begin ? answered : nil
     }
 
@@ -149,7 +159,7 @@ extension IncomingUpload {
     private func told(_ answered: UploadStrategy.Answer, _ end: Int64) -> UploadStrategy.Answer? {
         switch answered {
         case .received(let offset):
-            if offset >= end { answer(.received(upTo: offset)) }
+            if offset >= end { acknowledge(upTo: offset) }
         case .completed(let metadata):
             isOver = true
             answer(.completed(metadata))

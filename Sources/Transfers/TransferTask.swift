@@ -195,6 +195,12 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         await recordWriter?.settled()
     }
 
+    /// Returns when progress up to an offset that the engine has reached is recorded, or the task does not run any more.
+    func untilRecorded(upTo offset: Int64) async {
+        while machine.progress.completedUnitCount < offset, !isAtRest { await Loop.nextIteration() }
+        await recordWriter?.settled()
+    }
+
     /// The answer to a control that the state does not allow; waits for the end where that is being recorded.
     private func refusal() async throws -> Bool {
         if isEnding { try await settle() }

@@ -36,6 +36,7 @@ import Testing
         var request = HTTPRequest(method, url, headers: headers, body: body.isEmpty ? .none : .bytes(body))
         // A lost answer is seen.
         request.isSentOnce = true
+        request.limits.answerBytes = 64 << 20
         return try await http.perform(request)
     }
 
@@ -92,6 +93,49 @@ import Testing
         let token = try #require(metadata["downloadTokens"]?.string)
         let media = try await send("GET", "\(other)/v0/b/b/o/film.mp4?alt=media&token=\(token)")
         #expect(media.body == bytes)
+        second.signal(SIGTERM)
+        #expect(try second.waitForExit() == 0)
+    }
+
+    /// Killed while it takes a chunk, or the last one; a client goes on with what was acknowledged.
+    @Test(arguments: 0..<10) func `A session survives a kill, and what was answered is stored`(kill: Int) async throws {
+        let bytes = noise(4 * Self.chunk + 7, seed: UInt64(kill))
+        let (first, base) = try service([])
+        #expect(try await send("POST", "\(base)/v0/b/b/o?name=answered", bytes).status == 200)
+        let url = try await started(base, "film.mp4")
+        // Even ones are killed behind an answer, others meanwhile.
+        let last = kill / 2
+        var acknowledged = 0
+        for number in 0..<last {
+            let end = acknowledged + Self.chunk
+            #expect(try await upload(url, "upload", at: acknowledged, Array(bytes[acknowledged..<end])).status == 200)
+            acknowledged = end
+            #expect(number < 4)
+        }
+        if kill % 2 == 1 {
+            let (command, end) = last == 4 ? ("upload, finalize", bytes.count) : ("upload", acknowledged + Self.chunk)
+            async let answer = upload(url, command, at: last * Self.chunk, Array(bytes[(last * Self.chunk)..<end]))
+            try await Task.sleep(for: .milliseconds(kill))
+            first.signal(SIGKILL)
+            if (try? await answer)?.status == 200 { acknowledged = end }
+        } else {
+            first.signal(SIGKILL)
+        }
+        #expect(try first.waitForExit() != 0)
+
+        let (second, other) = try service([])
+        let resumed = url.replacing(base, with: other)
+        let query = try await upload(resumed, "query")
+        let received = query.headers["X-Goog-Upload-Size-Received"].flatMap { Int($0) } ?? -1
+        #expect(query.status == 200 && received >= acknowledged && received <= bytes.count)
+        if query.headers["X-Goog-Upload-Status"] == "active" {
+            #expect(try await send("GET", "\(other)/v0/b/b/o/film.mp4").status == 404)
+            let end = try await upload(resumed, "upload, finalize", at: received, Array(bytes[received...]))
+            #expect(end.status == 200 && end.headers["X-Goog-Upload-Status"] == "final")
+        }
+        for name in ["answered", "film.mp4"] {
+            #expect(try await send("GET", "\(other)/v0/b/b/o/\(name)?alt=media").body == bytes)
+        }
         second.signal(SIGTERM)
         #expect(try second.waitForExit() == 0)
     }
