@@ -16,7 +16,8 @@ private func runDriver(
 
     static let targets: [String: Target] = [
         "answers": fuzzAnswers, "bodies": fuzzBodies, "database": fuzzDatabase, "framing": fuzzFraming,
-        "gateway": fuzzGateway, "hiding": fuzzHiding, "json": fuzzJSON, "messages": fuzzMessages, "multipart": fuzzMultipart,
+        "gateway": fuzzGateway, "hiding": fuzzHiding, "json": fuzzJSON, "messages": fuzzMessages,
+        "multipart": fuzzMultipart,
         "params": fuzzParams, "references": fuzzReferences, "requests": fuzzRequests, "secrets": fuzzSecrets,
         "slots": fuzzSlots,
     ]
