@@ -23,9 +23,8 @@ extension GatewayService {
 
     /// A download token opens its object, whatever the table says.
     func checkMedia(of object: Reference, for request: GatewayRequest) async throws {
-        do throws(GatewayError) { try check(.get, object.url, for: request) } catch {
-            guard let token = request["token"], try await engine.isOpen(object, to: token) else { throw error }
-        }
+        if let token = request["token"], try await engine.isOpen(object, to: token) { return }
+        try check(.get, object.url, for: request)
     }
 
     /// An upload creates an object or replaces one.
