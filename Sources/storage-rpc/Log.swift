@@ -26,10 +26,18 @@ final class Log: Sendable {
         let lost = self.lost.exchange(0, ordering: .relaxed)
         let note = lost > 0 ? " (lines lost before this one: \(lost))" : ""
         let text = "storage-rpc[\(CurrentProcess.id)] \(level.rawValue): \(message.hidingSecrets().safe)\(note)"
-        let line = text.utf8.prefix(Descriptor.atomicWriteSize - 1) + [UInt8(ascii: "\n")]
-        let outcome = line.withUnsafeBytes { output.hasRoom() ? output.write($0) : .notNow }
-        if case .bytes = outcome { return }
-        self.lost.add(lost + 1, ordering: .relaxed)
+        if !write(line: text, to: output) { self.lost.add(lost + 1, ordering: .relaxed) }
+    }
+
+    /// Writes a line as it is, for people and scripts, unless nothing is logged.
+    func announce(_ line: String) {
+        if level < .off, let output { _ = write(line: line, to: output) }
+    }
+
+    private func write(line: String, to output: Descriptor) -> Bool {
+        let bytes = line.utf8.prefix(Descriptor.atomicWriteSize - 1) + [UInt8(ascii: "\n")]
+        if case .bytes = bytes.withUnsafeBytes({ output.hasRoom() ? output.write($0) : .notNow }) { return true }
+        return false
     }
 
     /// Makes stderr non-blocking for the rest of the process, too.

@@ -119,8 +119,9 @@ import Transfers
         if let gateway { return gateway.serve(transfers, embedded) }
         guard let address = options.gateway else { return }
         let place = try startGateway(at: address, embedded, connections: options.servedConnections)
-        log.write(
-            .info, "the gateway listens: STORAGE_EMULATOR_HOST=http://\(place) FIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+        // As a shell takes them.
+        log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+        log.write(.info, "the gateway listens on \(place)")
     }
 
     private func startGateway(at address: String, _ embedded: EmbeddedBackend, connections: Int) throws -> String {
