@@ -42,7 +42,13 @@ import Platform
             response = GatewayError.badRequest("A request of the batch is malformed.").response(isCloud: true)
         }
         var content: [UInt8] = []
-        if case .bytes(let bytes) = response.body { content = bytes }
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes): content = bytes
+        case .file, .unopened, .unpacked:
+            response = GatewayError.badRequest("A batch has no bytes of objects.").response(isCloud: true)
+            if case .bytes(let bytes) = response.body { content = bytes }
+        }
         response.headers["Content-Length"] = "\(content.count)"
         let plain = id.hasPrefix("<") ? "<response-" + id.dropFirst() : "response-" + id
         var lines = [

@@ -91,6 +91,8 @@ import Transfers
         if http.method == .options {
             return HTTPServerResponse(204, headers: Self.cors.preflightHeaders(http.headers))
         }
+        // A stored service worker would control all URLs of this origin.
+        guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
         while isHeld { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
@@ -164,7 +166,8 @@ import Transfers
             if case .stored(let metadata)? = try await task.result().metadata { return metadata }
             throw StorageError(.internalError, "The upload has no metadata.")
         }
-        let upload = try await transfers.upload(size: nil, to: reference, change, if: conditions)
+        let size = (source as? HTTPRequestBody)?.length
+        let upload = try await transfers.upload(size: size, to: reference, change, if: conditions)
         do {
             return try await body.send(to: upload, from: 0, isLast: true, expected).stored
         } catch {

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
+
 from storage_rpc import BucketNotFound, Cancelled, ObjectNotFound, QuotaExceeded, RPCError, Unauthorized
 
 from .aio_support import AsyncTestCase
@@ -55,6 +58,17 @@ class HarnessTests(StorageTestCase):
             program.reference("gs://films/a").get_metadata()
         self.assertEqual(test.harness.space("main")["isNew"], False)
         self.assertEqual(test.reference("").list_all().items, ())
+
+    def test_a_space_has_a_gateway_where_a_test_says_who_may_do_what(self) -> None:
+        harness = self.start(command=HARNESS).harness
+        base = f"http://{harness.space(gateway=True)['gateway']}/v0/b/default-bucket/o"
+        urllib.request.urlopen(f"{base}?name=private/x", b"Hello").close()
+        harness.authorize([{"prefix": "gs://default-bucket/private/", "who": "owner"}])
+        with self.assertRaisesRegex(urllib.error.HTTPError, "403"):
+            urllib.request.urlopen(f"{base}/private%2Fx?alt=media")
+        owner = urllib.request.Request(f"{base}/private%2Fx?alt=media", headers={"Authorization": "Bearer owner"})
+        with urllib.request.urlopen(owner) as answer:
+            self.assertEqual(answer.read(), b"Hello")
 
 
 class AsyncHarnessTests(AsyncTestCase):
