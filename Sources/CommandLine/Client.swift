@@ -8,26 +8,35 @@ package struct Client {
     enum Heard {
         case message(JSON)
         /// A signal asks the process to end.
-        case interrupted
+        case interrupted(Interruption)
     }
+
+    /// The number of the signal.
+    package struct Interruption: Error { package let signal: Int32 }
 
     package struct Failure: UserFacingError {
         package let message: String
         /// The service has answered with an error, and can take further requests.
         var isAnswer = false
+        /// Of the error that was answered.
+        var code: Int64?
     }
 
     private let socket: Descriptor
     private let signals: Descriptor?
     private let trace: Bool
+    private let isQuiet: Bool
+    /// What came during calls, and was no answer.
+    private var unheard: [JSON] = []
     private var framing = Framing(maxMessageBytes: .max / 2)
     private var lastID: Int64 = 0
 
     /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
-    package init(socket: Descriptor, signals: Descriptor?, trace: Bool) {
+    package init(socket: Descriptor, signals: Descriptor?, trace: Bool = false, isQuiet: Bool = true) {
         self.socket = socket
         self.signals = signals
         self.trace = trace
+        self.isQuiet = isQuiet
     }
 
     /// Connects to a service that listens.
@@ -37,6 +46,7 @@ package struct Client {
         }
     }
 
+    @discardableResult
     mutating func say(_ method: String, _ params: JSON) throws(Failure) -> JSON {
         lastID += 1
         let id = JSON(lastID)
@@ -48,7 +58,13 @@ package struct Client {
         return id
     }
 
-    mutating func hear() throws(Failure) -> Heard {
+    /// The next message that is no answer to a call, or a signal.
+    mutating func hear() throws -> Heard {
+        unheard.isEmpty ? try receive(nil) : .message(unheard.removeFirst())
+    }
+
+    /// - Parameter awaited: what is said to be waited for after a second.
+    private mutating func receive(_ awaited: String?) throws -> Heard {
         while true {
             if let frame = framing.next({ bytes in try? JSON(parsing: bytes) }) {
                 guard case .message(let message?) = frame else {
@@ -57,22 +73,69 @@ package struct Client {
                 show("<<", message, from: false)
                 return .message(message)
             }
-            guard try read() else { return .interrupted }
+            if let interruption = try read(awaited) { return .interrupted(interruption) }
         }
     }
 
-    /// Returns the result of a request, or throws its error. Ignores other messages meanwhile.
-    mutating func call(_ method: String, _ params: JSON) throws(Failure) -> JSON {
-        let id = try say(method, params)
+    /// Returns the result of a request, or throws its error. Keeps other messages for `hear()`.
+    mutating func call(_ method: String, _ params: JSON) throws -> JSON {
+        try answer(to: say(method, params), method).get()
+    }
+
+    /// The answers to many requests, in their order. Sends at most 32 at once.
+    mutating func callAll(_ method: String, _ params: [JSON]) throws -> [Result<JSON, Failure>] {
+        var answers: [Result<JSON, Failure>] = []
+        for start in stride(from: 0, to: params.count, by: 32) {
+            let ids = try params[start..<min(start + 32, params.count)].map { try say(method, $0) }
+            var found: [Int64: Result<JSON, Failure>] = [:]
+            while found.count < ids.count {
+                let message = try answer(in: ids, method)
+                if let id = message["id"]?.number?.int64 { found[id] = Self.result(message) }
+            }
+            answers += ids.compactMap { $0.number?.int64.flatMap { found[$0] } }
+        }
+        return answers
+    }
+
+    private mutating func answer(to id: JSON, _ method: String) throws -> Result<JSON, Failure> {
+        try Self.result(answer(in: [id], method))
+    }
+
+    private mutating func answer(in ids: [JSON], _ method: String) throws -> JSON {
         while true {
-            switch try hear() {
-            case .interrupted: throw Failure(message: "interrupted")
-            case .message(let message) where message["id"] == id:
-                guard let result = message["result"] else { throw Failure(message["error"]) }
-                return result
-            case .message: continue
+            switch try receive("the answer to \(method)") {
+            case .interrupted(let interruption): throw interruption
+            case .message(let message):
+                if let id = message["id"], ids.contains(id) { return message }
+                unheard.append(message)
             }
         }
+    }
+
+    /// Returns when stdin has bytes or has ended; throws after a signal.
+    func waitForInput(tells: Bool = true) throws {
+        if tells, !isQuiet, Descriptor.standardInput.isTerminal,
+            Descriptor.waitUntilReadable(.standardInput, signals, timeout: .seconds(1)) == (false, false)
+        {
+            Console.writeError("storage-rpc: waits for standard input; Ctrl-D ends it\n")
+        }
+        let isSignal = Descriptor.waitUntilReadable(.standardInput, signals).second
+        guard isSignal else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
+        defer { buffer.deallocate() }
+        if let interruption = Interruption(signals, buffer) { throw interruption }
+    }
+
+    /// Throws if a signal comes meanwhile.
+    package static func pause(_ duration: Duration, _ signals: Descriptor?) throws {
+        guard Descriptor.waitUntilReadable(nil, signals, timeout: duration).second else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
+        defer { buffer.deallocate() }
+        if let interruption = Interruption(signals, buffer) { throw interruption }
+    }
+
+    private static func result(_ message: JSON) -> Result<JSON, Failure> {
+        message["result"].map { .success($0) } ?? .failure(Failure(message["error"]))
     }
 
     /// Prints a message as the service traces it.
@@ -81,21 +144,31 @@ package struct Client {
         Console.writeError("\(mark) \(Redaction.redacted(message, from: isClient).text.safeJSON)\n")
     }
 
-    /// Returns false after a signal instead of bytes.
-    private mutating func read() throws(Failure) -> Bool {
-        let ready = Descriptor.waitUntilReadable(socket, signals)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
-        defer { buffer.deallocate() }
-        if ready.second {
-            _ = signals?.read(into: buffer)
-            return false
+    /// Returns a signal that came instead of bytes.
+    private mutating func read(_ awaited: String?) throws -> Interruption? {
+        var ready = (first: false, second: false)
+        if let awaited, !isQuiet {
+            ready = Descriptor.waitUntilReadable(socket, signals, timeout: .seconds(1))
+            if ready == (false, false) { Console.writeError("storage-rpc: waits for \(awaited)\n") }
         }
-        guard ready.first else { return true }
+        if ready == (false, false) { ready = Descriptor.waitUntilReadable(socket, signals) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
+        defer { buffer.deallocate() }
+        if ready.second { return Interruption(signals, buffer) }
+        guard ready.first else { return nil }
         guard let count = try? socket.readBlocking(into: buffer), count > 0 else {
             throw Failure(message: "the service is gone")
         }
         framing.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        return true
+        return nil
+    }
+}
+
+extension Client.Interruption {
+    /// Takes a signal from a descriptor of signals (signalfd); its number comes first. Nil where there is none.
+    init?(_ signals: Descriptor?, _ buffer: UnsafeMutableRawBufferPointer) {
+        guard case .bytes(let count)? = signals?.read(into: buffer), count >= 4 else { return nil }
+        signal = Int32(bitPattern: buffer.load(as: UInt32.self))
     }
 }
 
@@ -105,5 +178,6 @@ extension Client.Failure {
         let name = error?["data"]?["name"]?.string.map { " (\($0))" } ?? ""
         message = (error?["message"]?.string ?? "the service failed without saying why") + name
         isAnswer = true
+        code = error?["code"]?.number?.int64
     }
 }

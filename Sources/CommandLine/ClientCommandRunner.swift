@@ -1,19 +1,50 @@
 import JSONText
+import Platform
 
 /// Runs one command as a client of the service.
-package struct ClientCommandRunner {
-    let options: ClientCommandOptions
+package final class ClientCommandRunner {
+    let options: CommandOptions
+    /// The service ends with this process.
+    let isPrivate: Bool
     var client: Client
+    var transfers: RunningTransfers
+    /// Failures that were printed, of commands that go on after one.
+    var failures = 0
+    /// The files of a `get` without `-r`.
+    var written: Set<String> = []
+
+    private init(options: CommandOptions, isPrivate: Bool, client: Client, transfers: RunningTransfers) {
+        (self.options, self.isPrivate, self.client, self.transfers) = (options, isPrivate, client, transfers)
+    }
 
     /// Returns after the result is printed.
-    package static func run(_ kind: ClientCommand, _ options: ClientCommandOptions, _ client: Client) throws {
-        var runner = ClientCommandRunner(options: options, client: client)
+    package static func run(_ kind: ClientCommand, _ options: CommandOptions, isPrivate: Bool, _ client: Client) throws
+    {
+        let runner = ClientCommandRunner(
+            options: options, isPrivate: isPrivate, client: client,
+            transfers: RunningTransfers(ProgressDisplay(isQuiet: options.isQuiet)))
+        do { try runner.run(kind) } catch {
+            runner.cancelTransfers(for: error)
+            throw error
+        }
+        if runner.failures > 0 {
+            throw Client.Failure(message: "\(runner.failures) failed; the lines above say why")
+        }
+    }
+
+    private func run(_ kind: ClientCommand) throws {
         switch kind {
-        case .put(let file, let reference): try runner.put(file, reference)
-        case .get(let reference, let file): try runner.get(reference, file)
-        case .ls(let reference): try runner.list(reference)
-        case .rm(let references): try runner.remove(references)
-        case .url(let reference): try runner.url(reference)
+        case .put(let files, let target): try put(files, to: target)
+        case .get(let words): try get(words)
+        case .cat(let texts): try cat(texts)
+        case .ls(let text): try list(text)
+        case .stat(let texts): try stat(texts)
+        case .set(let texts): try set(texts)
+        case .copy(let texts, let target, let moves): try copy(texts, to: target, moves: moves)
+        case .rm(let texts): try remove(texts)
+        case .url(let text): try url(text)
+        case .tasks(let verb, let ids): try tasks(verb, ids)
+        case .call(let method, let params): try call(method, params)
         }
     }
 
@@ -22,22 +53,26 @@ package struct ClientCommandRunner {
         .object(params + options.preconditions.map { .init(key: $0.key, value: JSON(Int64($0.value))) })
     }
 
-    /// What a person names by a URL, or by a path in the default bucket.
-    mutating func reference(_ text: String) throws(Client.Failure) -> JSON {
-        if options.isExact, !text.isEmpty { return try exactReference(text) }
-        let isURL = ["gs://", "http://", "https://"].contains { text.utf8.starts(with: $0.utf8) }
-        return try client.call("storage/reference", [isURL ? "url" : "path": .string(text)])
+    /// What the flags say of metadata; null where they say nothing.
+    var metadata: JSON? {
+        var members = options.metadata.map { JSON.Member(key: $0.key, value: $0.value) }
+        if !options.customMetadata.isEmpty {
+            let custom = options.customMetadata.map { JSON.Member(key: $0.key, value: $0.value) }
+            members.append(.init(key: "customMetadata", value: .object(custom)))
+        }
+        return members.isEmpty ? nil : .object(members)
     }
 
-    private mutating func exactReference(_ text: String) throws(Client.Failure) -> JSON {
-        guard text.utf8.starts(with: "gs://".utf8) else {
-            return try client.call("storage/reference", ["object": .string(text)])
+    /// Goes on after an answer of the service that is an error, where there is more to do.
+    func attempt(orFail isLast: Bool, _ body: () throws -> Void) throws {
+        do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast {
+            fail(failure.message)
         }
-        let rest = text.utf8.dropFirst(5)
-        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")), case let object = rest[slash...].dropFirst(),
-            !object.isEmpty
-        else { return try client.call("storage/reference", ["url": .string(text)]) }
-        func part(_ bytes: Substring.UTF8View) -> JSON { .string(String(decoding: bytes, as: UTF8.self)) }
-        return try client.call("storage/reference", ["bucket": part(rest[..<slash]), "object": part(object)])
+    }
+
+    func fail(_ message: String) {
+        transfers.display.clear()
+        Console.printError(message)
+        failures += 1
     }
 }

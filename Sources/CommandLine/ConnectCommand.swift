@@ -46,7 +46,7 @@ package struct ConnectCommand {
         let probe = try connectUnixSocket(path)
         // The service keeps a place for this connection until it has the next one.
         defer { withExtendedLifetime(probe) {} }
-        var client = Client(socket: probe, signals: nil, trace: false)
+        var client = Client(socket: probe, signals: nil)
         guard let answer = try? client.call("initialize", [:]) else {
             // A service without room for another connection sends its error to the client.
             return mayWait ? nil : try connectUnixSocket(path)

@@ -57,6 +57,8 @@ package struct UsageError: UserFacingError {
 
 package struct OutputError: UserFacingError {
     let error: SystemError
+    /// Nobody reads stdout any more.
+    package var isClosed: Bool { error.isBrokenPipe }
     package var message: String { "nothing can be written to stdout: \(error.reason)" }
 }
 

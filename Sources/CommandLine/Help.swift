@@ -1,94 +1,72 @@
-import JSONText
 import Methods
 
-/// The text of `--help`, on one screen.
+/// The pages of help. Each fits a screen of 80 columns.
 package enum Help {
     package static let version = ServiceContext.version
 
-    package static let text = """
-        storage-rpc: Cloud Storage for Firebase, for every language: JSON-RPC 2.0 over stdio and Unix sockets.
+    /// What `storage-rpc --help` prints.
+    static var firstPage: String {
+        let commands = CommandPage.all.map { ("  " + $0.name, $0.summary) }
+        return """
+            storage-rpc: Cloud Storage for Firebase, for every language
 
-        storage-rpc [serve] [FLAGS]              serve one client on stdin and stdout
-        storage-rpc serve --socket PATH [FLAGS]  serve many clients on a Unix socket (add --stdio for both)
-        storage-rpc connect [FLAGS]              serve one client on stdin and stdout through the service that all
-                                                 clients of the root share; start it if there is none
-        storage-rpc put FILE REFERENCE [FLAGS]   upload a file; REFERENCE is gs://BUCKET/PATH or a PATH
-        storage-rpc get REFERENCE FILE [FLAGS]   download to a file, or with - to stdout
-        storage-rpc ls [REFERENCE] [FLAGS]       list the direct children: names, folders with a slash
-        storage-rpc rm REFERENCE... [FLAGS]      delete objects
-        storage-rpc url REFERENCE [FLAGS]        print a URL from which anybody can download
-        storage-rpc trace FILE [--html OUT]      show a trace of serve --trace as a timeline, or as a page for a browser
+            \(table(commands))
 
-        storage
-          --engine ENGINE        embedded: this machine's disk (the default); firebase, gcs: that service
-          --root DIR             objects and state; default $XDG_DATA_HOME/storage-rpc or ~/.local/share/storage-rpc
-          --http ADDRESS:PORT    where to serve download URLs; default: any free port of 127.0.0.1
-          --gateway ADDRESS:PORT answer SDKs of Firebase Storage and Google Cloud Storage there (with serve)
-          --allow-host NAME      a name that requests to the gateway may have, besides localhost (repeatable)
-          --tasks pause|resume|forget   unfinished uploads and downloads of an earlier process: pause is the default;
-                                 resume replaces no object that is newer than the task
-          --trace FILE           write every message and its time to FILE, without tokens (with serve)
-          --harness              for tests: clients may change faults and time; without --root, objects are temporary;
-                                 other engines than embedded need an --endpoint on this machine (with serve)
-          --bucket NAME          the default bucket, also as gs://NAME; default: default-bucket
-          --endpoint URL         use another server of the engine, as do FIREBASE_STORAGE_EMULATOR_HOST and
-                                 STORAGE_EMULATOR_HOST; plain http to other machines needs --allow-insecure
+            REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
+              storage-rpc put README.md docs/README.md
+            More: storage-rpc help COMMAND, and help storage, help credentials, help bounds.
+            Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted.
+            """
+    }
 
-        shared service
-          --shared               listen on ROOT/socket, where connect finds the service; --socket implies it
-          --idle-timeout SECONDS end after so long without connections and running tasks; 60 with connect
-          --wait-for-root SECONDS  wait for another process to release the root; 5 with connect, else 0
+    /// Of commands and groups of flags.
+    static func page(of words: [String]) throws(UsageError) -> String {
+        guard let name = words.first else { return firstPage }
+        if name == "--man" { return manPage }
+        if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
+        if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
+        if let group = FlagGroup.shared.first(where: { $0.name == name }) { return text(of: group) }
+        throw UsageError(message: "there is no help about \"\(name)\"; try: storage-rpc help")
+    }
 
-        credentials for the engine, besides auth/setToken
-          --id-token-file FILE, --id-token-command COMMAND, STORAGE_RPC_ID_TOKEN       Firebase Authentication
-          --app-check-token-file, --app-check-token-command, STORAGE_RPC_APP_CHECK_TOKEN      Firebase App Check
-          --access-token-file, --access-token-command, STORAGE_RPC_ACCESS_TOKEN        Google Cloud (OAuth 2.0)
-          --service-account FILE a key file of Google Cloud
-          --user-project PROJECT the project of Google Cloud that pays; else quota_project_id of the credentials
-          --application-default  GOOGLE_APPLICATION_CREDENTIALS, gcloud's, this machine's: the default with gcs
-          Proxies and certificates: https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR.
+    static func text(of page: CommandPage) -> String {
+        var lines =
+            ["storage-rpc \(page.name) \(page.synopsis.isEmpty ? "" : page.synopsis + " ")[FLAGS]", ""] + page.text
+        if !page.flags.isEmpty { lines += ["", table(rows(page.flags))] }
+        if !page.examples.isEmpty { lines += [""] + page.examples.map { example($0) } }
+        if page.takesServiceFlags {
+            lines += ["", "More flags: storage-rpc help storage, help credentials, help bounds"]
+        }
+        return lines.joined(separator: "\n")
+    }
 
-        put, get, ls, rm, url
-          --socket PATH          use the service on that socket instead of starting one
-          --json                 print the result as JSON
-          --expires-in SECONDS   lifetime of the URL; default: 7 days (with url and --engine gcs)
-          --exact                REFERENCE is an object's exact name, as in folder/ or a//b; ls lists such names
-          --if-generation-match N, --if-metageneration-match N
-                                 put and rm only if the object has this version; 0: only if there is none
-          --trace                show the JSON-RPC conversation on stderr
+    private static func example(_ text: String) -> String {
+        "  " + (text.contains("storage-rpc") ? text : "storage-rpc " + text)
+    }
 
-        defaults of the clients' settings: seconds for retries, and the size of the chunks of uploads
-          --max-upload-retry-time 600, --max-download-retry-time 600, --max-operation-retry-time 120
-          --upload-chunk-size-bytes N   default: grows with the upload
+    private static func text(of group: FlagGroup) -> String {
+        var body = table(rows(group.flags))
+        if group.name == FlagGroup.bounds.name { body = columns(group.flags.map { "  \($0.names[0]) \($0.text)" }) }
+        return ([group.title, "", body] + group.notes).joined(separator: "\n")
+    }
 
-        bounds, with their defaults; protocol/README.md explains them
-        \(bounds)
+    private static func rows(_ flags: [Flag]) -> [(String, String)] {
+        flags.map {
+            ("  " + ($0.names.reversed().joined(separator: ", ")) + ($0.value.map { " " + $0 } ?? ""), $0.text)
+        }
+    }
 
-        anywhere
-          --allow-read DIR, --allow-write DIR   clients may read, or write, only files below these; repeatable
-          --log-level LEVEL      debug, info, warning (the default), error or off; logs go to stderr;
-                                 debug logs each connection, request and retry
-          --help, --version
+    /// Two columns, the second one as far to the left as it fits.
+    private static func table(_ rows: [(String, String)]) -> String {
+        let width = rows.map(\.0.count).max() ?? 0
+        return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 }.joined(separator: "\n")
+    }
 
-        A first session:
-          printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\\n' | storage-rpc
-        Exit status: 0 done, 1 failed, 64 invalid command line.
-        """
-
-    /// The bounds with their defaults, three a line.
-    private static let bounds: String = {
-        let cells = Bound.all.map { "\($0.flag) \(Limits()[keyPath: $0.value])" }
-        return stride(from: 0, to: cells.count, by: 3).map { start in
-            let row = cells[start..<min(start + 3, cells.count)].map { cell in
-                cell + String(repeating: " ", count: max(0, 37 - cell.count))
-            }
-            return "  " + row.joined().trimmingSuffix(" ")
+    private static func columns(_ cells: [String]) -> String {
+        stride(from: 0, to: cells.count, by: 2).map { start in
+            let row = cells[start..<min(start + 2, cells.count)]
+            guard row.count > 1, let first = row.first, let last = row.last else { return row.joined() }
+            return first + String(repeating: " ", count: max(1, 40 - first.count)) + last
         }.joined(separator: "\n")
-    }()
-}
-
-extension String {
-    fileprivate func trimmingSuffix(_ character: Character) -> String {
-        String(reversed().drop { $0 == character }.reversed())
     }
 }

@@ -4,6 +4,8 @@ import Platform
 final class TemporaryFile {
     let path: String
     private let directory: String
+    private var file: OpenFile?
+    private var copied: Int64 = 0
 
     struct Unusable: UserFacingError {
         let message: String
@@ -21,22 +23,68 @@ final class TemporaryFile {
     }
 
     deinit {
-        _ = OpenFile.remove(path)
+        for entry in (try? OpenFile.entries(of: directory)) ?? [] { _ = OpenFile.remove(directory + "/" + entry.name) }
         OpenFile.removeDirectory(directory)
     }
 
-    func copyToStdout() throws {
+    /// Copies stdin to the file.
+    ///
+    /// - Parameter wait: returns when stdin has bytes or has ended.
+    func fill(waiting wait: () throws -> Void) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
-        var offset: Int64 = 0
         do {
-            let file = try OpenFile(path, [])
-            while case let count = try file.read(into: buffer, at: offset), count > 0 {
-                try Console.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                offset += Int64(count)
+            let file = try OpenFile(path, [.writing, .create])
+            var size: Int64 = 0
+            while true {
+                try wait()
+                let count = try Descriptor.standardInput.readBlocking(into: buffer)
+                guard count > 0 else { break }
+                try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: size)
+                size += Int64(count)
+            }
+        } catch let error as SystemError {
+            throw Unusable(message: "standard input cannot be copied to \(path): \(error.reason)")
+        }
+    }
+
+    /// All of it, at most 64 MiB.
+    func text() throws(Unusable) -> String {
+        do throws(SystemError) {
+            return String(decoding: try OpenFile(path, []).readAll(atMost: 64 << 20), as: UTF8.self)
+        } catch {
+            throw Unusable(message: "\(path) cannot be read: \(error.reason)")
+        }
+    }
+
+    /// Copies what a download has written to stdout, behind what was copied before.
+    ///
+    /// - Parameters:
+    ///   - size: the number of bytes that are there.
+    ///   - isComplete: the download has ended, and the file has its name.
+    func copyToStdout(upTo size: Int64, isComplete: Bool) throws {
+        guard size >= copied else {
+            throw Unusable(message: "the object was replaced while it came; what is on standard output is incomplete")
+        }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
+        defer { buffer.deallocate() }
+        do {
+            file = try file ?? (isComplete ? OpenFile(path, []) : partial())
+            guard let file else { return }
+            while copied < size {
+                let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size - copied, 256 << 10))])
+                guard case let count = try file.read(into: room, at: copied), count > 0 else { break }
+                try Console.write(UnsafeRawBufferPointer(rebasing: room[..<count]))
+                copied += Int64(count)
             }
         } catch let error as SystemError {
             throw Unusable(message: "\(path) cannot be read: \(error.reason)")
         }
+    }
+
+    /// The only file in the directory, whatever a download calls it.
+    private func partial() throws(SystemError) -> OpenFile? {
+        guard let name = try OpenFile.entries(of: directory).first?.name else { return nil }
+        return try? OpenFile(directory + "/" + name, [])
     }
 }

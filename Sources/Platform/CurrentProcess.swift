@@ -54,6 +54,22 @@ package enum CurrentProcess {
     /// Returns free memory to the system.
     package static func releaseFreeMemory() { csystem_give_back_memory() }
 
+    /// Ends as a program that does not handle the signal does.
+    package static func end(bySignal number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, number)
+        raise(number)
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        Glibc.exit(128 + number)
+    }
+
+    /// The words of the command line. Nil in place of one that is not UTF-8.
+    package static var arguments: [String?] {
+        (1..<max(1, Int(CommandLine.argc))).map { CommandLine.unsafeArgv[$0].flatMap { String(validatingCString: $0) } }
+    }
+
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
     /// Ends the process even if other threads hang.

@@ -181,6 +181,26 @@ extension OpenFile {
         return longest > 0 ? longest : nil
     }
 
+    package struct Entry { package let name: String, isUTF8: Bool }
+
+    /// What is in a directory, in the order of the names' bytes.
+    package static func entries(of path: String) throws(SystemError) -> [Entry] {
+        guard let directory = opendir(path) else { throw .last }
+        defer { closedir(directory) }
+        var entries: [Entry] = []
+        while let entry = readdir(directory) {
+            let bytes = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            let name = String(decoding: bytes, as: UTF8.self)
+            if name != ".", name != ".." { entries.append(Entry(name: name, isUTF8: name.utf8.elementsEqual(bytes))) }
+        }
+        return entries.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Creates a directory as the user's umask says.
+    package static func makePublicDirectory(_ path: String, mask: UInt32) throws(SystemError) {
+        if try made(mkdir(path, 0o700)) { try check(chmod(path, 0o777 & ~mask)) }
+    }
+
     /// Passes the names in a child directory to `body` until it returns false, except hidden names. Passes none if there is
     /// no such directory.
     package func scan(_ child: String, while body: (String) throws -> Bool) rethrows {

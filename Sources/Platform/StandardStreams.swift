@@ -7,6 +7,12 @@ extension Descriptor {
 
     package var isTerminal: Bool { isatty(raw) == 1 }
 
+    /// In columns. Nil for what is no terminal, or does not know.
+    package var terminalWidth: Int? {
+        var size = winsize()
+        return ioctl(raw, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
+    }
+
     /// Returns another descriptor for the same file. A pipe is opened again to become non-blocking, since its flags are
     /// shared with other processes; if that fails, the kind of the descriptor is `blocking`.
     package func duplicate(for access: Access) -> Descriptor? {

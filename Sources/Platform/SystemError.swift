@@ -14,6 +14,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     /// The disk, the user's quota or the limit of a file's size is exhausted.
     package var isFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
+    /// Nobody reads what is written.
+    package var isBrokenPipe: Bool { code == EPIPE }
+
     package static let notFound = SystemError(code: ENOENT)
     package static let exists = SystemError(code: EEXIST)
     package static let notDirectory = SystemError(code: ENOTDIR)

@@ -13,9 +13,8 @@ struct PrivateService {
     struct SocketError: UserFacingError { let message: String }
 
     init(_ options: ServiceOptions) throws {
-        try Loop.start()
         let log = Log(level: options.logLevel)
-        let engine = try Engine(options, log, TimeSource.system)
+        let engine = try Engine(options, log, TimeSource.system, keepsTasks: options.keepsTasks)
         let far: Descriptor
         do throws(SystemError) { (socket, far) = try Descriptor.socketPair() } catch {
             throw SocketError(message: "no socket pair can be made: \(error.reason)")

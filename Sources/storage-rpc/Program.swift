@@ -12,14 +12,20 @@ enum Program {
         CurrentProcess.shareHeaps()
         // Ends the process here, not in a transfer, if the system has no random numbers.
         _ = SecureRandom().next()
-        NewFiles.mask.store(CurrentProcess.makeNewFilesPrivate(), ordering: .relaxed)
+        let mask = CurrentProcess.makeNewFilesPrivate()
+        NewFiles.mask.store(mask, ordering: .relaxed)
         let freeDescriptors = CurrentProcess.raiseDescriptorLimit()
         do {
-            try run(Command(Array(CommandLine.arguments.dropFirst())), freeDescriptors)
+            try run(Command(arguments()), freeDescriptors, mask)
             CurrentProcess.exit(0)
         } catch let error as UsageError {
             Console.printError(error.message)
             CurrentProcess.exit(64)
+        } catch let error as Client.Interruption {
+            CurrentProcess.end(bySignal: error.signal)
+        } catch let error as OutputError where error.isClosed {
+            // Who reads has enough, as `head` has.
+            CurrentProcess.exit(0)
         } catch let error as any UserFacingError {
             Console.printError(error.message)
             CurrentProcess.exit(1)
@@ -29,9 +35,18 @@ enum Program {
         }
     }
 
-    private static func run(_ command: Command, _ freeDescriptors: Int) throws {
+    private static func arguments() throws(UsageError) -> [String] {
+        try CurrentProcess.arguments.enumerated().map { (number, word) throws(UsageError) in
+            guard let word else {
+                throw UsageError(message: "argument \(number + 1) is not UTF-8, as names of objects are")
+            }
+            return word
+        }
+    }
+
+    private static func run(_ command: Command, _ freeDescriptors: Int, _ mask: UInt32) throws {
         switch command {
-        case .help: try Console.printUnescaped(Help.text)
+        case .help(let text): try Console.printUnescaped(text)
         case .version: try Console.print("storage-rpc \(Help.version)")
         case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
         case .connect(let options, let words):
@@ -41,21 +56,56 @@ enum Program {
                 return directory + "/service.log"
             }
         case .trace(let file, let html): try TraceCommand.run(file, html: html)
-        case .client(let kind, let options): try run(kind, options)
+        case .client(let kind, var options):
+            options.newFilesMask = mask
+            options.service.keepsTasks = kind.keepsTasks
+            try run(kind, options)
         }
     }
 
-    /// Uses the service that `--socket` names, or one in this process.
-    private static func run(_ kind: ClientCommand, _ options: ClientCommandOptions) throws {
+    /// Uses the service that `--socket` names, or that of the root, or one in this process.
+    private static func run(_ kind: ClientCommand, _ options: CommandOptions) throws {
         let signals = CurrentProcess.blockTerminationSignals()
-        if let path = options.service.socket {
-            let socket = try Client.connect(to: path)
-            return try ClientCommandRunner.run(
-                kind, options, Client(socket: socket, signals: signals, trace: options.trace))
+        func run(_ socket: Descriptor, isPrivate: Bool) throws {
+            try ClientCommandRunner.run(
+                kind, options, isPrivate: isPrivate,
+                Client(socket: socket, signals: signals, trace: options.trace, isQuiet: options.isQuiet))
         }
-        let service = try PrivateService(options.service)
-        defer { service.settle() }
-        try ClientCommandRunner.run(
-            kind, options, Client(socket: service.socket, signals: signals, trace: options.trace))
+        if let path = options.service.socket { return try run(Client.connect(to: path), isPrivate: false) }
+        switch try service(options, signals) {
+        case .shared(let socket): try run(socket, isPrivate: false)
+        case .own(let service):
+            defer { service.settle() }
+            try run(service.socket, isPrivate: true)
+        }
+    }
+
+    private enum FoundService {
+        case shared(Descriptor)
+        case own(PrivateService)
+    }
+
+    /// Waits while another process has the root, and listens nowhere.
+    private static func service(_ options: CommandOptions, _ signals: Descriptor?) throws -> FoundService {
+        let began = ContinuousClock.now
+        let deadline = began + .seconds(options.service.rootTimeout ?? 600)
+        let path = try Engine.socket(options.service)
+        var isSilent = options.isQuiet
+        try Loop.start()
+        while true {
+            if let socket = try? connectUnixSocket(path) {
+                try options.checkFlags(ofServiceAt: path)
+                return .shared(socket)
+            }
+            do { return .own(try PrivateService(options.service)) } catch let error as StorageRoot.OpenError
+                where error.isInUse && ContinuousClock.now < deadline
+            {
+                if !isSilent, began.duration(to: .now) > .seconds(1) {
+                    isSilent = true
+                    Console.printError("waits for the root. \(error.message)")
+                }
+                try Client.pause(.milliseconds(50), signals)
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `Each bound has a flag, stands in the help, and is told to clients`() async throws {
-        let help = await Command(ServiceProcess.program, ["--help"]).run().text
+        let help = await Command(ServiceProcess.program, ["help", "bounds"]).run().text
         let flags = Bound.all.flatMap { [$0.flag, "\($0.range.upperBound)"] }
         for bound in Bound.all {
             try #require(help.contains("\(bound.flag) \(Limits()[keyPath: bound.value])"))

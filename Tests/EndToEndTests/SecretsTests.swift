@@ -113,11 +113,13 @@ import Testing
             ).run().text
         }
         var traces = [await run("put", "file", "a")]
-        let lines = await run("url", "a").split(separator: "\n").map(String.init)
+        let lines = await run("call", "reference/downloadURL", #"{"reference":"gs://default-bucket/a"}"#).split(
+            separator: "\n"
+        ).map(String.init)
         let (logged, told) = (
             lines.filter { $0.hasPrefix("storage-rpc[") }, lines.filter { !$0.hasPrefix("storage-rpc[") }
         )
-        let url = try #require(told.last)
+        let url = try #require(told.last.map { try JSON(parsing: $0) }?["url"]?.string)
         let token = try #require(url.split(separator: "token=").last.map(String.init))
         traces += told.dropLast()
         for words in [["get", url, "got"], ["ls", url], ["rm", "http://h/x?token=\(token)", url]] {

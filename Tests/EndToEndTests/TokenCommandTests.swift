@@ -70,6 +70,6 @@ import Testing
                 "--id-token-command", "echo $$; exec >&-; sleep 1000 & kill -INT $PPID; sleep 1000",
             ]
         let outcome = await Command(ServiceProcess.program, words, withErrors: true).run()
-        try #require(outcome.status == 1 && outcome.text.contains("interrupted"), "\(outcome.text)")
+        try #require(outcome.status == 128 + 2, "SIGINT: \(outcome.text)")
     }
 }

@@ -1,0 +1,102 @@
+import JSONText
+import Platform
+
+// `storage-rpc tasks` and `call`.
+
+extension ClientCommandRunner {
+    func tasks(_ verb: TaskVerb?, _ ids: [String]) throws {
+        let all = try tasks(of: "uploadTask") + tasks(of: "downloadTask")
+        guard let verb else {
+            if options.json { return try Console.print(JSON.array(all.map(\.snapshot))) }
+            for task in all { try Console.print(Self.line(task)) }
+            return
+        }
+        transfers.areMany = ids.count > 1
+        transfers.pausesAtEnd = true
+        for id in ids {
+            let named = all.filter { $0.id.hasPrefix(id) }
+            guard let task = named.first, named.count == 1 else {
+                fail(named.isEmpty ? "there is no task \(id)" : "\(named.count) tasks begin with \(id)")
+                continue
+            }
+            try attempt(orFail: ids.count == 1) {
+                try self.carryOut(verb, task)
+            }
+        }
+        try endTransfers()
+    }
+
+    private typealias ListedTask = (kind: String, id: String, snapshot: JSON)
+
+    private func tasks(of kind: String) throws -> [ListedTask] {
+        var (tasks, token): ([ListedTask], JSON?) = ([], nil)
+        repeat {
+            var params: [JSON.Member] = [.init(key: "maxResults", value: 1000)]
+            if let token { params.append(.init(key: "pageToken", value: token)) }
+            let page = try client.call("\(kind)/list", .object(params))
+            tasks += (page["tasks"]?.array ?? []).map { (kind, $0["task"]?.string ?? "", $0) }
+            token = page["pageToken"]
+        } while token != nil
+        return tasks
+    }
+
+    private static func line(_ task: ListedTask) -> String {
+        let progress = task.snapshot["progress"]
+        let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
+        let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
+        let percent = total == 0 ? 100 : Int(Double(completed) / Double(total) * 100)
+        let state = task.snapshot["state"]?.string ?? ""
+        let kind = task.kind == "uploadTask" ? "upload  " : "download"
+        return "\(task.id)  \(kind)  \(state)  \(percent)% of \(ProgressDisplay.size(total))  "
+            + (task.snapshot["reference"]?.title ?? "")
+    }
+
+    private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
+        let params: JSON = ["task": .string(task.id)]
+        guard verb == .resume else {
+            _ = try client.call("\(task.kind)/\(verb.rawValue)", params)
+            return
+        }
+        for status in ["progress", "pause", "success", "failure"] {
+            _ = try client.call("\(task.kind)/observe", ["task": .string(task.id), "status": .string(status)])
+        }
+        _ = try client.call("\(task.kind)/resume", params)
+        follow(
+            task.id,
+            .init(name: task.snapshot["reference"]?.title ?? task.id, kind: task.kind) { metadata in
+                try self.show(metadata)
+            })
+    }
+
+    /// Any method of the service.
+    func call(_ method: String, _ text: String) throws {
+        var text = text
+        if text == "-" {
+            let input = try TemporaryFile()
+            try input.fill { try client.waitForInput() }
+            text = try input.text()
+        }
+        let params: JSON
+        do { params = try Array(text.utf8).withUnsafeBytes { try JSON(parsing: $0) } } catch {
+            throw UsageError(message: "PARAMS is no JSON: \(error)")
+        }
+        guard params.object != nil else {
+            throw UsageError(message: #"PARAMS is a JSON object, such as '{"reference": "a.txt"}'"#)
+        }
+        let result = try client.call(method, params)
+        try Console.print(result)
+        guard options.printsEvents else { return }
+        let task = result["task"]
+        while true {
+            switch try client.hear() {
+            case .interrupted(let interruption): throw interruption
+            case .message(let message):
+                try Console.print(message)
+                guard let snapshot = message["params"]?["snapshot"], snapshot["task"] == task, task != nil else {
+                    continue
+                }
+                if ["success", "failure"].contains(snapshot["status"]?.string) { return }
+            }
+        }
+    }
+}

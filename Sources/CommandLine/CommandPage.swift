@@ -1,0 +1,249 @@
+import JSONText
+import Methods
+import Storage
+
+/// A command of the shell: how it is written, what it takes, and what is made of it.
+struct CommandPage: Sendable {
+    let name: String
+    /// What follows the name.
+    let synopsis: String
+    /// A few words for the first page.
+    let summary: String
+    /// Lines of at most 80 characters.
+    let text: [String]
+    var flags: [Flag] = []
+    /// The flags of services apply, too.
+    var takesServiceFlags = true
+    var examples: [String] = []
+    /// Nil where the words are too few or too many.
+    let make: @Sendable (CommandOptions, [String]) throws -> Command?
+
+    var allFlags: [Flag] { flags + (takesServiceFlags ? FlagGroup.shared.flatMap(\.flags) : []) }
+}
+
+extension CommandPage {
+    /// A command that is a client of the service.
+    private static func client(
+        _ name: String, _ synopsis: String, _ summary: String, _ text: [String], _ flags: [Flag] = [],
+        _ examples: [String] = [], _ make: @escaping @Sendable (CommandOptions, [String]) throws -> ClientCommand?
+    ) -> CommandPage {
+        CommandPage(
+            name: name, synopsis: synopsis, summary: summary, text: text, flags: flags + common, examples: examples
+        ) { options, words in
+            try options.checkClient()
+            return try make(options, words).map { .client($0, options) }
+        }
+    }
+
+    private static let common = [
+        Flag("--socket", "PATH", "use the service on that socket", \.service.socket),
+        Flag("--json", "print results as JSON", \.json),
+        Flag("--quiet", "-q", "print nothing but errors, and JSON", \.isQuiet),
+        Flag("--trace", "show the JSON-RPC conversation on stderr", \.trace),
+    ]
+
+    private static let exact = Flag("--exact", "names as they are, also folder/ and a//b", \.isExact)
+    private static func recursive(_ text: String) -> Flag { Flag("--recursive", "-r", text, \.isRecursive) }
+
+    private static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
+        Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
+            options.preconditions[name] = try line.number(in: 0...Int.max)
+        }
+    }
+
+    private static let metadata =
+        ContentProperty.allCases.map { property in
+            Flag(property.rawValue.asFlag, nil, "VALUE", "of the metadata") { options, line in
+                options.metadata[property.rawValue] = .string(try line.value("a value"))
+            }
+        } + [
+            Flag("--custom", nil, "KEY=VALUE", "custom metadata; repeatable") { options, line in
+                let (key, value) = try line.pair()
+                options.customMetadata[key] = .string(value)
+            }
+        ]
+
+    private static let removal = Flag("--remove", nil, "NAME", "content-type, … or a custom KEY") { options, line in
+        let name = try line.value("a name")
+        if let property = ContentProperty.allCases.first(where: {
+            [$0.rawValue, String($0.rawValue.asFlag.dropFirst(2))].contains(name)
+        }) {
+            options.metadata[property.rawValue] = .null
+        } else {
+            options.customMetadata[name] = .null
+        }
+    }
+
+    private static let reference = "REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket."
+    private static let patterns = "In quotes, * ? and [a-z] stand for names, ** for names in all folders below."
+
+    static let all: [CommandPage] = [
+        client(
+            "put", "FILE... REFERENCE", "upload files; -r: directories; -: standard input",
+            [
+                "Uploads files. \(reference)",
+                "Where it ends in / or there are several files, each keeps its name below it.",
+            ], [recursive("directories with all that is in them")] + metadata + preconditions + [exact],
+            ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
+        ) { _, words in
+            words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
+        },
+        client(
+            "get", "REFERENCE... [FILE|DIRECTORY|-]", "download objects; -r: all below a folder",
+            [
+                "Downloads objects: to FILE, into DIRECTORY, or to standard output (-). Without",
+                "it they keep their names.", reference, patterns,
+            ], [recursive("all objects below a folder"), exact],
+            ["get 'photos/*.jpg' pictures/", "get logs/today - | head"]
+        ) { _, words in words.isEmpty ? nil : .get(words) },
+        client(
+            "cat", "REFERENCE...", "write objects to standard output",
+            ["Writes objects to standard output, as they come.", reference, patterns], [exact], ["cat docs/a.txt"]
+        ) { _, words in words.isEmpty ? nil : .cat(words) },
+        client(
+            "ls", "[REFERENCE]", "list names; -l: sizes and times; -r: all below",
+            [
+                "Lists what is directly below a folder: names, folders with a slash.", reference, patterns,
+            ],
+            [Flag("--long", "-l", "sizes, times of the last change", \.isLong), recursive("all below"), exact],
+            ["ls -l gs://my-bucket/photos", "ls 'photos/**.jpg'"]
+        ) { _, words in words.count < 2 ? .ls(words.first ?? "") : nil },
+        client(
+            "stat", "REFERENCE...", "show metadata", ["Shows the metadata of objects.", reference, patterns], [exact],
+            ["stat docs/a.txt"]
+        ) { _, words in words.isEmpty ? nil : .stat(words) },
+        client(
+            "set", "REFERENCE...", "change metadata", ["Changes the metadata of objects.", reference, patterns],
+            metadata + [removal] + preconditions + [exact],
+            ["set photos/a.jpg --cache-control no-store --custom by=me"]
+        ) { options, words in
+            guard !(options.metadata.isEmpty && options.customMetadata.isEmpty) else {
+                throw UsageError(message: "set needs something to change, such as --content-type TYPE")
+            }
+            return words.isEmpty ? nil : .set(words)
+        },
+        client(
+            "cp", "REFERENCE... REFERENCE", "copy objects; -r: folders",
+            [
+                "Copies objects with their metadata: downloads and uploads them, through a file",
+                "in $TMPDIR. \(reference)",
+                "Where the last one ends in / objects keep their names below it.", patterns,
+            ], [recursive("all objects below a folder"), exact], ["cp docs/a.txt gs://other/docs/"]
+        ) { _, words in
+            words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: false) : nil
+        },
+        client(
+            "mv", "REFERENCE... REFERENCE", "move objects; -r: folders",
+            ["Copies objects as cp does, and deletes each one that was copied.", reference],
+            [recursive("all objects below a folder"), exact], ["mv drafts/a.txt docs/"]
+        ) { _, words in
+            words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: true) : nil
+        },
+        client(
+            "rm", "REFERENCE...", "delete objects; -r: all below a folder",
+            ["Deletes objects. \(reference)", patterns],
+            [
+                recursive("all objects below a folder; asks on a terminal"),
+                Flag("--yes", "-y", "do not ask", \.isSure),
+            ] + preconditions + [exact], ["rm docs/a.txt", "rm -r gs://my-bucket/tmp"]
+        ) { _, words in words.isEmpty ? nil : .rm(words) },
+        client(
+            "url", "REFERENCE", "print a URL from which anybody can download",
+            [
+                "Prints a download URL.", reference,
+                "Those of the engine embedded need a service that runs: --socket, or --serve.",
+            ],
+            [
+                Flag("--expires-in", nil, "SECONDS", "how long it is good (gcs: 7 days)") { options, line in
+                    options.expiresIn = try line.number(in: 1...604_800)
+                }, Flag("--serve", "serve the object until Ctrl-C", \.serves), exact,
+            ], ["url photos/a.jpg --serve"]
+        ) { _, words in words.count == 1 ? .url(words[0]) : nil },
+        client(
+            "tasks", "[resume|cancel|forget ID...]", "list uploads and downloads, and end or resume them",
+            [
+                "Lists the uploads and downloads of the root or the service. resume carries",
+                "paused ones to their end;"
+                    + " cancel ends them; forget removes ended ones from", "the list. The beginning of an ID will do.",
+            ], [], ["tasks", "tasks resume 527e"]
+        ) { _, words in
+            guard let verb = words.first else { return .tasks(nil, []) }
+            guard let verb = TaskVerb(rawValue: verb) else {
+                throw UsageError(message: "tasks takes resume, cancel or forget, not \"\(verb)\"")
+            }
+            return words.count > 1 ? .tasks(verb, Array(words.dropFirst())) : nil
+        },
+        client(
+            "call", "METHOD [PARAMS]", "call any method of the service",
+            [
+                "Calls a method of protocol/reference.md and prints its result. PARAMS is a",
+                "JSON object; - reads it from"
+                    + " standard input. rpc.discover lists all methods.",
+            ],
+            [Flag("--events", "print notifications until the task ends, or Ctrl-C", \.printsEvents)],
+            [#"call reference/getMetadata '{"reference": "gs://b/a.txt"}'"#]
+        ) { _, words in
+            (1...2).contains(words.count) ? .call(method: words[0], params: words.count > 1 ? words[1] : "{}") : nil
+        },
+        serve, connect, trace,
+    ]
+
+    private static let service = [
+        Flag("--idle-timeout", nil, "SECONDS", "end after so long without clients and tasks") { options, line in
+            options.service.idleTimeout = try line.number(in: 1...Int(Int32.max))
+        },
+        Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
+            options.service.tasks = try line.choice()
+        },
+        Flag("--trace", "FILE", "write every message and its time to FILE", \.service.trace),
+    ]
+
+    static let serve = CommandPage(
+        name: "serve", synopsis: "", summary: "serve JSON-RPC on stdio (the default) or --socket",
+        text: [
+            "Serves clients on stdin and stdout, or on a Unix socket. storage-rpc alone is",
+            "storage-rpc serve. protocol/README.md begins with a session.",
+        ],
+        flags: [
+            Flag("--socket", "PATH", "serve many clients on a Unix socket", \.service.socket),
+            Flag("--stdio", "stdin and stdout besides the socket", \.service.stdio),
+            Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
+            Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
+            Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
+            Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
+        ] + service,
+        examples: [#"printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n' | storage-rpc"#]
+    ) { options, words in
+        var service = options.service
+        guard words.isEmpty else { return nil }
+        try service.check()
+        if !service.listens {
+            guard service.idleTimeout == nil else {
+                throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")
+            }
+            service.stdio = true
+        }
+        return .serve(service)
+    }
+
+    static let connect = CommandPage(
+        name: "connect", synopsis: "", summary: "serve stdio through the one service of the root",
+        text: [
+            "Serves one client on stdin and stdout, through the service that all clients of",
+            "the root share. Starts it where none runs; it ends 60 s after its last client.",
+        ], flags: service
+    ) { options, words in
+        guard words.isEmpty else { return nil }
+        try options.service.check()
+        return .connect(options.service, words: [])
+    }
+
+    static let trace = CommandPage(
+        name: "trace", synopsis: "FILE", summary: "show what serve --trace recorded",
+        text: ["Shows a trace as a timeline, or as a page for a browser."],
+        flags: [Flag("--html", "OUT", "write the page to OUT; - is standard output", \.html)],
+        takesServiceFlags: false, examples: ["trace session.trace --html session.html"]
+    ) { options, words in
+        words.count == 1 ? .trace(file: words[0], html: options.html) : nil
+    }
+}

@@ -1,0 +1,60 @@
+/// A flag of the command line. Parsing, help, the man page and completions are made from it.
+struct Flag: Sendable {
+    /// What a flag does to the options; it takes its value from the reader.
+    typealias Take = @Sendable (inout CommandOptions, inout ArgumentReader) throws -> Void
+
+    /// `--recursive`, say, and `-r`.
+    let names: [String]
+    /// What stands for the value; nil where it has none.
+    let value: String?
+    let text: String
+    let take: Take
+
+    init(_ name: String, _ short: String?, _ value: String?, _ text: String, _ take: @escaping Take) {
+        (names, self.value, self.text, self.take) = ([name] + (short.map { [$0] } ?? []), value, text, take)
+    }
+
+    /// A flag without a value.
+    init(
+        _ name: String, _ short: String?, _ text: String, _ place: any WritableKeyPath<CommandOptions, Bool> & Sendable
+    ) {
+        self.init(name, short, nil, text) { options, _ in options[keyPath: place] = true }
+    }
+
+    init(_ name: String, _ text: String, _ place: any WritableKeyPath<CommandOptions, Bool> & Sendable) {
+        self.init(name, nil, text, place)
+    }
+
+    /// A flag whose value is kept as it is.
+    init(
+        _ name: String, _ value: String, _ text: String,
+        _ place: any WritableKeyPath<CommandOptions, String?> & Sendable
+    ) {
+        self.init(name, nil, value, text) { options, line in
+            options[keyPath: place] = try line.value("\(value.article) \(value)")
+        }
+    }
+
+    /// A flag that may be given several times.
+    init(
+        _ name: String, _ value: String, _ text: String,
+        _ place: any WritableKeyPath<CommandOptions, [String]> & Sendable
+    ) {
+        self.init(name, nil, value, text) { options, line in
+            options[keyPath: place].append(try line.value("\(value.article) \(value)"))
+        }
+    }
+}
+
+extension String {
+    fileprivate var article: String { "AEIOU".contains(prefix(1)) ? "an" : "a" }
+}
+
+/// Flags that belong together: a page of their own.
+struct FlagGroup: Sendable {
+    let name: String
+    let title: String
+    let flags: [Flag]
+    /// Below the flags.
+    var notes: [String] = []
+}

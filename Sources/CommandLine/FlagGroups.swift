@@ -1,0 +1,98 @@
+import Credentials
+import Methods
+import Storage
+import Transfers
+
+// The flags of every command that reaches a storage.
+
+extension FlagGroup {
+    /// Of the service that a command uses.
+    static let shared: [FlagGroup] = [storage, credentials, bounds]
+
+    static let storage = FlagGroup(
+        name: "storage", title: "Where objects are: for every command",
+        flags: [
+            Flag("--engine", nil, "ENGINE", "embedded: this disk (default); firebase; gcs") { options, line in
+                options.service.engine = try line.choice()
+            },
+            Flag("--root", "DIR", "objects and state (~/.local/share/storage-rpc)", \.service.root),
+            Flag("--bucket", nil, "NAME", "the default bucket, or gs://NAME") { options, line in
+                options.service.bucket = try ServiceOptions.bucket(line.value("a name"))
+            },
+            Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint),
+            Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure),
+            Flag("--http", "ADDRESS:PORT", "where download URLs are served (a free port)", \.service.http),
+            Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
+            Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
+            Flag("--upload-chunk-size-bytes", nil, "N", "fixed; by default it grows with the upload") { options, line in
+                let bytes = try line.number(in: 1...Int.max)
+                try options.service.set("--upload-chunk-size-bytes") { settings throws(StorageError) in
+                    try settings.setUploadChunkSize(Int64(bytes))
+                }
+            },
+        ] + Settings.RetryTime.allCases.map(retry) + [
+            Flag("--wait-for-root", nil, "SECONDS", "for another process to release the root") { options, line in
+                options.service.rootTimeout = try line.number(in: 0...3600)
+            },
+            Flag("--log-level", nil, "LEVEL", "debug, info, warning (default), error or off") { options, line in
+                options.service.logLevel = try line.choice()
+            },
+        ],
+        notes: ["FIREBASE_STORAGE_EMULATOR_HOST and STORAGE_EMULATOR_HOST are endpoints, too."])
+
+    private static func retry(_ time: Settings.RetryTime) -> Flag {
+        let name = time.rawValue.asFlag
+        return Flag(name, nil, "N", "seconds for retries (\(time == .maxOperationRetryTime ? 120 : 600))") {
+            options, line in
+            let seconds = try line.seconds()
+            try options.service.set(name) { settings throws(StorageError) in try settings.set(time, to: seconds) }
+        }
+    }
+
+    static let credentials = FlagGroup(
+        name: "credentials", title: "Credentials for firebase and gcs, besides auth/setToken",
+        flags: Token.Kind.allCases.flatMap { kind in
+            [
+                Flag(kind.fileFlag, nil, "FILE", "holds \(kind.title)") { options, line in
+                    options.service.credentials.files[kind] = try line.value("a file")
+                },
+                Flag(kind.commandFlag, nil, "COMMAND", "prints it") { options, line in
+                    options.service.credentials.commands[kind] = try line.value("a command")
+                },
+            ]
+        } + [
+            Flag("--service-account", "FILE", "a key file of Google Cloud", \.service.credentials.serviceAccount),
+            Flag(
+                "--application-default", "those of this machine: the default with gcs",
+                \.service.credentials.useApplicationDefault),
+            Flag("--user-project", nil, "PROJECT", "the project of Google Cloud that pays") { options, line in
+                let project = try line.value("a project")
+                try options.service.set("--user-project") { settings throws(StorageError) in
+                    try settings.setUserProject(project)
+                }
+            },
+        ],
+        notes: [
+            "STORAGE_RPC_ID_TOKEN, STORAGE_RPC_APP_CHECK_TOKEN and",
+            "STORAGE_RPC_ACCESS_TOKEN hold tokens, too.",
+            "Proxies and certificates: https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR.",
+        ])
+
+    static let bounds = FlagGroup(
+        name: "bounds", title: "Bounds, with their defaults; protocol/README.md explains them",
+        flags: Bound.all.map { bound in
+            Flag(bound.flag, nil, "N", "\(Limits()[keyPath: bound.value])") { options, line in
+                options.service.limits[keyPath: bound.value] = try line.number(in: bound.range)
+            }
+        })
+}
+
+extension Token.Kind {
+    fileprivate var title: String {
+        switch self {
+        case .idToken: "a token of Firebase Authentication"
+        case .appCheckToken: "a token of Firebase App Check"
+        case .accessToken: "an OAuth 2.0 token of Google Cloud"
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Credentials
+import Methods
+import Platform
+import Storage
+import Transfers
+
+/// How the service is set up.
+package struct ServiceOptions {
+    package var stdio = false
+    package var socket: String?
+    /// It listens on the root's own socket, as it does wherever it listens on another one.
+    package var isShared = false
+    /// In seconds: for how long nobody may be connected and nothing run before the service ends.
+    package var idleTimeout: Int?
+    /// In seconds: how long another process that has the root is waited for. Nil: 0 for services, 600 for commands.
+    package var rootTimeout: Int?
+    package var root: String?
+    /// Clients may arrange faults, and move the clock.
+    package var harness = false
+    /// The root, where it goes with the process.
+    package var temporaryRoot: String?
+    /// Where download URLs are served, as `ADDRESS:PORT`.
+    package var http: String?
+    /// Where the SDKs of Firebase and Google are answered, as `ADDRESS:PORT`.
+    package var gateway: String?
+    /// Names that requests to it may have, besides those of the loopback.
+    package var hosts: [String] = []
+    /// Peers that download URLs are served to at the same time.
+    package var servedConnections = Int.max
+    /// The one that was named.
+    package var bucket: String?
+    /// What becomes of those that an earlier process had not ended.
+    package var tasks = UnfinishedTasks.pause
+    /// The file in which every message is written down.
+    package var trace: String?
+    package var engine = EngineKind.embedded
+    package var endpoint: String?
+    /// Plain http to other machines.
+    package var allowInsecure = false
+    /// Directories that files of clients must be in; anywhere where there are none.
+    package var readable: [String] = []
+    package var writable: [String] = []
+    package var credentials = CredentialOptions()
+    package var limits = Limits()
+    /// What clients find, and may change.
+    package var settings = Settings()
+    package var logLevel = LogLevel.warning
+    /// The root's tasks are read, and kept.
+    package var keepsTasks = false
+
+    package var listens: Bool { socket != nil || isShared }
+
+    /// Takes `gs://NAME`, too.
+    static func bucket(_ text: String) throws(UsageError) -> String {
+        let isURL = text.utf8.starts(with: "gs://".utf8)
+        do throws(StorageError) {
+            let reference = try isURL ? Reference(url: text) : Reference(bucket: text, path: "")
+            guard reference.isRoot else { throw .invalidArgument("bucket", "\(text) names an object.") }
+            return reference.bucket
+        } catch {
+            throw UsageError(message: "--bucket: \(error.message)")
+        }
+    }
+
+    mutating func set(
+        _ flag: String, _ change: (inout Settings) throws(StorageError) -> Void
+    ) throws(UsageError) {
+        do throws(StorageError) { try change(&settings) } catch {
+            throw UsageError(message: "\(flag): \(error.message)")
+        }
+    }
+
+    /// Throws where flags are of no use together.
+    func check() throws(UsageError) {
+        for (flag, isGiven) in [("--endpoint", endpoint != nil), ("--user-project", settings.userProject != nil)]
+        where isGiven && engine == .embedded {
+            throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
+        }
+        if engine != .embedded, http != nil {
+            throw UsageError(message: "--http is for --engine embedded; try --help")
+        }
+        if engine != .embedded, gateway != nil {
+            throw UsageError(message: "--gateway is for --engine embedded; try --help")
+        }
+        if let gateway, !allowInsecure, SocketAddress(gateway)?.isLoopback == false {
+            throw UsageError(
+                message: "--gateway \(gateway) is not on the loopback: anybody could change objects; "
+                    + "--allow-insecure allows it")
+        }
+    }
+}
+
+/// How much is written to stderr.
+package enum LogLevel: String, CaseIterable, Comparable {
+    case debug, info, warning, error, off
+
+    package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

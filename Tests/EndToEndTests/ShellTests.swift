@@ -1,0 +1,258 @@
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+/// The commands of the shell, as people and scripts use them.
+@Suite(.timeLimit(.minutes(5))) final class ShellTests {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "shell-\(UUID().uuidString)").path
+    private var root: String { directory + "/root" }
+
+    init() throws {
+        for name in ["", "/tree/sub"] {
+            try FileManager.default.createDirectory(atPath: directory + name, withIntermediateDirectories: true)
+        }
+        for (name, text) in [("a.txt", "a"), ("b.jpg", "bb"), ("sub/c d.txt", "ccc"), ("sub/[x].txt", "")] {
+            try write(text, "tree/" + name)
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    private func write(_ text: String, _ name: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: directory + "/" + name))
+    }
+
+    private func read(_ name: String) throws -> String {
+        try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
+    }
+
+    /// A line of the shell in the directory; `$S` is the program. What it writes to stderr comes with the rest.
+    private func sh(_ line: String) async -> (status: Int32, text: String) {
+        let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": root, "TMPDIR": directory]
+        let outcome = await Command(
+            "/bin/bash", ["-c", line], environment: environment, in: directory, withErrors: true
+        ).run()
+        return (outcome.status, outcome.text)
+    }
+
+    /// A program on a terminal of 50 columns. Each key is pressed when the text before it has been shown.
+    private func terminal(_ words: [String], _ keys: [(after: String, press: String)]) async throws -> (
+        status: Int32, shown: String
+    ) {
+        let script = """
+            import fcntl, os, pty, select, struct, sys, termios, time
+            keys = [sys.argv[at:at + 2] for at in range(2, 2 + 2 * int(sys.argv[1]), 2)]
+            words = sys.argv[2 + 2 * len(keys):]
+            reader, writer = pty.openpty()
+            fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+            process = os.fork()
+            if process == 0:
+                os.login_tty(writer)
+                os.execv(words[0], words)
+            os.close(writer)
+            shown, end = b"", time.monotonic() + 120
+            while time.monotonic() < end:
+                if keys and keys[0][0].encode() in shown:
+                    os.write(reader, keys.pop(0)[1].encode())
+                if select.select([reader], [], [], 0.1)[0]:
+                    try: some = os.read(reader, 65536)
+                    except OSError: break
+                    if not some: break
+                    shown += some
+            else:
+                os.kill(process, 9)
+            sys.stdout.buffer.write(shown)
+            sys.stdout.flush()
+            status = os.waitpid(process, 0)[1]
+            sys.exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+            """
+        let arguments = ["\(keys.count)"] + keys.flatMap { [$0.after, $0.press] } + [ServiceProcess.program] + words
+        let outcome = await Command(
+            "python3", ["-c", script] + arguments, environment: ["XDG_DATA_HOME": root, "TMPDIR": directory],
+            in: directory, withErrors: true
+        ).run()
+        return (outcome.status, outcome.text)
+    }
+
+    private func temporaryFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory).filter { !["tree", "root"].contains($0) }
+    }
+
+    @Test func `A tree goes up, is listed, matched, copied, moved, got and removed`() async throws {
+        #expect(await sh("$S put -r tree gs://default-bucket/ -q") == (0, ""))
+        #expect(await sh("$S ls -r tree").text == "a.txt\nb.jpg\nsub/[x].txt\nsub/c d.txt\n")
+        #expect(await sh("$S ls 'tree/*.txt'").text == "tree/a.txt\n")
+        #expect(await sh("$S ls '**.txt'").text == "tree/a.txt\ntree/sub/[x].txt\ntree/sub/c d.txt\n")
+        #expect(await sh("$S ls 'tree/[!a].*'").text == "tree/b.jpg\n")
+        #expect(await sh("$S ls 'tree/sub/[x].txt'").text == "[x].txt\n", "a name before a pattern")
+        #expect(await sh("$S ls 'tree/*.png'").status == 1)
+        #expect(try await sh("$S ls -l tree").text.contains(Regex("(?m)^ +1  [-0-9]{10} [:0-9]{8}  a.txt$")))
+        let list = try JSON(parsing: await sh("$S ls --json tree").text)
+        #expect(list["items"]?.array?.map { $0["size"]?.number?.int64 } == [1, 2])
+
+        #expect(await sh("$S set tree/a.txt --content-type text/x --custom by=me --custom k=").status == 0)
+        #expect(await sh("$S cp -q -r tree copy && $S mv -q copy/a.txt gs://other/x/").status == 0)
+        #expect(await sh("$S ls -r copy").text == "b.jpg\nsub/[x].txt\nsub/c d.txt\n")
+        let moved = try JSON(parsing: await sh("$S stat --json gs://other/x/a.txt").text)
+        #expect(moved["contentType"] == "text/x" && moved["customMetadata"] == ["by": "me", "k": ""])
+        #expect(await sh("$S set gs://other/x/a.txt --remove content-type --remove by").status == 0)
+        let changed = try JSON(parsing: await sh("$S stat --json gs://other/x/a.txt").text)
+        #expect(changed["contentType"] == nil && changed["customMetadata"] == ["k": ""])
+
+        #expect(await sh("$S get -q -r tree out && diff -r tree out").status == 0)
+        #expect(await sh("$S get -q -r tree out && diff -r tree out/tree").status == 0, "below what is there")
+        #expect(await sh("$S get -q 'tree/*' into/ && ls into").text == "a.txt\nb.jpg\n")
+        #expect(await sh("cd out && $S get -q gs://other/x/a.txt new.txt && cat new.txt").text == "a")
+        #expect(await sh("$S cat 'tree/?.*' -q").text == "abb")
+        #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 1)
+        #expect(await sh("$S rm -q -r tree copy && $S ls").text == "")
+        #expect(await sh("$S rm tree").status == 1)
+    }
+
+    @Test func `What is left out of a tree is named`() async throws {
+        let made = await sh("cd tree && mkfifo pipe && ln -s . loop && ln -s a.txt link && touch $'caf\\xe9'")
+        #expect(made.status == 0)
+        let put = await sh("$S put -r tree t")
+        #expect(put.status == 1 && put.text.contains("5 objects, 7 bytes"), "\(put.text)")
+        #expect(put.text.contains("tree/pipe is left out: it is no file"))
+        #expect(put.text.contains("tree/loop is left out: it is no file"))
+        #expect(put.text.contains("is left out: its name is not UTF-8"))
+        #expect(await sh("$S put tree t").text.contains("tree is a directory; -r uploads all that is in it"))
+        let word = await sh("$S put $'caf\\xe9' t")
+        #expect(word.status == 64 && word.text.contains("argument 2 is not UTF-8"))
+    }
+
+    @Test func `Names lead nowhere but below the directory`() async throws {
+        for name in ["t/../../evil", "t//evil", "t/evil/", "t/good"] {
+            #expect(await sh("$S put -q tree/a.txt --exact '\(name)'").status == 0)
+        }
+        let got = await sh("mkdir -p in/deep && $S get -r t in/deep/")
+        #expect(got.status == 1 && got.text.components(separatedBy: "is no path of a file").count == 4, "\(got.text)")
+        #expect(await sh("find in -type f").text == "in/deep/t/good\n")
+        for name in ["a/x", "b/x"] { #expect(await sh("$S put -q tree/a.txt \(name)").status == 0) }
+        let two = await sh("$S get a/x b/x in/")
+        #expect(two.status == 1 && two.text.contains("would replace another one"))
+    }
+
+    @Test func `What is piped comes and goes as it is`() async throws {
+        #expect(await sh("seq 100000 | $S put -q - numbers").status == 0)
+        #expect(await sh("$S cat -q numbers | cmp - <(seq 100000)") == (0, ""))
+        #expect(await sh("set -o pipefail; $S cat -q numbers | head -c 2") == (0, "1\n"), "no error")
+        #expect(await sh("$S get -q numbers - | tail -n 1").text == "100000\n")
+        #expect(
+            await sh(#"echo '{"reference":"gs://default-bucket/numbers"}' | $S call reference/getMetadata -"#).text
+                .contains(#""size":588895"#))
+        #expect(try temporaryFiles() == [])
+    }
+
+    @Test(arguments: [
+        ("lss", "did you mean ls?"), ("ls --recursiv", "did you mean --recursive?"), ("put -x a b", "unknown flag -x"),
+        ("frobnicate", "try: storage-rpc help"), ("put tree/a.txt s3://b/c", "is no reference"),
+        ("put tree/a.txt ./x", "is no reference"), ("put tree/a.txt gs:/b/c", "is no reference"),
+        ("set a", "needs something to change"), ("tasks end x", "takes resume, cancel or forget"),
+        ("call service/ping 3", "PARAMS is a JSON object"),
+    ])
+    func `What goes astray is refused by name`(words: String, sentence: String) async {
+        let outcome = await sh("$S \(words)")
+        #expect(outcome.status == 64 && outcome.text.contains(sentence), "\(outcome.text)")
+        #expect(await sh("$S ls").text == "")
+    }
+
+    @Test func `A URL without a service that serves it is refused`() async throws {
+        #expect(await sh("$S put -q tree/a.txt a").status == 0)
+        let refused = await sh("$S url a")
+        #expect(refused.status == 1 && refused.text.contains("needs a running service"))
+        let served = try await terminal(["url", "a", "--serve"], [("http://", "\u{3}")])
+        #expect(served.status == 128 + 2 && served.shown.contains("alt=media"), "\(served.shown)")
+    }
+
+    @Test func `Each page of help fits a screen, and shells take what is made of them`() async throws {
+        let commands = ["put", "get", "cat", "ls", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call", "serve"]
+        for page in commands + ["connect", "trace", "storage", "credentials", "bounds", ""] {
+            let help = await sh("$S help \(page)")
+            let lines = help.text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(help.status == 0 && lines.count <= 25 && lines.allSatisfy { $0.count <= 80 }, "\(page)")
+            if commands.contains(page) {
+                #expect(await sh("$S \(page) --help") == help)
+                #expect(await sh("$S help").text.contains("\n  \(page) "))
+            }
+        }
+        #expect(await sh("$S help --completions bash > c && bash -n c && . ./c && complete -p storage-rpc").status == 0)
+        #expect(await sh("$S help --completions fish | grep -c recursive").text == "6\n")
+        #expect(await sh("$S help --completions zsh | head -n 1").text == "#compdef storage-rpc\n")
+        #expect(await sh("$S help --man | grep -c '^.SS'").text == "15\n")
+    }
+
+    @Test func `Bars fit the terminal, one for each file`() async throws {
+        let long = String(repeating: "long-", count: 20)
+        for name in [long, "b", "c"] {
+            #expect(await sh("truncate -s 64M tree/\(name)").status == 0)
+        }
+        let (status, shown) = try await terminal(["put", "-r", "tree", "t"], [])
+        #expect(status == 0 && shown.contains("7 objects, 192.0 MiB"), "\(shown.suffix(300))")
+        let lines = shown.unicodeScalars.split { $0 == "\r" || $0 == "\n" }.map { line in
+            String(line).replacing(/\x1B\[[0-9]*[A-Z]/, with: "")
+        }
+        #expect(lines.allSatisfy { $0.count <= 50 }, "\(lines.filter { $0.count > 50 })")
+        #expect(lines.contains { $0.contains("…") && $0.contains("%") })
+    }
+
+    @Test func `Ctrl-C ends by its signal, and leaves nothing`() async throws {
+        #expect(await sh("truncate -s 20G tree/large; $S put -q tree/a.txt a").status == 0)
+        for words in [["put", "tree/large", "large"], ["put", "-r", "tree", "t"]] {
+            let (status, shown) = try await terminal(words, [("%", "\u{3}")])
+            #expect(status == 128 + 2, "\(shown.suffix(300))")
+        }
+        #expect(await sh("$S ls -r").text.contains("large") == false)
+        let typed = try await terminal(["put", "-", "typed"], [("waits for standard input", "\u{3}")])
+        #expect(typed.status == 128 + 2, "\(typed.shown)")
+        #expect(try temporaryFiles() == [])
+    }
+
+    @Test func `All below a folder is removed when a person says so`() async throws {
+        #expect(await sh("$S put -q -r tree t").status == 0)
+        let refused = try await terminal(["rm", "-r", "t"], [("[y/N]", "n\n")])
+        #expect(refused.status == 0 && !refused.shown.contains("removed"))
+        let removed = try await terminal(["rm", "-r", "t"], [("[y/N]", "y\n")])
+        #expect(removed.status == 0 && removed.shown.contains("4 removed"), "\(removed.shown)")
+        #expect(await sh("$S put -q -r tree t && $S rm -r -y t").text.contains("4 removed"))
+    }
+
+    @Test func `A root that another process has is waited for, and its service is used`() async throws {
+        #expect(await sh("$S put -q tree/a.txt a").status == 0)
+        let line = "(sleep 2; true) | $S & sleep 0.3; $S ls; wait"
+        let waited = await sh(line)
+        #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
+        let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
+        #expect(both.text == "a\nb\nc\n")
+        let shared = await sh("$S serve --socket s & sleep 0.5; $S ls; $S url a; $S ls --max-tasks 3; kill %1; wait")
+        #expect(shared.text.hasPrefix("a\nb\nc\nhttp://"), "\(shared.text)")
+        #expect(shared.text.contains("--max-tasks is for a new service"), "\(shared.text)")
+    }
+
+    @Test func `Tasks that a process left are listed, resumed and forgotten`() async throws {
+        try write(String(repeating: "x", count: 3_000_000), "tree/large")
+        let file = directory + "/tree/large"
+        let messages = """
+            {"jsonrpc":"2.0","id":1,"method":"storage/updateSettings","params":{"uploadChunkSizeBytes":262144}}
+            {"jsonrpc":"2.0","id":2,"method":"reference/putFile","params":{"reference":"gs://b/large","file":"\(file)","observe":["progress"]}}
+            """
+        try write(messages + "\n", "tree/messages")
+        let killed = await sh("(cat tree/messages; sleep 5) | ($S & sleep 0.4; kill -9 $!; wait) > /dev/null; $S tasks")
+        let task = try #require(killed.text.split(separator: "\n").first { $0.contains("gs://b/large") })
+        let id = try #require(task.split(separator: " ").first)
+        let resumed = await sh("$S tasks resume \(id.prefix(8)); $S tasks; $S ls gs://b")
+        #expect(resumed.text.hasSuffix("large\n"), "\(resumed.text)")
+        #expect(await sh("$S tasks forget \(id) && $S tasks") == (0, ""))
+        #expect(await sh("$S tasks cancel nothing").text.contains("there is no task nothing"))
+    }
+
+    @Test func `Events of a call are printed until its task ends`() async throws {
+        let params = #"{"reference":"gs://b/a","file":"'$PWD'/tree/a.txt","observe":["success"]}"#
+        let lines = await sh("$S call --events reference/putFile '\(params)'").text.split(separator: "\n")
+        #expect(try JSON(parsing: String(lines[0]))["task"]?.string != nil)
+        #expect(try JSON(parsing: String(lines[1]))["params"]?["snapshot"]?["status"] == "success")
+        #expect(lines.count == 2)
+    }
+}
