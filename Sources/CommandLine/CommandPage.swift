@@ -1,5 +1,6 @@
 import JSONText
 import Methods
+import Platform
 import Storage
 
 /// A command of the shell: how it is written, what it takes, and what is made of it.
@@ -217,6 +218,7 @@ extension CommandPage {
         var service = options.service
         guard words.isEmpty else { return nil }
         try service.check()
+        service.takesSocket = ServiceManager.givesSocket
         if !service.listens {
             guard service.idleTimeout == nil else {
                 throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")

@@ -48,7 +48,9 @@ package struct ServiceOptions {
     /// The root's tasks are read, and kept.
     package var keepsTasks = false
 
-    package var listens: Bool { socket != nil || isShared }
+    /// A service manager has opened the socket.
+    package var takesSocket = false
+    package var listens: Bool { socket != nil || isShared || takesSocket }
 
     /// Takes `gs://NAME`, too.
     static func bucket(_ text: String) throws(UsageError) -> String {

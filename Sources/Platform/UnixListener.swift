@@ -31,6 +31,9 @@ public final class UnixListener: Sendable {
         inode = try? FileStatus(ofPath: path, followingLinks: false).inode
     }
 
+    /// Does not remove the file.
+    init(path: String, descriptor: Descriptor) { (self.path, self.descriptor, inode) = (path, descriptor, nil) }
+
     /// Accepts peers of the same user.
     @Loop public func accept(clock: any Clock<Duration>, _ accepted: @escaping @Loop (Descriptor) -> Void) -> Acceptor {
         let acceptor = Acceptor(descriptor, clock: clock)

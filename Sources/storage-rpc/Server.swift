@@ -105,7 +105,10 @@ final class Server {
             server.addSpaces()
             if let signals { server.watch(signals) }
             server.endWithoutRoot()
-            Task { await server.open() }
+            Task {
+                await server.open()
+                ServiceManager.tell("READY=1")
+            }
             server.accept()
             if let stdio { server.serve(stdio) }
             server.watchIdleness()
@@ -118,12 +121,13 @@ final class Server {
     private nonisolated static func listen(_ options: ServiceOptions, _ log: Log) throws -> [UnixListener] {
         guard options.listens else { return [] }
         let path = try Engine.socket(options)
-        guard let named = options.socket else { return [try UnixListener(path)] }
-        let listener = try UnixListener(named)
-        guard named != path else { return [listener] }
-        do throws(ListenFailure) { return [listener, try UnixListener(path)] } catch {
+        var listeners = options.takesSocket ? [try UnixListener(fromManager: ())] : []
+        if let named = options.socket { listeners.append(try UnixListener(named)) }
+        guard !listeners.isEmpty else { return [try UnixListener(path)] }
+        guard !listeners.contains(where: { $0.path == path }) else { return listeners }
+        do throws(ListenFailure) { return listeners + [try UnixListener(path)] } catch {
             log.write(.warning, "`storage-rpc connect` will not find this service: \(error.message)")
-            return [listener]
+            return listeners
         }
     }
 
@@ -280,6 +284,7 @@ final class Server {
         guard ending == nil else { return }
         ending = status
         log.write(level, "ends with status \(status): \(cause)")
+        ServiceManager.tell("STOPPING=1")
         deadline?.set(status)
         for acceptor in acceptors { acceptor.close() }
         for listener in listeners { listener.removeFile() }

@@ -255,4 +255,35 @@ import Testing
         #expect(try JSON(parsing: String(lines[1]))["params"]?["snapshot"]?["status"] == "success")
         #expect(lines.count == 2)
     }
+
+    @Test func `A service manager opens the socket, and hears when the service is ready`() async throws {
+        let script = """
+            import os, socket, sys
+            manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            manager.bind(b"\\0" + sys.argv[2].encode())
+            manager.settimeout(60)
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(sys.argv[2])
+            listener.listen()
+            process = os.fork()
+            if process == 0:
+                os.dup2(listener.fileno(), 3)
+                os.set_inheritable(3, True)
+                variables = {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid()), "NOTIFY_SOCKET": "@" + sys.argv[2]}
+                os.execve(sys.argv[1], [sys.argv[1], "serve"], {**os.environ, **variables})
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(sys.argv[2])
+            print(manager.recv(100).decode())
+            client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"service/stop"}\\n')
+            print(client.recv(1000).decode().strip())
+            print(manager.recv(100).decode(), os.waitpid(process, 0)[1], os.path.exists(sys.argv[2]))
+            """
+        try write(script, "manager.py")
+        let told = await sh("python3 manager.py $S $PWD/manager 2> /dev/null")
+        let lines = ["READY=1", #"{"jsonrpc":"2.0","id":1,"result":null}"#, "STOPPING=1 0 True", ""]
+        #expect(told.text == lines.joined(separator: "\n"))
+        #expect(await sh("LISTEN_FDS=1 exec $S serve --shared < /dev/null & sleep 1; kill $!; wait $!").status == 0)
+        let refused = await sh("python3 -c 'import os,sys\nos.environ.update(LISTEN_FDS=\"1\",LISTEN_PID=str(os.getpid()))\nos.dup2(1,3)\nos.execv(sys.argv[1],[sys.argv[1],\"serve\"])' $S")
+        #expect(refused.status == 1 && refused.text.contains("Descriptor 3 (LISTEN_FDS) is no Unix stream socket"))
+    }
 }

@@ -1,16 +1,24 @@
 /** The entry point: a session with a service. */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { StorageMethods } from "./methods.js";
 import { Session } from "./session.js";
 import { DownloadTask, UploadTask } from "./task.js";
 import { Child, Socket } from "./transport.js";
 import { isURL, parseURL } from "./url.js";
 
+/** The program of a package that brings it. */
+function bundled() {
+  const path = fileURLToPath(new URL("../bin/storage-rpc", import.meta.url));
+  return existsSync(path) ? path : undefined;
+}
+
 export class Storage extends StorageMethods {
   #session;
 
   static async spawn({ program, args = [], env = {}, shared = false, ...options } = {}) {
     const environment = { ...process.env, ...env };
-    const command = [program ?? (environment.STORAGE_RPC || "storage-rpc"), ...(shared ? ["connect"] : []), ...args];
+    const command = [program ?? (environment.STORAGE_RPC || bundled() || "storage-rpc"), ...(shared ? ["connect"] : []), ...args];
     const transport = await Child.start(command, environment, shared);
     return Storage.#open(transport, options);
   }

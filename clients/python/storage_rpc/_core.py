@@ -22,6 +22,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Protocol, TypeVar
 
+from . import _program
 from .errors import RPCError, ServiceGone, error_from_wire
 from .wire import Bytes
 
@@ -64,7 +65,7 @@ def command_line(
     """The command that starts a service, or connects to the shared one. A service on a socket takes none of them."""
     if socket is not None and (words is not None or root is not None or shared):
         raise ValueError("A service on a socket is running already: it takes no command, root or shared.")
-    program, *flags = words or [os.environ.get("STORAGE_RPC") or "storage-rpc"]
+    program, *flags = words or [_program.program()]
     if shared:
         flags = ["connect", *flags[flags[:1] == ["serve"] :]]
     return [program, *flags, *([] if root is None else ["--root", os.fspath(root)])]
