@@ -283,7 +283,14 @@ import Testing
         let lines = ["READY=1", #"{"jsonrpc":"2.0","id":1,"result":null}"#, "STOPPING=1 0 True", ""]
         #expect(told.text == lines.joined(separator: "\n"))
         #expect(await sh("LISTEN_FDS=1 exec $S serve --shared < /dev/null & sleep 1; kill $!; wait $!").status == 0)
-        let refused = await sh("python3 -c 'import os,sys\nos.environ.update(LISTEN_FDS=\"1\",LISTEN_PID=str(os.getpid()))\nos.dup2(1,3)\nos.execv(sys.argv[1],[sys.argv[1],\"serve\"])' $S")
+        let other = """
+            import os, sys
+            os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+            os.dup2(1, 3)
+            os.execv(sys.argv[1], [sys.argv[1], "serve"])
+            """
+        try write(other, "other.py")
+        let refused = await sh("python3 other.py $S")
         #expect(refused.status == 1 && refused.text.contains("Descriptor 3 (LISTEN_FDS) is no Unix stream socket"))
     }
 }
