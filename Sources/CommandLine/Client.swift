@@ -20,6 +20,9 @@ package struct Client {
         var isAnswer = false
         /// Of the error that was answered.
         var code: Int64?
+
+        package init(_ message: String) { self.message = message }
+        init(message: String, isAnswer: Bool = false) { (self.message, self.isAnswer) = (message, isAnswer) }
     }
 
     private let socket: Descriptor

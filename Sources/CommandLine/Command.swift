@@ -10,6 +10,7 @@ package enum Command {
     case connect(ServiceOptions, words: [String])
     case client(ClientCommand, CommandOptions)
     case trace(file: String, html: String?)
+    case backup(ServiceOptions, directory: String)
 
     /// Throws `UsageError`.
     package init(_ words: [String]) throws {
@@ -150,7 +151,7 @@ package struct CommandOptions {
     /// Throws where a service that runs would have to be another one.
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
         let harmless = [
-            "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--wait-for-root",
+            "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--log-format", "--wait-for-root",
         ]
         guard let flag = given.first(where: { !harmless.contains($0) }) else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")

@@ -186,7 +186,7 @@ extension CommandPage {
         ) { _, words in
             (1...2).contains(words.count) ? .call(method: words[0], params: words.count > 1 ? words[1] : "{}") : nil
         },
-        serve, connect, trace,
+        serve, connect, backup, trace,
     ]
 
     private static let service = [
@@ -238,6 +238,20 @@ extension CommandPage {
         guard words.isEmpty else { return nil }
         try options.service.check()
         return .connect(options.service, words: [])
+    }
+
+    static let backup = CommandPage(
+        name: "backup", synopsis: "DIR", summary: "copy the root, also while a service uses it",
+        text: [
+            "Copies the root of the engine embedded, as it is at one moment, to a directory",
+            "that does not exist or is empty. serve --root DIR serves the copy. On the same",
+            "file system objects above 256 KiB take no further room.",
+        ], examples: ["backup /mnt/backup/2026-01-01"]
+    ) { options, words in
+        guard options.service.engine == .embedded else {
+            throw UsageError(message: "backup is for --engine embedded: objects of others are not on this machine")
+        }
+        return words.count == 1 ? .backup(options.service, directory: words[0]) : nil
     }
 
     static let trace = CommandPage(

@@ -37,6 +37,9 @@ extension FlagGroup {
             Flag("--log-level", nil, "LEVEL", "debug, info, warning (default), error or off") { options, line in
                 options.service.logLevel = try line.choice()
             },
+            Flag("--log-format", nil, "FORMAT", "text (default) or json: an object a line") { options, line in
+                options.service.logFormat = try line.choice()
+            },
         ],
         notes: ["FIREBASE_STORAGE_EMULATOR_HOST and STORAGE_EMULATOR_HOST are endpoints, too."])
 

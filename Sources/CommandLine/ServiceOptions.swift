@@ -45,6 +45,7 @@ package struct ServiceOptions {
     /// What clients find, and may change.
     package var settings = Settings()
     package var logLevel = LogLevel.warning
+    package var logFormat = LogFormat.text
     /// The root's tasks are read, and kept.
     package var keepsTasks = false
 
@@ -91,6 +92,9 @@ package struct ServiceOptions {
         }
     }
 }
+
+/// How lines of the log are written: for people, or as JSON objects.
+package enum LogFormat: String, CaseIterable { case text, json }
 
 /// How much is written to stderr.
 package enum LogLevel: String, CaseIterable, Comparable {

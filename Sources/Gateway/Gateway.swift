@@ -17,6 +17,7 @@ import Transfers
     private let connections: Int
     private let time: TimeSource
     private let complain: @Sendable (String) -> Void
+    private let debug: (@Sendable (String) -> Void)?
     private var server: HTTPServer?
     private var service: GatewayService
     private var requests = 0
@@ -35,10 +36,11 @@ import Transfers
     /// the `connections` may have one descriptor for itself and one for a file.
     public init(
         _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts, connections: Int,
-        time: TimeSource, reset: Reset?, complain: @escaping @Sendable (String) -> Void
+        time: TimeSource, reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
+        complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
-        (self.reset, self.complain) = (reset, complain)
+        (self.reset, self.debug, self.complain) = (reset, debug, complain)
         service = GatewayService(transfers: transfers, engine: engine)
     }
 
@@ -96,7 +98,9 @@ import Transfers
         while isHeld { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }
+        let elapsed = time.clock.stopwatch()
         var response = await answer(to: http, http.body)
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered \(response.status) after \(elapsed())")
         for field in Self.cors.answerHeaders(http.headers).fields { response.headers[field.name] = field.value }
         return response
     }

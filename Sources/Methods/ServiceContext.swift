@@ -97,6 +97,8 @@ public final class ConnectionContext: MethodContext {
     /// The number of the connection, for the log.
     let number: Int64
     var settings: Settings
+    /// What the client calls itself in `initialize`.
+    public internal(set) var clientName: String?
     var isShutDown = false
     var hasBegunTasks = false
     private let ownership: Ownership

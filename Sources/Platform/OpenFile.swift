@@ -229,3 +229,14 @@ private func made(_ result: Int32) throws(SystemError) -> Bool {
     guard errno == EEXIST else { throw .last }
     return false
 }
+
+/// Changes of paths that need no open file.
+package enum FileSystem {
+    /// An empty directory is replaced by another one.
+    package static func rename(_ path: String, to other: String) throws(SystemError) {
+        try check(Glibc.rename(path, other))
+    }
+
+    /// Returns when all that was written to any file is on the disk.
+    package static func syncAll() { sync() }
+}

@@ -1,10 +1,23 @@
 import Platform
 import Storage
 
+/// Takes lines about tasks; nil for those that nobody reads.
+public struct TransferLog: Sendable {
+    let info: (@Sendable (String) -> Void)?
+    let debug: (@Sendable (String) -> Void)?
+
+    /// - Parameters:
+    ///   - info: the ends of tasks.
+    ///   - debug: their retries.
+    public init(info: (@Sendable (String) -> Void)? = nil, debug: (@Sendable (String) -> Void)? = nil) {
+        (self.info, self.debug) = (info, debug)
+    }
+}
+
 /// The tasks of one kind: all unfinished ones, and the newest finished ones.
 @Loop public final class TaskList<Strategy: TransferStrategy> {
     let time: TimeSource
-    let debug: (@Sendable (String) -> Void)?
+    let log: TransferLog
     private let finishedKept: Int
     private(set) var tasks: [String: TransferTask<Strategy>] = [:]
     private var finished: [String] = []
@@ -21,10 +34,10 @@ import Storage
 
     /// `released` is called when a task has ended, or holds no bytes any more.
     init(
-        _ time: TimeSource, _ debug: (@Sendable (String) -> Void)?, finishedKept: Int, _ ends: OutcomeRecorder?,
+        _ time: TimeSource, _ log: TransferLog, finishedKept: Int, _ ends: OutcomeRecorder?,
         released: @escaping @Loop () -> Void
     ) {
-        (self.time, self.debug) = (time, debug)
+        (self.time, self.log) = (time, log)
         (self.finishedKept, self.ends, self.released) = (finishedKept, ends, released)
     }
 

@@ -55,7 +55,7 @@ extension TransferTask {
     }
 
     private func wake(_ attempt: Int, after pause: Duration) {
-        if let debug, let retry = machine.retry {
+        if let debug = log.debug, let retry = machine.retry {
             debug(
                 "task \(id) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
             )
@@ -84,9 +84,21 @@ extension TransferTask {
         }
     }
 
+    private func logEnd() {
+        guard let info = log.info, let elapsed, case .ended(let outcome) = machine.state else { return }
+        let how =
+            switch outcome {
+            case .succeeded: "succeeded"
+            case .cancelled: "was cancelled"
+            case .failed(let error): "failed with \(error.code.rawValue)"
+            }
+        info("\(Strategy.kind) \(id) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")
+    }
+
     private func tellEnd(_ status: Status) {
         isTold = true
         publish(status)
+        logEnd()
         forget { _ in true }
         keepLess()
         list?.finish(self)

@@ -38,7 +38,9 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// A client of this process started or resumed the task: it may replace an object that is newer than the task.
     private(set) var replacesNewer = true
     let time: TimeSource
-    let debug: (@Sendable (String) -> Void)?
+    let log: TransferLog
+    /// Since this process has the task; nil where nobody asks.
+    let elapsed: (@Sendable () -> Duration)?
     private(set) weak var list: TaskList<Strategy>?
     var events: [Machine.Event] = []
     var isHandling = false
@@ -58,7 +60,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         origin = record.request?.origin
         metadata = Strategy.kind == .upload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
         (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
-        (self.recordWriter, self.list, time, debug) = (recordWriter, list, list.time, list.debug)
+        (self.recordWriter, self.list, time, log) = (recordWriter, list, list.time, list.log)
+        elapsed = list.log.info == nil ? nil : list.time.clock.stopwatch()
         persisted = PersistedState(machine)
         isTold = machine.taskState.isFinished
         recordWriter?.didKeep = { [weak self] in self?.goOnFromDisk() }

@@ -15,7 +15,7 @@ import Storage
     let ends: OutcomeRecorder?
     let time: TimeSource
     let random: RandomSource
-    private let debug: (@Sendable (String) -> Void)?
+    private let log: TransferLog
     let room = Waiters()
     private let rest = Waiters()
     /// The tasks of earlier processes are restored.
@@ -36,18 +36,18 @@ import Storage
     /// Without `persistence`, tasks end with the process.
     public init(
         backend: any Backend, persistence: TaskPersistence? = nil, limits: TransferLimits = .init(),
-        time: TimeSource, random: RandomSource = .secure, debug: (@Sendable (String) -> Void)? = nil
+        time: TimeSource, random: RandomSource = .secure, log: TransferLog = TransferLog()
     ) {
         self.backend = backend
         ends = persistence.map { OutcomeRecorder($0, clock: time.clock) }
         self.limits = limits
         registry = ObserverRegistry(limits)
-        (self.time, self.random, self.debug) = (time, random, debug)
+        (self.time, self.random, self.log) = (time, random, log)
         isReady = persistence == nil
     }
 
     private func newList<Strategy>() -> TaskList<Strategy> {
-        TaskList(time, debug, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
+        TaskList(time, log, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
     }
 
     /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.

@@ -1,17 +1,20 @@
 import CommandLine
+import JSONText
 import Platform
 import Secrets
+import Storage
 import Synchronization
 import Tracing
 
 /// Writes lines to stderr. Drops and counts lines if stderr is full; never blocks.
 final class Log: Sendable {
     private let level: LogLevel
+    private let format: LogFormat
     private let output: Descriptor?
     private let lost = Atomic(0)
 
-    init(level: LogLevel) {
-        self.level = level
+    init(_ options: ServiceOptions) {
+        (level, format) = (options.logLevel, options.logFormat)
         output = Descriptor.standardError.duplicate(for: .writing)
     }
 
@@ -21,12 +24,34 @@ final class Log: Sendable {
         return { [self] text in write(.debug, prefix + text) }
     }
 
+    /// The same for the level info.
+    func info() -> (@Sendable (String) -> Void)? {
+        guard level <= .info else { return nil }
+        return { [self] text in write(.info, text) }
+    }
+
     func write(_ level: LogLevel, _ message: String) {
         guard level >= self.level, let output else { return }
         let lost = self.lost.exchange(0, ordering: .relaxed)
         let note = lost > 0 ? " (lines lost before this one: \(lost))" : ""
-        let text = "storage-rpc[\(CurrentProcess.id)] \(level.rawValue): \(message.hidingSecrets().safe)\(note)"
-        if !write(line: text, to: output) { self.lost.add(lost + 1, ordering: .relaxed) }
+        let text = message.hidingSecrets().safe + note
+        if !write(line: line(level, text, TimeSource.system.now().rfc3339), to: output) {
+            self.lost.add(lost + 1, ordering: .relaxed)
+        }
+    }
+
+    private func line(_ level: LogLevel, _ text: String, _ time: String) -> String {
+        switch format {
+        case .text: return "storage-rpc[\(CurrentProcess.id)] \(time) \(level.rawValue): \(text)"
+        case .json:
+            // As long as fits: half a line would be no JSON.
+            let fitting = String(decoding: text.utf8.prefix(Descriptor.atomicWriteSize / 3), as: UTF8.self)
+            return
+                ([
+                    "time": .string(time), "level": .string(level.rawValue),
+                    "pid": JSON(Int64(CurrentProcess.id)), "message": .string(fitting),
+                ] as JSON).text
+        }
     }
 
     /// Writes a line as it is, for people and scripts, unless nothing is logged.

@@ -13,7 +13,7 @@ struct PrivateService {
     struct SocketError: UserFacingError { let message: String }
 
     init(_ options: ServiceOptions) throws {
-        let log = Log(level: options.logLevel)
+        let log = Log(options)
         let engine = try Engine(options, log, TimeSource.system, keepsTasks: options.keepsTasks)
         let far: Descriptor
         do throws(SystemError) { (socket, far) = try Descriptor.socketPair() } catch {

@@ -1,7 +1,9 @@
 import CommandLine
+import EmbeddedEngine
 import LocalFiles
 import Platform
 import Roots
+import Storage
 import Synchronization
 
 /// Prepares the process, reads the command line and runs the command.
@@ -56,6 +58,13 @@ enum Program {
                 return directory + "/service.log"
             }
         case .trace(let file, let html): try TraceCommand.run(file, html: html)
+        case .backup(let options, let directory):
+            do throws(StorageError) {
+                let made = try RootBackup.make(of: Engine.directory(options), in: directory)
+                try? Console.print("\(made.objects) objects, \(made.bytes) bytes")
+            } catch {
+                throw Client.Failure(error.message)
+            }
         case .client(let kind, var options):
             options.newFilesMask = mask
             options.service.keepsTasks = kind.keepsTasks

@@ -70,7 +70,7 @@ final class Server {
     nonisolated static func run(_ wanted: ServiceOptions, freeDescriptors: Int) throws -> Never {
         let signals = CurrentProcess.blockTerminationSignals()
         try Loop.start()
-        let log = Log(level: wanted.logLevel)
+        let log = Log(wanted)
         log.takeOverStderr()
         ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
         let options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
@@ -181,7 +181,8 @@ final class Server {
         lastConnection += 1
         let number = lastConnection
         recorder?.began(number, kind)
-        log.debug(about: "connection \(number) ")?("opened: \(kind)")
+        log.write(.info, "connection \(number) opened: \(kind)")
+        let elapsed = clock.stopwatch()
         let connection = Connection<ConnectionContext>(
             input: input, output: output, table: space.service.methods, limits: options.limits.connection,
             linger: linger, clock: clock, trace: recorder?.trace(number),
@@ -189,7 +190,9 @@ final class Server {
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
-            log.debug(about: "connection \(number) ")?("closed: \(connection.endReason ?? "it ended")")
+            let client = context?.clientName.map { " (\($0))" } ?? ""
+            let reason = connection.endReason ?? "it ended"
+            log.write(.info, "connection \(number)\(client) closed after \(elapsed()): \(reason)")
             if let overrun = connection.overrun { log.write(.warning, "a client \(overrun) and was disconnected") }
             context?.leave()
             context = nil

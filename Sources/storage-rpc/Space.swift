@@ -54,7 +54,8 @@ import Transfers
     ) -> (Transfers, ServiceContext) {
         let transfers = Transfers(
             backend: engine.backend, persistence: engine.persistence, limits: options.limits.transfers,
-            time: engine.time, random: engine.harness?.random ?? .secure, debug: log.debug())
+            time: engine.time, random: engine.harness?.random ?? .secure,
+            log: TransferLog(info: log.info(), debug: log.debug()))
         transfers.settings = options.settings
         let service = ServiceContext(
             .init(
@@ -127,7 +128,7 @@ import Transfers
     private func startGateway(at address: String, _ embedded: EmbeddedBackend, connections: Int) throws -> String {
         let made = Gateway(
             transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts), connections: connections,
-            time: TimeSource.system, reset: resetOfTests
+            time: TimeSource.system, reset: resetOfTests, debug: log.debug(about: "gateway: ")
         ) { [log] in log.write(.error, $0) }
         let place = try made.start()
         gateway = made

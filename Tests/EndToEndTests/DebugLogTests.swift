@@ -9,21 +9,47 @@ import Testing
     @Test func `Connections and requests are logged with their outcome and without their params`() async throws {
         try await onThread { [place] in
             let (service, caller) = try place.service(["--stdio", "--socket", place.socket, "--log-level", "debug"])
-            try service.waitForLog("debug: connection 1 opened: stdio\n")
+            try service.waitForLog("info: connection 1 opened: stdio\n")
             try service.waitForLog("listens on")
             do {
                 let other = try place.connect()
                 try other.call("service/ping")
-                try service.waitForLog("debug: connection 2 opened: socket\n")
+                try service.waitForLog("info: connection 2 opened: socket\n")
                 try service.waitForLog("debug: connection 2: request 1 service/ping succeeded after ")
                 _ = try other.refusal("reference/getMetadata", #"{"reference":"gs://b/private-name"}"#)
                 try service.waitForLog("debug: connection 2: request 2 reference/getMetadata failed with -13010 after ")
             }
-            try service.waitForLog("debug: connection 2 closed: the client ended its input\n")
+            try service.waitForLog(": the client ended its input\n")
             try caller.call("auth/setToken", #"{"token":"very-private"}"#)
             caller.say("service/stop")
             try caller.waitForEnd()
-            try service.waitForLog("debug: connection 1 closed: the service ends\n")
+            try service.waitForLog(": the service ends\n")
+            #expect(!service.logged.contains("private"))
+        }
+    }
+
+    @Test(arguments: ["text", "json"])
+    func `Who came, what ended and how long it took is logged with the time`(format: String) async throws {
+        try await onThread { [place] in
+            let (service, caller) = try place.service(["--log-level", "info", "--log-format", format])
+            try caller.call("initialize", #"{"client":{"name":"a client","version":"1.2"}}"#)
+            try caller.call("reference/putData", #"{"reference":"gs://b/private","text":"Hello","wait":true}"#)
+            try service.waitForLog(" succeeded after ")
+            caller.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+            let lines = service.logged.split(separator: "\n").map(String.init)
+            let told = try lines.map { line in
+                guard format == "json" else {
+                    #expect(line.contains(#/^storage-rpc\[\d+\] \d{4}-\d\d-\d\dT[\d:.]+Z info: /#))
+                    return line
+                }
+                let object = try JSON(parsing: line)
+                #expect(object["level"] == "info" && object["pid"]?.number != nil)
+                #expect(object["time"]?.string?.hasSuffix("Z") == true)
+                return object["message"]?.string ?? ""
+            }
+            #expect(told.contains { $0.contains("connection 1 (a client 1.2) closed after ") })
+            #expect(told.contains { $0.contains(#/upload [-0-9a-f]+ succeeded after .*: 5 bytes/#) })
             #expect(!service.logged.contains("private"))
         }
     }

@@ -168,7 +168,9 @@ import Testing
     }
 
     @Test func `Each page of help fits a screen, and shells take what is made of them`() async throws {
-        let commands = ["put", "get", "cat", "ls", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call", "serve"]
+        let commands = [
+            "put", "get", "cat", "ls", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call", "serve", "backup",
+        ]
         for page in commands + ["connect", "trace", "storage", "credentials", "bounds", ""] {
             let help = await sh("$S help \(page)")
             let lines = help.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -181,7 +183,7 @@ import Testing
         #expect(await sh("$S help --completions bash > c && bash -n c && . ./c && complete -p storage-rpc").status == 0)
         #expect(await sh("$S help --completions fish | grep -c recursive").text == "6\n")
         #expect(await sh("$S help --completions zsh | head -n 1").text == "#compdef storage-rpc\n")
-        #expect(await sh("$S help --man | grep -c '^.SS'").text == "15\n")
+        #expect(await sh("$S help --man | grep -c '^.SS'").text == "16\n")
     }
 
     @Test func `Bars fit the terminal, one for each file`() async throws {
@@ -292,5 +294,57 @@ import Testing
         try write(other, "other.py")
         let refused = await sh("python3 other.py $S")
         #expect(refused.status == 1 && refused.text.contains("Descriptor 3 (LISTEN_FDS) is no Unix stream socket"))
+    }
+
+    @Test func `A backup of a root that changes all the time is whole`() async throws {
+        let script = """
+            import json, os, subprocess, sys, threading
+            program, root = sys.argv[1:]
+            service = subprocess.Popen([program, "--root", root], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            lock, number = threading.Lock(), 0
+            def call(method, **params):
+                global number
+                number += 1
+                service.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\\n")
+                service.stdin.flush()
+                while True:
+                    answer = json.loads(service.stdout.readline())
+                    if answer.get("id") == number: return answer
+            def put(name, size):
+                with open(root + ".file", "wb") as file: file.write(name.encode() * (size // len(name)))
+                assert "result" in call("reference/putFile", reference=f"gs://b/{name}", file=root + ".file", wait=True)
+            for n in range(20): put(f"stays{n:02}", 700_000)
+            done = threading.Event()
+            def churn():
+                n = 0
+                while not done.is_set():
+                    put(f"moves{n % 5}", 700_000 if n % 2 else 700)
+                    if n % 3 == 0: call("reference/delete", reference=f"gs://b/moves{n % 5}")
+                    n += 1
+            thread = threading.Thread(target=churn, daemon=True)
+            thread.start()
+            for n in range(8):
+                subprocess.run([program, "backup", f"{root}-{n}", "--root", root], check=True, stdout=subprocess.DEVNULL)
+            done.set()
+            thread.join()
+            service.stdin.close()
+            service.wait()
+            for n in range(8):
+                names = subprocess.run([program, "ls", "gs://b", "--root", f"{root}-{n}"], check=True, capture_output=True, text=True)
+                names = names.stdout.split()
+                assert len([name for name in names if name.startswith("stays")]) == 20, names
+                for name in names:
+                    got = subprocess.run([program, "cat", "-q", f"gs://b/{name}", "--root", f"{root}-{n}"], check=True, capture_output=True)
+                    assert got.stdout == name.encode() * (len(got.stdout) // len(name)) and got.stdout, name
+            print(len(names) >= 20)
+            """
+        try write(script, "churn.py")
+        #expect(await sh("python3 churn.py $S $PWD/churned") == (0, "True\n"))
+        #expect(try temporaryFiles().filter { $0.contains("unfinished") } == [])
+        let full = await sh("$S backup churned-0 --root churned")
+        #expect(full.status == 1 && full.text.contains("churned-0 is not empty"))
+        let none = await sh("$S backup other --root nowhere")
+        #expect(none.status == 1 && none.text.contains("nowhere is no root"))
+        #expect(await sh("$S backup other --engine gcs").status == 64)
     }
 }

@@ -7,9 +7,15 @@ struct Initialize: PromptMethod {
     static let protocolVersion: Int64 = 1
 
     /// Accepts any params, because clients of other protocols send more than this service uses.
-    init(_ params: inout Params) throws(RPCError) { _ = params.takeRest() }
+    init(_ params: inout Params) throws(RPCError) {
+        let client = params.takeRest().first { $0.key == "client" }?.value
+        name = [client?["name"]?.string, client?["version"]?.string].compactMap { $0 }.joined(separator: " ")
+    }
+
+    private let name: String
 
     func run(in request: Request<ConnectionContext>) throws -> JSON {
+        if !name.isEmpty { request.context.clientName = String(name.prefix(100)) }
         let service = request.context.service
         let description: [JSON.Member] = .init(present: [
             "protocolVersion": JSON(Self.protocolVersion),
