@@ -1,4 +1,5 @@
 import JSONText
+import Tracing
 
 /// What the command line asks for.
 package enum Command {
@@ -9,7 +10,7 @@ package enum Command {
     /// `words` are the flags as they were given.
     case connect(ServiceOptions, words: [String])
     case client(ClientCommand, CommandOptions)
-    case trace(file: String, html: String?)
+    case trace(file: String, CommandOptions)
     case backup(ServiceOptions, directory: String)
 
     /// Throws `UsageError`.
@@ -143,6 +144,7 @@ package struct CommandOptions {
     /// In seconds: how long a URL is good.
     var expiresIn: Int?
     var html: String?
+    var timeline = Timeline.Options()
     /// The flags of services that were given.
     var given: [String] = []
     /// The permissions that the user takes from new files.
@@ -151,7 +153,8 @@ package struct CommandOptions {
     /// Throws where a service that runs would have to be another one.
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
         let harmless = [
-            "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--log-format", "--wait-for-root",
+            "--root", "--bucket", "--engine", "--endpoint", "--allow-insecure", "--log-level", "--log-format",
+            "--wait-for-root",
         ]
         guard let flag = given.first(where: { !harmless.contains($0) }) else { return }
         throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")

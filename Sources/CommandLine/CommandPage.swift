@@ -2,6 +2,7 @@ import JSONText
 import Methods
 import Platform
 import Storage
+import Tracing
 
 /// A command of the shell: how it is written, what it takes, and what is made of it.
 struct CommandPage: Sendable {
@@ -257,9 +258,15 @@ extension CommandPage {
     static let trace = CommandPage(
         name: "trace", synopsis: "FILE", summary: "show what serve --trace recorded",
         text: ["Shows a trace as a timeline, or as a page for a browser."],
-        flags: [Flag("--html", "OUT", "write the page to OUT; - is standard output", \.html)],
+        flags: [
+            Flag("--html", "OUT", "write the page to OUT; - is standard output", \.html),
+            Flag("--all", "each report of progress; else one line a transfer", \.timeline.showsAll),
+            Flag("--errors", "only what failed, was lost or has no answer", \.timeline.showsErrors),
+            Flag("--task", "ID", "only what is about a task; its beginning will do", \.timeline.task),
+            Flag("--json", "an object a line, for programs", \.json),
+        ],
         takesServiceFlags: false, examples: ["trace session.trace --html session.html"]
     ) { options, words in
-        words.count == 1 ? .trace(file: words[0], html: options.html) : nil
+        words.count == 1 ? .trace(file: words[0], options) : nil
     }
 }

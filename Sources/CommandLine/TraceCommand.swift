@@ -1,3 +1,4 @@
+import JSONText
 import Platform
 import Tracing
 
@@ -5,7 +6,7 @@ import Tracing
 package enum TraceCommand {
     package struct Failure: UserFacingError { package let message: String }
 
-    package static func run(_ path: String, html: String?) throws(Failure) {
+    package static func run(_ path: String, _ options: CommandOptions) throws {
         let file: Descriptor
         do throws(SystemError) {
             file = path == "-" ? .standardInput : try OpenFile(path, []).duplicate()
@@ -16,26 +17,47 @@ package enum TraceCommand {
         for problem in model.problems { Console.printError(problem) }
         if model.omittedProblems > 0 { Console.printError("and so with \(model.omittedProblems) more lines") }
         guard !model.entries.isEmpty else { throw Failure(message: "\(path) is no trace") }
-        if let html { try write(TracePage.html(of: model), to: html) } else { try show(model) }
+        var timeline = options.timeline
+        if let wanted = timeline.task {
+            let found = model.tasks.map(\.task).filter { $0.hasPrefix(wanted) }
+            guard let task = found.first, Set(found).count == 1 else {
+                throw Failure(
+                    message: found.isEmpty ? "no task of \(path) is \(wanted)" : "several tasks begin with \(wanted)")
+            }
+            timeline.task = task
+        }
+        if let html = options.html {
+            try write(TracePage.html(of: model), to: html)
+        } else {
+            try show(model, timeline, asJSON: options.json)
+        }
     }
 
-    private static func show(_ model: TraceModel) throws(Failure) {
-        let isColoured = Descriptor.standardOutput.isTerminal && CurrentProcess.environment("NO_COLOR") == nil
+    private static func show(_ model: TraceModel, _ wanted: Timeline.Options, asJSON: Bool) throws {
+        var options = wanted
+        options.isColoured = Descriptor.standardOutput.isTerminal && CurrentProcess.environment("NO_COLOR") == nil
+        options.width = Descriptor.standardOutput.terminalWidth
         var text = ""
-        func flush() throws(Failure) {
-            do throws(OutputError) { try Console.printUnescaped(text, end: "") } catch {
-                throw Failure(message: error.message)
-            }
+        func flush() throws {
+            try Console.printUnescaped(text, end: "")
             text = ""
         }
-        try Timeline(model, isColoured: isColoured).tell { line throws(Failure) in
+        func say(_ line: String) throws {
             text += line + "\n"
             if text.utf8.count > 64 << 10 { try flush() }
+        }
+        let timeline = Timeline(model, options)
+        if asJSON {
+            for entry in model.entries where timeline.isShown(entry) {
+                try say(entry.json(connection: model.channels[entry.channel].number).text)
+            }
+        } else {
+            try timeline.tell(say)
         }
         try flush()
     }
 
-    private static func write(_ page: [UInt8], to path: String) throws(Failure) {
+    private static func write(_ page: [UInt8], to path: String) throws {
         do throws(SystemError) {
             let file = path == "-" ? .standardOutput : try OpenFile(path, [.writing, .create, .truncate]).duplicate()
             try file.writeBlocking(page)

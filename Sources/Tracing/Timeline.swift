@@ -1,67 +1,153 @@
 import JSONText
+import Storage
 
 /// Writes a trace model as lines for a terminal: the entries, then the transfers.
 public struct Timeline {
-    private let model: TraceModel
-    private let isColoured: Bool
+    /// What is shown, and how.
+    public struct Options: Sendable {
+        public var isColoured = false
+        /// Longer lines are cut. Nil: no line is.
+        public var width: Int?
+        /// Each report of progress; otherwise those of a transfer are one line.
+        public var showsAll = false
+        /// Only what failed, was lost or has no answer.
+        public var showsErrors = false
+        /// Only what is about this task.
+        public var task: String?
 
-    public init(_ model: TraceModel, isColoured: Bool) { (self.model, self.isColoured) = (model, isColoured) }
+        public init() {}
+    }
+
+    private let model: TraceModel
+    private let options: Options
+
+    public init(_ model: TraceModel, _ options: Options) { (self.model, self.options) = (model, options) }
+
+    /// A part of a line, in one colour.
+    private typealias Part = (text: String, colour: Colour?)
 
     /// Calls `say` with each line, without its end.
     public func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
-        let start = model.start
-        for entry in model.entries { try say(line(entry, since: start)) }
-        for (index, task) in model.tasks.enumerated() {
-            if index == 0 { try say("\ntransfers") }
-            try say(line(task))
+        let legend = "times are UTC   → request   ← answer   ⇠ event   ? question of the service   ! its answer"
+        try say(render([(legend, .faint)]))
+        var folded: [String: [Int]] = [:]
+        if !options.showsAll {
+            for (index, entry) in model.entries.enumerated() {
+                if let task = entry.progressTask { folded[task, default: []].append(index) }
+            }
         }
-        let open = model.entries.lazy.filter { $0.isUnanswered }.count
-        if open > 0 { try say("\n" + paint("\(open) \(open == 1 ? "request has" : "requests have") no answer", .bad)) }
+        for (index, entry) in model.entries.enumerated() where isShown(entry) {
+            var parts = parts(of: entry)
+            if !options.showsAll, let task = entry.progressTask, let reports = folded[task] {
+                guard reports.first == index else { continue }
+                if reports.count > 1 { parts = self.parts(of: entry, foldedWith: reports) }
+            }
+            try say(render(parts))
+        }
+        let tasks = model.tasks.filter { isShown($0) }
+        for (index, task) in tasks.enumerated() {
+            if index == 0 { try say("\ntransfers") }
+            try say(render(parts(of: task)))
+        }
+        let open = model.entries.lazy.filter { isShown($0) && $0.isUnanswered }.count
+        if open > 0 {
+            try say("")
+            try say(render([("\(open) \(open == 1 ? "request has" : "requests have") no answer", .bad)]))
+        }
     }
 
-    private func line(_ entry: TraceModel.Entry, since start: Int64) -> String {
-        let time = Amount.fixed((entry.at - start) / 1000, 3)
+    public func isShown(_ entry: TraceModel.Entry) -> Bool {
+        let partner = entry.partner.map { model.entries[$0] }
+        if let task = options.task, entry.task != task, partner?.task != task { return false }
+        guard options.showsErrors else { return true }
+        return entry.kind == .dropped || entry.kind == .broken || entry.isUnanswered || entry.error != nil
+            || partner?.error != nil || entry.endsBadly
+    }
+
+    private func isShown(_ task: TracedTransfer) -> Bool {
+        if let wanted = options.task, task.task != wanted { return false }
+        return !options.showsErrors || task.error != nil
+    }
+
+    private func parts(of entry: TraceModel.Entry) -> [Part] { start(of: entry) + what(entry) }
+
+    private func start(of entry: TraceModel.Entry) -> [Part] {
         let connection = entry.kind == .run ? "" : "\(model.channels[entry.channel].number)"
-        return paint(padded(time, 10), .faint) + "  " + padded(connection, 3) + "  " + what(entry)
+        return [(Self.clock(entry.at), .faint), ("  " + padded(connection, 3) + "  ", nil)]
     }
 
-    private func what(_ entry: TraceModel.Entry) -> String {
+    /// One line for all reports of a transfer.
+    private func parts(of entry: TraceModel.Entry, foldedWith reports: [Int]) -> [Part] {
+        let last = model.entries[reports[reports.count - 1]]
+        let progress = last.message["params"]?["snapshot"]?["progress"]
+        let completed = Amount.bytes(progress?["completedUnitCount"]?.number?.int64 ?? 0)
+        let total = Amount.bytes(progress?["totalUnitCount"]?.number?.int64 ?? 0)
+        let text =
+            "⇠ \(entry.title)  progress  task \(MessageSummary.short(task: .string(entry.task ?? "")))  "
+            + "\(completed) of \(total)  \(reports.count) reports in \(Amount.duration(max(0, last.at - entry.at)))"
+        return start(of: entry) + [(text.safe, .event)]
+    }
+
+    private func what(_ entry: TraceModel.Entry) -> [Part] {
         let title = [entry.id, entry.title].filter { !$0.isEmpty }.joined(separator: " ").safe
         let detail = entry.detail.isEmpty ? "" : "  " + entry.detail.safe
         let text = title + detail
         switch entry.kind {
-        case .run: return paint("══ \(entry.detail.safe)", .strong)
-        case .began: return paint("┌ connected: \(entry.detail.safe)", .strong)
-        case .ended: return paint("└ disconnected", .strong)
-        case .dropped: return paint("!! \(entry.detail.safe) messages are missing here", .bad)
-        case .broken: return paint("!! \(Amount.bytes(entry.bytes)) that are no message: \(entry.detail.safe)", .bad)
-        case .request: return paint("→ ", .strong) + text + (entry.partner == nil ? paint("  no answer", .bad) : "")
-        case .notification: return "→ " + text
-        case .event: return paint("⇠ " + text, .event)
-        case .question: return "? " + text + (entry.partner == nil ? paint("  no answer", .bad) : "")
+        case .run: return [("══ \(entry.detail.safe)", .strong)]
+        case .began: return [("┌ connected: \(entry.detail.safe)", .strong)]
+        case .ended: return [("└ disconnected", .strong)]
+        case .dropped: return [("!! \(entry.detail.safe) messages are missing here", .bad)]
+        case .broken: return [("!! \(Amount.bytes(entry.bytes)) that are no message: \(entry.detail.safe)", .bad)]
+        case .request: return [("→ ", .strong), (text, nil), (entry.partner == nil ? "  no answer" : "", .bad)]
+        case .notification: return [("→ " + text, nil)]
+        case .event: return [("⇠ " + text, .event)]
+        case .question: return [("? " + text, nil), (entry.partner == nil ? "  no answer" : "", .bad)]
         case .answer, .reply:
-            let arrow = entry.kind == .answer ? "← " : "! "
             let took = entry.partner.map { "  " + Amount.duration(max(0, entry.at - model.entries[$0].at)) } ?? ""
-            return paint(arrow, entry.error == nil ? .good : .bad) + title + paint(took, .faint)
-                + (entry.error == nil ? detail : paint(detail, .bad))
+            return [
+                (entry.kind == .answer ? "← " : "! ", entry.error == nil ? .good : .bad), (title, nil), (took, .faint),
+                (detail, entry.error == nil ? nil : .bad),
+            ]
         }
     }
 
-    private func line(_ task: TracedTransfer) -> String {
+    private func parts(of task: TracedTransfer) -> [Part] {
         let last = task.samples.last
         let outcome: Colour = last?.state == "success" ? .good : task.isEnded ? .bad : .strong
         let bytes = "\(Amount.bytes(last?.completed ?? 0)) of \(Amount.bytes(last?.total ?? 0))"
-        let error = task.error.map { "  " + $0 } ?? ""
-        return "  " + paint(task.states.joined(separator: " → ").safe, outcome)
-            + "  \(task.isDownload ? "download" : "upload") \(MessageSummary.short(task: .string(task.task)))  \(task.reference)"
-            .safe
-            + "  \(bytes) in \(Amount.duration(max(0, task.duration)))" + paint(error.safe, .bad)
+        let kind = task.isDownload ? "download" : "upload"
+        let text = "  \(kind) \(MessageSummary.short(task: .string(task.task)))  \(task.reference)".safe
+        return [
+            ("  " + task.states.joined(separator: " → ").safe, outcome),
+            (text + "  \(bytes) in \(Amount.duration(max(0, task.duration)))", nil),
+            (task.error.map { "  " + $0.safe } ?? "", .bad),
+        ]
     }
 
     private enum Colour: String { case faint = "2", strong = "1", good = "32", bad = "31", event = "36" }
 
-    private func paint(_ text: String, _ colour: Colour) -> String {
-        isColoured && !text.isEmpty ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    /// As much as fits; an ellipsis stands for the rest.
+    private func render(_ parts: [Part]) -> String {
+        var room = options.width ?? .max
+        let isCut = parts.reduce(0) { $0 + $1.text.count } > room
+        if isCut { room -= 1 }
+        var line = ""
+        for (text, colour) in parts where room > 0 {
+            let fitting = String(text.prefix(room))
+            room -= fitting.count
+            let isPlain = !options.isColoured || fitting.isEmpty
+            line += colour.flatMap { isPlain ? nil : "\u{1B}[\($0.rawValue)m\(fitting)\u{1B}[0m" } ?? fitting
+        }
+        return line + (isCut ? "…" : "")
+    }
+
+    /// The time of the day in UTC, in milliseconds.
+    private static func clock(_ microseconds: Int64) -> String {
+        let day: Int64 = 86_400_000
+        let time = ((microseconds / 1000) % day + day) % day
+        let parts = [(time / 3_600_000, 2), (time / 60_000 % 60, 2), (time / 1000 % 60, 2), (time % 1000, 3)]
+        let texts = parts.map { value, width in String(String(1000 + value).suffix(width)) }
+        return texts[0...2].joined(separator: ":") + "." + texts[3]
     }
 
     private func padded(_ text: String, _ width: Int) -> String {
@@ -71,6 +157,38 @@ public struct Timeline {
 
 extension TraceModel.Entry {
     public var isUnanswered: Bool { partner == nil && (kind == .request || kind == .question) }
+
+    /// The task that it is about.
+    public var task: String? {
+        let params = message["params"]
+        let place = params?["snapshot"] ?? params ?? message["result"]?["snapshot"] ?? message["result"]
+        return place?["task"]?.string
+    }
+
+    /// The task whose progress it reports.
+    fileprivate var progressTask: String? {
+        guard kind == .event, let snapshot = message["params"]?["snapshot"], snapshot["retry"] == nil,
+            snapshot["status"] == "progress" || snapshot["status"] == "resume" && snapshot["state"] == "running"
+        else { return nil }
+        return snapshot["task"]?.string
+    }
+
+    /// An event of a task that failed, or waits after a failure.
+    fileprivate var endsBadly: Bool {
+        let snapshot = message["params"]?["snapshot"]
+        return kind == .event && (snapshot?["error"] != nil || snapshot?["retry"] != nil)
+    }
+
+    /// One object, for programs: time, connection, kind, and what was said.
+    public func json(connection: Int64) -> JSON {
+        .object(
+            .init(present: [
+                "time": .string(Timestamp(microseconds: at).rfc3339), "connection": JSON(connection),
+                "kind": .string(kind.rawValue), "title": title.isEmpty ? nil : .string(title),
+                "detail": detail.isEmpty ? nil : .string(detail), "error": error.map(JSON.string),
+                "message": message.isNull ? nil : message,
+            ]))
+    }
 }
 
 extension String {

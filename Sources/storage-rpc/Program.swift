@@ -57,7 +57,7 @@ enum Program {
                 try StorageRoot.makeDirectory(directory)
                 return directory + "/service.log"
             }
-        case .trace(let file, let html): try TraceCommand.run(file, html: html)
+        case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
             do throws(StorageError) {
                 let made = try RootBackup.make(of: Engine.directory(options), in: directory)

@@ -60,7 +60,9 @@ import Testing
         // Half a mebibyte is room for the service's own files, and not for what is said.
         let (service, caller) = try place.service(["--trace", file], setUp: "ulimit -f 1024")
         let pad = String(repeating: "ab ", count: 660)
-        for _ in 0..<300 { _ = try caller.refusal("service/ping", #"{"pad":"\#(pad)"}"#) }
+        for _ in 0..<600 { _ = try caller.refusal("service/ping", #"{"pad":"\#(pad)"}"#) }
+        // What is written down may be behind what is said.
+        try service.waitForLog("the trace cannot be written to \(file)")
         caller.wire.endInput()
         #expect(try service.waitForExit() == 0)
         #expect(service.logged.components(separatedBy: "the trace cannot be written to \(file)").count == 2)

@@ -34,10 +34,10 @@ import Tracing
             #"{"at":100.6,"pid":7,"dropped":3}"#, #"{"at":100.7,"pid":7,"connection":1,"ended":true}"#,
         ])
         for part in [
-            "0.000       ══ storage-rpc 9, process 7, engine embedded, 1970-01-01T00:01:40.000Z",
-            "0.001    1  ┌ connected: stdio", "0.002    1  → 1 reference/putFile  gs://b/a  file /f\n",
-            "0.004    1  ← 1 reference/putFile  2.00 ms  task 12345678  queued  0 B of 2.0 KiB",
-            "0.100    1  ⇠ uploadTask/event  success  task 12345678  success  2.0 KiB of 2.0 KiB  o",
+            "00:01:40.000       ══ storage-rpc 9, process 7, engine embedded, 1970-01-01T00:01:40.000Z",
+            "00:01:40.001    1  ┌ connected: stdio", "00:01:40.002    1  → 1 reference/putFile  gs://b/a  file /f\n",
+            "00:01:40.004    1  ← 1 reference/putFile  2.00 ms  task 12345678  queued  0 B of 2.0 KiB",
+            "00:01:40.100    1  ⇠ uploadTask/event  success  task 12345678  success  2.0 KiB of 2.0 KiB  o",
             "← \"x\" reference/getMetadata  100 ms  -13010  objectNotFound  None.",
             "? 1 auth/refreshToken  no answer", "→ 2 service/ping  no answer", "!! 3 messages are missing here",
             "└ disconnected", "asked for → queued → success  upload 12345678  gs://b/a  2.0 KiB of 2.0 KiB in 98 ms",
@@ -106,7 +106,7 @@ import Tracing
             ]
         let model = try model(lines)
         #expect(model.problems == [] && model.tasks.count == 2)
-        Timeline(model, isColoured: true).tell { _ in }
+        Timeline(model, .init()).tell { _ in }
         #expect(TracePage.html(of: model).count > 1000)
     }
 
@@ -133,7 +133,9 @@ import Tracing
 
     @Test func `Colours are for terminals`() throws {
         var lines: [String] = []
-        try Timeline(model([Self.head]), isColoured: true).tell { lines.append($0) }
+        var options = Timeline.Options()
+        options.isColoured = true
+        try Timeline(model([Self.head]), options).tell { lines.append($0) }
         #expect(lines.joined().contains("\u{1B}["))
         #expect(try !timeline([Self.head]).contains("\u{1B}"))
     }
@@ -142,9 +144,35 @@ import Tracing
         #"{"at":\#(at),"pid":\#(process),"connection":1,"from":"\#(sender)","bytes":5,"message":\#(message)}"#
     }
 
-    private func timeline(_ lines: [String]) throws -> String {
-        var told = ""
-        try Timeline(model(lines), isColoured: false).tell { told += $0 + "\n" }
+    @Test func `Reports of progress are one line a transfer, and lines are chosen and cut`() throws {
+        func event(_ at: Double, _ task: String, _ status: String, _ completed: Int) -> String {
+            let progress = #"{"completedUnitCount":\#(completed),"totalUnitCount":3}"#
+            let error = status == "failure" ? #","error":{"code":-13040,"message":"Cancelled."}"# : ""
+            let snapshot =
+                #"{"task":"\#(task)","status":"\#(status)","state":"running","progress":\#(progress)\#(error)}"#
+            return said(
+                at, "service", #"{"method":"uploadTask/event","params":{"handle":"o","snapshot":\#(snapshot)}}"#)
+        }
+        let lines =
+            [Self.head] + (1...3).map { event(100 + Double($0), "first", "progress", $0) }
+            + [event(104, "second", "progress", 1), event(105, "second", "failure", 1)]
+        let folded = try timeline(lines)
+        #expect(folded.contains("progress  task first  3 B of 3 B  3 reports in 2.00 s"))
+        #expect(folded.components(separatedBy: "task first").count == 2)
+        #expect(try timeline(lines) { $0.showsAll = true }.components(separatedBy: "task first").count == 4)
+        let errors = try timeline(lines) { $0.showsErrors = true }
+        #expect(errors.contains("failure  task second") && !errors.contains("first"))
+        #expect(try !timeline(lines) { $0.task = "first" }.contains("second"))
+        for width in [20, 50, 80, 120] {
+            let cut = try timeline(lines) { $0.width = width }.split(separator: "\n")
+            #expect(cut.allSatisfy { $0.count <= width } && (width > 80 || cut.contains { $0.hasSuffix("…") }))
+        }
+    }
+
+    private func timeline(_ lines: [String], _ choose: (inout Timeline.Options) -> Void = { _ in }) throws -> String {
+        var (told, options) = ("", Timeline.Options())
+        choose(&options)
+        try Timeline(model(lines), options).tell { told += $0 + "\n" }
         return told
     }
 
