@@ -7,7 +7,7 @@ const length = Math.max(trace.length, 1000);
 // What is shown: times in microseconds since the start.
 
 const view = { from: -length * 0.01, to: length * 1.03 };
-let chosen = null, shapes = [], query = "", onlyProblems = false;
+let chosen = null, chosenTask = null, shapes = [], query = "", method = "", onlyProblems = false;
 
 const isAsking = (entry) => entry.kind === "request" || entry.kind === "question";
 const isUnanswered = (entry) => isAsking(entry) && entry.partner === null;
@@ -17,11 +17,12 @@ const isProblem = (entry) =>
   errorOf(entry) !== null || isUnanswered(entry) || entry.kind === "broken" || entry.kind === "dropped"
   || entry.message?.params?.snapshot?.status === "failure";
 
-for (const entry of entries) {
+for (const [index, entry] of entries.entries()) {
+  entry.index = index;
   entry.text = `${entry.kind} ${entry.id} ${entry.title} ${entry.detail} ${JSON.stringify(entry.message)}`.toLowerCase();
 }
 const matches = (entry) =>
-  (!onlyProblems || isProblem(entry))
+  (!onlyProblems || isProblem(entry)) && (method === "" || entry.title === method)
   && (query === "" || entry.text.includes(query) || (answerOf(entry)?.text.includes(query) ?? false));
 const matchesTask = (task) =>
   (!onlyProblems || task.error !== null) && (query === "" || JSON.stringify(task).toLowerCase().includes(query));
@@ -62,14 +63,15 @@ function what(entry) {
 
 // Lanes: for each connection its requests, as many rows as overlap, then its events; then the transfers.
 
-const rowHeight = 20, gap = 6, axis = 26, margin = 150, most = 12, mostLanes = 120;
+const rowHeight = 20, gap = 6, axis = 26, most = 12;
+let margin = 150;
 const owned = channels.map(() => []);
 for (const entry of entries) owned[entry.channel].push(entry);
 function lay() {
   const lanes = [];
   channels.forEach((channel, index) => {
     const own = owned[index];
-    if (lanes.length > mostLanes || (query !== "" && !own.some(matches))) return;
+    if ((query !== "" || method !== "") && !own.some(matches)) return;
     const asking = own.filter((entry) => isAsking(entry) || entry.kind === "notification");
     const marks = own.filter((entry) => ["event", "broken", "dropped"].includes(entry.kind)
       || ((entry.kind === "answer" || entry.kind === "reply") && entry.partner === null));
@@ -86,7 +88,9 @@ function lay() {
     lanes.push({ name: channel.client ? `#${channel.number} ${channel.client}` : channel.name, kind: "requests", items: asking, rows: Math.max(ends.length, 1), channel });
     if (marks.length > 0) lanes.push({ name: "events", kind: "marks", items: marks, rows: 1, channel });
   });
-  tasks.filter(matchesTask).slice(0, mostLanes).forEach((task) => lanes.push({ name: task.reference.replace(/^gs:\/\/[^/]*\//, ""), kind: "task", task, rows: 1 }));
+  for (const task of tasks.filter(matchesTask)) {
+    lanes.push({ name: task.reference.replace(/^gs:\/\/[^/]*\//, ""), kind: "task", task, rows: 1 });
+  }
   let y = axis;
   for (const lane of lanes) {
     lane.y = y;
@@ -98,36 +102,45 @@ let layout = lay();
 
 // Drawing.
 
-const canvas = element("lanes"), pen = canvas.getContext("2d");
+const canvas = element("lanes"), stage = element("stage"), pen = canvas.getContext("2d");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 let width = 0, colours = {};
 const x = (time) => margin + (time - view.from) / (view.to - view.from) * (width - margin);
 const time = (x) => view.from + (x - margin) / (width - margin) * (view.to - view.from);
 
+// The canvas is as high as what can be seen of the lanes; they scroll beneath it.
 function draw() {
+  element("space").style.height = layout.height + "px";
   width = canvas.clientWidth;
-  const scale = window.devicePixelRatio || 1;
-  canvas.style.height = layout.height + "px";
+  margin = Math.min(Math.max(Math.round(width * 0.2), 110), 240);
+  const high = Math.min(layout.height, stage.clientHeight), scale = window.devicePixelRatio || 1, up = stage.scrollTop;
+  canvas.style.height = high + "px";
   canvas.width = width * scale;
-  canvas.height = layout.height * scale;
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  canvas.height = high * scale;
+  pen.setTransform(scale, 0, 0, scale, 0, -up * scale);
   for (const name of ["paper", "ink", "faint", "rule", "panel", "good", "bad", "open", "asked", "event", "asked-for", "queued", "running", "paused", "chosen"]) {
     colours[name] = colour(name);
   }
   pen.font = "12px system-ui, sans-serif";
   pen.textBaseline = "middle";
   shapes = [];
-  drawAxis();
+  drawAxis(up);
+  const seen = layout.lanes.filter((lane) => lane.y + lane.rows * rowHeight > up + axis && lane.y < up + high);
   pen.save();
   pen.beginPath();
-  pen.rect(margin, 0, width - margin, layout.height);
+  pen.rect(margin, up + axis - 4, width - margin, high);
   pen.clip();
-  for (const lane of layout.lanes) ({ requests: drawRequests, marks: drawMarks, task: drawTask })[lane.kind](lane);
+  for (const lane of seen) ({ requests: drawRequests, marks: drawMarks, task: drawTask })[lane.kind](lane);
   pen.restore();
-  for (const lane of layout.lanes) drawName(lane);
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, up + axis - 4, width, high);
+  pen.clip();
+  for (const lane of seen) drawName(lane);
+  pen.restore();
 }
 
-function drawAxis() {
+function drawAxis(up) {
   const rough = (view.to - view.from) / Math.max((width - margin) / 110, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = Math.max([1, 2, 5, 10].find((factor) => factor * power >= rough) * power, 1);
@@ -137,20 +150,23 @@ function drawAxis() {
     const place = Math.round(x(at)) + 0.5;
     if (place < margin) continue;
     pen.beginPath();
-    pen.moveTo(place, axis - 8);
+    pen.moveTo(place, up + axis - 8);
     pen.lineTo(place, layout.height);
     pen.stroke();
     const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step / 1e6))));
-    pen.fillText((at / 1e6).toFixed(digits) + " s", place + 3, 10);
+    pen.fillText((at / 1e6).toFixed(digits) + " s", place + 3, up + 10);
   }
 }
 
 function drawName(lane) {
   pen.fillStyle = lane.kind === "marks" ? colours.faint : colours.ink;
   const mark = lane.kind === "task" ? (lane.task.isDownload ? "↓ " : "↑ ") : "";
-  let name = lane.name.slice(-40), room = margin - 22 - pen.measureText(mark).width;
-  while (name.length > 2 && pen.measureText(name).width > room) name = "…" + name.slice(2);
-  pen.fillText(mark + name, 16, lane.y + rowHeight / 2);
+  if (lane.task && lane.task === chosenTask) {
+    pen.fillStyle = colours.chosen;
+    pen.fillRect(0, lane.y - 2, margin, rowHeight);
+    pen.fillStyle = colours.ink;
+  }
+  pen.fillText(mark + elided(lane.name, margin - 14 - pen.measureText(mark).width), 8, lane.y + rowHeight / 2);
   pen.strokeStyle = colours.rule;
   pen.beginPath();
   pen.moveTo(0, lane.y + lane.rows * rowHeight + gap / 2 + 0.5);
@@ -158,21 +174,29 @@ function drawName(lane) {
   pen.stroke();
 }
 
-function shape(left, top, wide, high, entry, tip) { shapes.push({ left, top, wide, high, entry, tip }); }
+function shape(left, top, wide, high, entry, tip, task) { shapes.push({ left, top, wide, high, entry, tip, task }); }
+
+// The beginning and the end of a text, where there is no room for all of it: names often differ at their ends.
+function elided(text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  let kept = Math.min(text.length - 1, 120);
+  while (kept > 1 && pen.measureText(cut(text, kept)).width > room) kept -= 1;
+  return cut(text, kept);
+}
+function cut(text, kept) {
+  const head = Math.floor(kept * 0.3);
+  return text.slice(0, head) + "…" + text.slice(text.length - kept + head);
+}
 
 // A method's name, or the end of it, where there is room.
 function fitting(title, room) {
   return [title, title.split("/").pop()].find((text) => pen.measureText(text).width + 8 <= room) ?? "";
 }
+// Never a part of a text: it could be read as another one.
 function label(text, left, top, wide, tint) {
-  if (wide < 24 || text === "") return;
-  pen.save();
-  pen.beginPath();
-  pen.rect(left, top, wide, rowHeight);
-  pen.clip();
+  if (text === "" || pen.measureText(text).width + 6 > wide) return;
   pen.fillStyle = tint;
   pen.fillText(text, left + 4, top + (rowHeight - 2) / 2);
-  pen.restore();
 }
 
 function drawRequests(lane) {
@@ -195,7 +219,8 @@ function drawRequests(lane) {
       pen.setLineDash([4, 3]);
       pen.strokeRect(start + 0.5, top + 0.5, wide, rowHeight - 4);
       pen.setLineDash([]);
-      label(entry.title + " (no answer)", Math.max(start, margin), top, start + wide - Math.max(start, margin), tint);
+      const inside = start + wide - Math.max(start, margin);
+      label(fitting(entry.title + " (no answer)", inside), Math.max(start, margin), top, inside, tint);
     } else {
       pen.fillStyle = tint;
       pen.fillRect(start, top, wide, rowHeight - 3);
@@ -254,18 +279,19 @@ function drawTask(lane) {
     pen.fillStyle = last[1] === "success" ? colours.good : colours.bad;
     pen.fillRect(right, top - 1, 3, high + 2);
     const text = `${last[1]}, ${size(last[2])}`, wide = pen.measureText(text).width + 8;
-    const isRoomy = right + 4 + wide <= width;
-    label(text, isRoomy ? right + 4 : left - wide, top, wide, pen.fillStyle);
+    if (right + 4 + wide <= width) label(text, right + 4, top, wide, pen.fillStyle);
+    else if (left - wide >= margin) label(text, left - wide, top, wide, pen.fillStyle);
+    else label(text, Math.min(right, width) - wide, top, Math.min(right, width) - Math.max(left, margin), colours.ink);
   }
   pen.globalAlpha = 1;
-  shape(left, top, Math.max(right - left, 4) + 4, high, null, tip);
+  shape(left, top, Math.max(right - left, 4) + 4, high, null, tip, task);
 }
 
 // Pointing, zooming, panning.
 
 const tip = element("tip");
 function hit(event) {
-  const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
+  const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top + stage.scrollTop;
   let best = null, nearest = 5;
   if (px < margin) return null;
   for (const shape of shapes) {
@@ -305,13 +331,14 @@ canvas.addEventListener("pointerup", (event) => {
   if (drag && Math.abs(drag.x - event.clientX) < 4) {
     const found = hit(event);
     if (found?.entry) choose(found.entry);
+    else if (found?.task) chooseTask(found.task);
   }
   drag = null;
 });
 canvas.addEventListener("wheel", (event) => {
   const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
-  // Lanes that fill the window scroll like any page.
-  if (!isSideways && !event.ctrlKey && layout.height > window.innerHeight * 0.8) return;
+  // Lanes that do not fit scroll like any page.
+  if (!isSideways && !event.ctrlKey && layout.height > stage.clientHeight + 1) return;
   event.preventDefault();
   if (isSideways) return pan((event.deltaX || event.deltaY) / (width - margin));
   zoom(Math.exp(event.deltaY / 400), time(event.clientX - canvas.getBoundingClientRect().left));
@@ -341,50 +368,157 @@ canvas.addEventListener("keydown", (event) => {
   if (action && !event.ctrlKey && !event.metaKey) { event.preventDefault(); actions[action](); }
 });
 
-// The table and the message.
+// The table has elements for the rows that can be seen, and for a few more.
 
+const lineHeight = 21, extra = 20, scroll = element("scroll");
+let found = [];
 function cell(row, text) { row.insertCell().textContent = text; }
-const mostRows = 3000;
+// The content, with the middle of a long reference left out: its end tells it from others.
+function content(entry, room) {
+  const text = (isUnanswered(entry) ? "no answer  " : "") + entry.detail;
+  if (text.length <= room) return text;
+  return text.replace(/gs:\/\/\S+/, (url) => url.length > 24 ? cut(url, Math.max(23, Math.min(url.length, room - 8) - 1)) : url);
+}
+function spacer(lines) {
+  const row = element("rows").insertRow();
+  row.className = "spacer";
+  row.style.height = lines * lineHeight + "px";
+  row.setAttribute("aria-hidden", "true");
+}
 function list() {
-  const found = entries.filter(matches), body = element("rows");
-  body.textContent = "";
-  for (const entry of entries) entry.line = null;
-  element("count").textContent = found.length > mostRows ? `the first ${mostRows} of ${found.length}` : `${found.length}`;
-  for (const entry of found.slice(0, mostRows)) {
-    const row = body.insertRow();
+  found = entries.filter(matches);
+  found.forEach((entry, index) => { entry.place = index; });
+  const isAll = found.length === entries.length;
+  element("count").textContent = isAll ? `${found.length}` : `${found.length} of ${entries.length} match`;
+  scroll.scrollTop = 0;
+  fill();
+}
+function fill() {
+  const first = Math.max(0, Math.floor(scroll.scrollTop / lineHeight) - extra);
+  const end = Math.min(found.length, first + Math.ceil(scroll.clientHeight / lineHeight) + 2 * extra);
+  element("rows").textContent = "";
+  spacer(first);
+  const room = Math.floor(document.querySelector("th:last-child").clientWidth / 7.3);
+  for (const entry of found.slice(first, end)) {
+    const row = element("rows").insertRow();
     row.className = look(entry) + (entry === chosen ? " chosen" : "");
+    row.dataset.row = entry.index;
+    if (entry === chosen) row.setAttribute("aria-current", "true");
     cell(row, clock(entry.at));
     cell(row, entry.kind === "answer" || entry.kind === "reply" ? took(entry) : "");
     cell(row, channels[entry.channel].number ? "#" + channels[entry.channel].number : "");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = what(entry);
-    row.insertCell().append(button);
-    cell(row, isUnanswered(entry) ? "no answer  " + entry.detail : entry.detail);
-    row.addEventListener("click", () => choose(entry, true));
-    entry.line = row;
+    cell(row, what(entry));
+    cell(row, content(entry, room));
+    row.lastChild.title = entry.detail;
+    row.addEventListener("click", () => choose(entry));
   }
+  spacer(found.length - end);
 }
-function choose(entry, isFromTable = false) {
-  chosen?.line?.classList.remove("chosen");
-  chosen = entry;
-  entry.line?.classList.add("chosen");
-  // Only the table scrolls; the lanes stay where they are.
-  if (!isFromTable && entry.line) element("scroll").scrollTop = entry.line.offsetTop - 60;
+scroll.addEventListener("scroll", () => requestAnimationFrame(fill));
+
+function tell(title, text, hash) {
+  element("chosen").textContent = title;
+  element("message").textContent = text;
+  element("message").scrollTop = 0;
+  for (const id of ["copy", "link"]) element(id).disabled = hash === "";
+  history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
+}
+function choose(entry) {
+  [chosen, chosenTask] = [entry, null];
+  if (found[entry.place] === entry) {
+    const top = entry.place * lineHeight, room = scroll.clientHeight - 2 * lineHeight;
+    if (top < scroll.scrollTop || top > scroll.scrollTop + room) scroll.scrollTop = top - room / 2;
+  }
+  fill();
   const partner = entry.partner === null ? null : entries[entry.partner];
   const pretty = (one) => `// ${clock(one.at)} s  ${what(one)}  ${one.bytes ? size(one.bytes) : ""}\n${JSON.stringify(one.message, null, 2)}`;
-  element("chosen").textContent = entry.title || "Message";
-  element("message").textContent = [entry, partner].filter(Boolean).sort((a, b) => a.at - b.at).map(pretty).join("\n\n");
-  if (isFromTable && (entry.at < view.from || entry.at > view.to)) {
+  const both = [entry, partner].filter(Boolean).sort((a, b) => a.at - b.at);
+  tell(entry.title || "Message", both.map(pretty).join("\n\n"), "#row-" + entry.index);
+  if (entry.at < view.from || entry.at > view.to) {
     const half = (view.to - view.from) / 2;
     show(entry.at - half, entry.at + half);
   }
   redraw();
 }
+function chooseTask(task) {
+  [chosen, chosenTask] = [null, task];
+  fill();
+  const lines = task.samples.map(([at, state, completed, total]) => `${clock(at)} s  ${state}  ${size(completed)} of ${size(total)}`);
+  const first = task.samples[0], last = task.samples[task.samples.length - 1];
+  const head = [task.reference, task.task, first ? `${last[1]} after ${duration(last[0] - first[0])}` : "", task.error ?? ""];
+  tell(task.isDownload ? "Download" : "Upload", [...head.filter(Boolean), "", ...lines].join("\n"), "#task-" + task.task);
+  redraw();
+}
+function chooseNothing() {
+  [chosen, chosenTask] = [null, null];
+  fill();
+  tell("Message", "", "");
+  redraw();
+}
+function step(lines) {
+  if (found.length === 0) return;
+  const now = chosen !== null && found[chosen.place] === chosen ? chosen.place : lines > 0 ? -1 : found.length;
+  choose(found[Math.min(Math.max(now + lines, 0), found.length - 1)]);
+}
+async function copy(text, button) {
+  const field = document.createElement("textarea");
+  try { await navigator.clipboard.writeText(text); } catch {
+    // A page that was opened as a file may have no clipboard.
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  const name = button.textContent;
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = name; }, 1200);
+}
+element("copy").addEventListener("click", (event) => {
+  const shown = chosenTask ?? [chosen, chosen.partner === null ? null : entries[chosen.partner]].filter(Boolean).map((one) => one.message);
+  copy(JSON.stringify(shown, null, 2), event.target);
+});
+element("link").addEventListener("click", (event) => copy(location.href, event.target));
+function follow() {
+  const row = /^#row-(\d+)$/.exec(location.hash), task = /^#task-(.+)$/.exec(location.hash);
+  if (row && entries[row[1]]) choose(entries[row[1]]);
+  const named = task && tasks.find((one) => one.task === decodeURIComponent(task[1]));
+  if (named) chooseTask(named);
+}
+window.addEventListener("hashchange", follow);
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const isTyping = ["INPUT", "SELECT"].includes(event.target.tagName);
+  if (event.key === "Escape") {
+    if (isTyping || query !== "" || method !== "") {
+      [element("filter").value, element("method").value] = ["", ""];
+      refilter();
+      scroll.focus();
+    } else chooseNothing();
+    return;
+  }
+  if (isTyping && event.target.id !== "filter") return;
+  if (event.key === "Enter" && (event.target === scroll || isTyping)) {
+    event.preventDefault();
+    if (chosen === null) step(1);
+    element("message").focus();
+  } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    if (event.target === element("message")) return;
+    event.preventDefault();
+    step(event.key === "ArrowDown" ? 1 : -1);
+  } else if (event.target === scroll && (event.key === "Home" || event.key === "End")) {
+    event.preventDefault();
+    step(event.key === "End" ? found.length : -found.length);
+  } else if (event.key === "/" && !isTyping) {
+    event.preventDefault();
+    element("filter").focus();
+  }
+});
 
 let waiting = 0;
 function refilter() {
   query = element("filter").value.trim().toLowerCase();
+  method = element("method").value;
   onlyProblems = element("problems").checked;
   layout = lay();
   list();
@@ -392,8 +526,13 @@ function refilter() {
 }
 element("filter").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refilter, 120); });
 element("problems").addEventListener("change", refilter);
+element("method").addEventListener("change", refilter);
+for (const title of [...new Set(entries.map((entry) => entry.title))].filter(Boolean).sort()) {
+  element("method").append(new Option(title, title));
+}
 element("tools").addEventListener("submit", (event) => event.preventDefault());
-window.addEventListener("resize", redraw);
+window.addEventListener("resize", () => { fill(); redraw(); });
+stage.addEventListener("scroll", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
@@ -403,6 +542,7 @@ element("summary").textContent = [
   `${entries.filter(isUnanswered).length} without an answer`, count(entries.filter((entry) => entry.kind === "event").length, "event"),
   count(tasks.length, "transfer"),
 ].join(" · ");
-element("problems").textContent = trace.problems.join("\n") + (trace.omittedProblems ? `\nand ${trace.omittedProblems} more lines` : "");
+element("unreadable").textContent = trace.problems.join("\n") + (trace.omittedProblems ? `\nand ${trace.omittedProblems} more lines` : "");
 list();
 draw();
+follow();
