@@ -377,7 +377,10 @@ function cell(row, text) { row.insertCell().textContent = text; }
 function content(entry, room) {
   const text = (isUnanswered(entry) ? "no answer  " : "") + entry.detail;
   if (text.length <= room) return text;
-  return text.replace(/gs:\/\/\S+/, (url) => url.length > 24 ? cut(url, Math.max(23, Math.min(url.length, room - 8) - 1)) : url);
+  return text.replace(/gs:\/\/\S+/, (url) => {
+    const kept = Math.max(11, (room < 30 ? room : room - 8) - 1);
+    return url.length > kept ? cut(url, kept) : url;
+  });
 }
 function spacer(lines) {
   const row = element("rows").insertRow();

@@ -44,7 +44,7 @@ export interface SessionOptions {
 }
 
 export interface SpawnOptions extends SessionOptions {
-  /** By default $STORAGE_RPC, else `storage-rpc` on the PATH. */
+  /** By default $STORAGE_RPC, else that of an installed package, else `storage-rpc` on the PATH. */
   program?: string;
   /** Flags of the service, such as `["--root", "/srv/objects"]`; `storage-rpc --help` lists them. */
   args?: readonly string[];
