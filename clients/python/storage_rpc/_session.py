@@ -37,7 +37,7 @@ class Session(SessionBase[S], StorageMethods):
         timeout: float | None = None,
         on_refresh_token: RefreshToken | None = None,
     ) -> None:
-        """`command` is the program to start; by default $STORAGE_RPC, else `storage-rpc` on the PATH.
+        """`command` is the program to start; by default $STORAGE_RPC, else that of an installed wheel or the PATH.
 
         `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
         client, have one service, which is started by the first and goes on when the last has been closed, until its
