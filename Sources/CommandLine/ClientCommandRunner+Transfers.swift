@@ -5,9 +5,9 @@ import Platform
 
 extension ClientCommandRunner {
     func put(_ files: [String], to target: String) throws {
-        try Self.check(target, isExact: options.isExact)
-        let isFolder = files.count > 1 || target.utf8.last == UInt8(ascii: "/") && !options.isExact
-        let folder: JSON = try isFolder || options.isRecursive ? reference(target) : .null
+        let folder = try reference(target)
+        let isNamedFolder = target.utf8.last == UInt8(ascii: "/") && !options.isExact
+        let isFolder = files.count > 1 || isNamedFolder || folder.isRoot
         transfers.areMany = files.count > 1 || options.isRecursive
         var names: Set<String> = []
         for file in files {
@@ -17,25 +17,25 @@ extension ClientCommandRunner {
                 }
                 let input = try TemporaryFile()
                 try input.fill { try client.waitForInput() }
-                try put(file: input.path, name: target, reference(target), keeping: input)
+                try put(file: input.path, name: target, folder, keeping: input)
                 continue
             }
             let tree = LocalTree(file)
             guard tree.isDirectory else {
-                if isFolder || !folder.isNull && folder.isRoot {
+                if isFolder {
                     guard names.insert(tree.name).inserted else {
                         throw UsageError(message: "two files are named \(tree.name), and would be one object")
                     }
                     try put(file: file, name: file, child(folder, tree.name))
                 } else {
-                    try put(file: file, name: file, reference(target))
+                    try put(file: file, name: file, folder)
                 }
                 continue
             }
             guard options.isRecursive else {
                 throw UsageError(message: "\(file) is a directory; -r uploads all that is in it")
             }
-            let base = isFolder || folder.isRoot ? tree.name + (tree.name.isEmpty ? "" : "/") : ""
+            let base = isFolder ? tree.name + (tree.name.isEmpty ? "" : "/") : ""
             try tree.walk { path, name in
                 try self.put(file: path, name: path, self.child(folder, base + name))
             } skipped: {

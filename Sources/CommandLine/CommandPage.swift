@@ -84,7 +84,7 @@ extension CommandPage {
             "put", "FILE... REFERENCE", "upload files; -r: directories; -: standard input",
             [
                 "Uploads files. \(reference)",
-                "Where it ends in / or there are several files, each keeps its name below it.",
+                "Several FILEs, or a REFERENCE that is a bucket or ends in /: files keep names.",
             ], [recursive("directories with all that is in them")] + metadata + preconditions + [exact],
             ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
         ) { _, words in

@@ -106,6 +106,9 @@ import Testing
         #expect(await sh("cd out && $S get -q gs://other/x/a.txt new.txt && cat new.txt").text == "a")
         #expect(await sh("$S cat 'tree/?.*' -q").text == "abb")
         #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 1)
+        #expect(
+            await sh("$S put -q tree/a.txt gs://third && $S put -q tree/b.jpg gs://third/ && $S ls gs://third").text
+                == "a.txt\nb.jpg\n")
         #expect(await sh("$S rm -q -r tree copy && $S ls").text == "")
         #expect(await sh("$S rm tree").status == 1)
     }
