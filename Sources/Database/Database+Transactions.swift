@@ -7,41 +7,42 @@ extension Database {
     /// full, `body` runs a second time. A transaction that frees room may use the reserve, where there is one; then it
     /// does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
-        let result: T
+        let (result, size): (T, Int64)
         do {
-            result = try write(mayUseReserve, body)
+            (result, size) = try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull {
             // A checkpoint lets the log start over in the room it already has.
             try execute("PRAGMA wal_checkpoint(RESTART)")
-            result = try write(mayUseReserve, body)
+            (result, size) = try write(mayUseReserve, body)
         }
-        giveBack()
+        giveBack(size)
         return result
     }
 
     /// Runs `body` in a read transaction: everything that it reads is one consistent snapshot. It may not write.
     public func snapshot<T>(_ body: () throws -> T) throws -> T { try within("BEGIN", body) }
 
-    private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> T {
+    /// Returns the size of the file as well; 0 without a reserve.
+    private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> (T, Int64) {
         try within("BEGIN IMMEDIATE") {
-            guard let reserve else { return try body() }
+            guard let reserve else { return (try body(), 0) }
             let before = try size
             let result = try body()
             let after = try size
             if after > before, let failure = reserve.grow(to: after, mayUseSpare: mayUseReserve) {
                 throw DatabaseError.full(path, failure.code)
             }
-            return result
+            return (result, after)
         }
     }
 
     /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.
-    private func giveBack() {
+    private func giveBack(_ size: Int64) {
         guard let reserve else { return }
         do {
-            guard reserve.refill(try size) else { return }
+            guard reserve.refill(size) else { return }
             try execute("PRAGMA wal_checkpoint(PASSIVE)")
-            _ = reserve.refill(try size)
+            _ = reserve.refill(try self.size)
         } catch {
             // The transaction is committed; only the refill failed.
         }

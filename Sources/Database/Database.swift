@@ -7,7 +7,7 @@ import CSQLite
 public final class Database {
     public let path: String
     private var connection: OpaquePointer?
-    private var statements: [String: Statement] = [:]
+    private var statements: [StatementText: Statement] = [:]
     private(set) var reserve: Reserve?
     private(set) var pageSize: Int64 = 0
 
@@ -82,10 +82,11 @@ public final class Database {
 
     /// Returns an idle statement: a cached one, or a newly compiled one.
     func statement(_ sql: String) throws(DatabaseError) -> Statement {
-        if let kept = statements[sql], !kept.isBusy { return kept }
+        let text = StatementText(sql: sql)
+        if let kept = statements[text], !kept.isBusy { return kept }
         let statement = try Statement(sql, connection: try opened(), path: path)
         if statements.count >= Self.keptStatements { statements = statements.filter { $0.value.isBusy } }
-        statements[sql] = statement
+        statements[text] = statement
         return statement
     }
 
@@ -143,4 +144,11 @@ public final class Database {
         }
         return true
     }
+}
+
+/// The key of a compiled statement. Statements are long, few, and mostly of different lengths: the length is the hash.
+private struct StatementText: Hashable {
+    let sql: String
+
+    func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
 }

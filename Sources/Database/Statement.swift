@@ -120,12 +120,12 @@ extension Statement {
         ordered.reserveCapacity(parameters.count)
         for (index, parameter) in parameters.enumerated() where pairs.count == parameters.count {
             // Callers mostly name them in the order of the statement.
-            let isNext = pairs[index].name == parameter
-            guard let pair = isNext ? pairs[index] : pairs.first(where: { $0.name == parameter }) else { break }
-            ordered.append(pair.value)
+            let isNext = pairs[index].0 == parameter
+            guard let pair = isNext ? pairs[index] : pairs.first(where: { $0.0 == parameter }) else { break }
+            ordered.append(pair.1)
         }
         guard ordered.count == parameters.count, pairs.count == parameters.count else {
-            let text = "values for \(pairs.map(\.name).sorted()) and not for \(parameters.sorted())"
+            let text = "values for \(pairs.map(\.0).sorted()) and not for \(parameters.sorted())"
             throw DatabaseError(CSQLITE_RANGE, text, path: path)
         }
         return ordered

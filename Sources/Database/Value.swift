@@ -16,7 +16,8 @@ extension Value {
 
 /// Values for the parameters of a statement by name: `["size": .integer(5)]` fills `:size`.
 public struct Values: ExpressibleByDictionaryLiteral {
-    let pairs: [(name: String, value: Value)]
+    /// Without labels: to add them, Swift casts each pair at run time.
+    let pairs: [(String, Value)]
 
     public init(dictionaryLiteral elements: (String, Value)...) { self.init(elements) }
 

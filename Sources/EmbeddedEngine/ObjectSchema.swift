@@ -41,6 +41,15 @@ enum ObjectSchema {
                     UPDATE tasks SET lastGeneration = (SELECT generation FROM counters) WHERE id = new.id;
                 END;
                 """),
+        // A task that is recorded only when it has ended needs none.
+        Migration(
+            version: 6,
+            sql: """
+                DROP TRIGGER began;
+                CREATE TRIGGER began AFTER INSERT ON tasks WHEN new.ended IS NULL BEGIN
+                    UPDATE tasks SET lastGeneration = (SELECT generation FROM counters) WHERE id = new.id;
+                END;
+                """),
     ]
 
     /// Matches files that are marked as unwanted and that no object needs. One scan of the objects finds the few that

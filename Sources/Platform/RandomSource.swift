@@ -13,14 +13,19 @@ public struct RandomSource: Sendable {
     public func uuid() -> String { Self.uuid(next(), next()) }
 
     static func uuid(_ high: UInt64, _ low: UInt64) -> String {
-        let digits = (hexadecimal(high & ~0xF000 | 0x4000) + hexadecimal(low & ~(0b11 << 62) | 0b10 << 62)).utf8
-        let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-        return groups.map { String(decoding: digits.dropFirst($0.lowerBound).prefix($0.count), as: UTF8.self) }
-            .joined(separator: "-")
-    }
-
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        let (high, low) = (high & ~0xF000 | 0x4000, low & ~(0b11 << 62) | 0b10 << 62)
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var count = 0
+            for digit in 0..<32 {
+                if [8, 12, 16, 20].contains(digit) {
+                    text[count] = UInt8(ascii: "-")
+                    count += 1
+                }
+                let value = UInt8(truncatingIfNeeded: (digit < 16 ? high : low) >> UInt64(60 - digit % 16 * 4)) & 0xF
+                text[count] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+                count += 1
+            }
+            return count
+        }
     }
 }

@@ -37,15 +37,12 @@ public final class WorkerThreads: SerialExecutor {
 /// What the threads hold.
 private final class WorkerPool: Sendable {
     fileprivate struct State {
-        var queue: [WorkerThreads.Work] = []
-        var next = 0
+        var queue = Queue<WorkerThreads.Work>()
         var threads = 0
         /// The loop tries to start the first thread.
         var isRetrying = false
         /// Nobody submits work any more.
         var isEnding = false
-
-        var waiting: Int { queue.count - next }
     }
 
     private let name: StaticString
@@ -65,7 +62,7 @@ private final class WorkerPool: Sendable {
     func submit(_ work: @escaping WorkerThreads.Work) {
         let (needsThread, hasIdle) = state.withLock { state, idle in
             state.queue.append(work)
-            guard state.waiting > idle, state.threads < limit else { return (false, idle > 0) }
+            guard state.queue.count > idle, state.threads < limit else { return (false, idle > 0) }
             state.threads += 1
             return (true, idle > 0)
         }
@@ -109,22 +106,9 @@ private final class WorkerPool: Sendable {
     /// Blocks until there is work. Nil where there will be none.
     private func nextWork() -> WorkerThreads.Work? {
         state.waitAndLock {
-            $0.waiting > 0 || $0.isEnding
+            !$0.queue.isEmpty || $0.isEnding
         } _: {
-            $0.waiting > 0 ? $0.take() : nil
+            $0.queue.popFirst()
         }
-    }
-}
-
-extension WorkerPool.State {
-    fileprivate mutating func take() -> WorkerThreads.Work {
-        let work = queue[next]
-        queue[next] = {}
-        next += 1
-        if next == queue.count || next > 1024 {
-            queue.removeFirst(next)
-            next = 0
-        }
-        return work
     }
 }

@@ -30,9 +30,23 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         let day = CalendarDay(daysSince1970: days)
         let milliseconds = timeOfDay / 1000
         let seconds = milliseconds / 1000
-        return day.year.padded(4) + "-" + day.month.padded(2) + "-" + day.day.padded(2) + "T"
-            + (seconds / 3600).padded(2) + ":" + (seconds / 60 % 60).padded(2) + ":" + (seconds % 60).padded(2)
-            + "." + (milliseconds % 1000).padded(3) + "Z"
+        let fields = [
+            (day.year, 4, "-"), (day.month, 2, "-"), (day.day, 2, "T"), (seconds / 3600, 2, ":"),
+            (seconds / 60 % 60, 2, ":"), (seconds % 60, 2, "."), (milliseconds % 1000, 3, "Z"),
+        ] as [(Int64, width: Int, mark: Unicode.Scalar)]
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var end = 0
+            for (value, width, mark) in fields {
+                var rest = value
+                for place in (end..<end + width).reversed() {
+                    text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                text[end + width] = UInt8(ascii: mark)
+                end += width + 1
+            }
+            return end
+        }
     }
 
     /// Accepts any offset from UTC and any number of decimals; nil for other texts.
@@ -83,12 +97,5 @@ extension TimeSource {
 
     public init(clock: any Clock<Duration>, now: @escaping @Sendable () -> Timestamp) {
         self.init(clock: clock) { now().microseconds }
-    }
-}
-
-extension Int64 {
-    fileprivate func padded(_ width: Int) -> String {
-        let digits = String(self)
-        return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
     }
 }

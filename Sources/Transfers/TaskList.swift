@@ -20,7 +20,7 @@ public struct TransferLog: Sendable {
     let log: TransferLog
     private let finishedKept: Int
     private(set) var tasks: [String: TransferTask<Strategy>] = [:]
-    private var finished: [String] = []
+    private var finished = Queue<String>()
     /// The number of unfinished tasks of other endpoints.
     private var unfinishedElsewhere = 0
     private var lastNumber: Int64 = 0
@@ -77,8 +77,7 @@ public struct TransferLog: Sendable {
 
     /// Forgets a finished task; returns false for an unfinished one.
     public func forget(_ task: TransferTask<Strategy>) async -> Bool {
-        guard let index = finished.firstIndex(of: task.id) else { return false }
-        finished.remove(at: index)
+        guard finished.removeFirst(where: { $0 == task.id }) else { return false }
         tasks[task.id] = nil
         await ends?.forget([task.id])
         return true
@@ -112,8 +111,7 @@ public struct TransferLog: Sendable {
         finished.append(task.id)
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
-        guard finished.count > finishedKept else { return }
-        let oldest = finished.removeFirst()
+        guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }
         // A record of another endpoint stays for the service there.
         guard tasks.removeValue(forKey: oldest)?.endpoint == nil else { return }
         dropped.append(oldest)
