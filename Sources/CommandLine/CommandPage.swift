@@ -246,7 +246,7 @@ extension CommandPage {
         text: [
             "Copies the root of the engine embedded, as it is at one moment, to a directory",
             "that does not exist or is empty. serve --root DIR serves the copy. On the same",
-            "file system objects above 256 KiB take no further room.",
+            "file system objects above 96 KiB take no further room.",
         ], examples: ["backup /mnt/backup/2026-01-01"]
     ) { options, words in
         guard options.service.engine == .embedded else {

@@ -56,10 +56,11 @@ final class BackgroundMD5: Sendable {
         }
     }
 
+    /// Blocks until all submitted buffers are hashed.
     func digest() -> [UInt8] {
         let digest = Mutex<[UInt8]>([])
         let done = DispatchSemaphore(value: 0)
-        queue.submit { checksum in
+        queue.submitHere { checksum in
             let md5 = checksum.md5
             digest.withLock { $0 = md5 }
             done.signal()

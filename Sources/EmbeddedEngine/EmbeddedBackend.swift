@@ -14,7 +14,7 @@ public final class EmbeddedBackend: Backend {
     public let oneRequestLimit: Int64 = 1 << 20
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
     /// Objects up to this size are stored as rows, larger ones as files.
-    static let largestRow: Int64 = 256 << 10
+    static let largestRow: Int64 = 96 << 10
 
     let allowed: FileAccessPolicy
     let objectFiles: ObjectFiles

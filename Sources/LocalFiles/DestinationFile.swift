@@ -97,9 +97,23 @@ struct DestinationFile {
         } catch {}
     }
 
+    /// Makes the names in the directory durable, together with other downloads into it.
     func syncDirectory() throws(StorageError) {
-        try writing { () throws(SystemError) in try OpenFile.syncDirectory(".", in: opened()) }
+        try writing { () throws(SystemError) in
+            let directory = try opened()
+            try Self.syncs.run(try Place(directory.status())) { () throws(SystemError) in
+                try OpenFile.syncDirectory(".", in: directory)
+            }
+        }
     }
+
+    private struct Place: Hashable {
+        let device, inode: UInt64
+
+        init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
+    }
+
+    private static let syncs = SharedSync<Place>()
 
     private func findDirectory() throws(StorageError) -> OpenFile {
         func reason(_ error: SystemError) -> StorageError {

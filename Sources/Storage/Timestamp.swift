@@ -30,10 +30,10 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         let day = CalendarDay(daysSince1970: days)
         let milliseconds = timeOfDay / 1000
         let seconds = milliseconds / 1000
-        let fields = [
+        let fields: [(Int64, width: Int, mark: Unicode.Scalar)] = [
             (day.year, 4, "-"), (day.month, 2, "-"), (day.day, 2, "T"), (seconds / 3600, 2, ":"),
             (seconds / 60 % 60, 2, ":"), (seconds % 60, 2, "."), (milliseconds % 1000, 3, "Z"),
-        ] as [(Int64, width: Int, mark: Unicode.Scalar)]
+        ]
         return String(unsafeUninitializedCapacity: 24) { text in
             var end = 0
             for (value, width, mark) in fields {

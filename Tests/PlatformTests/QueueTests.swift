@@ -1,0 +1,25 @@
+import Platform
+import Testing
+
+@Suite struct QueueTests {
+    @Test func `Elements leave in their order, whenever they came`() {
+        var random = SystemRandomNumberGenerator()
+        var queue = Queue<Int>()
+        var expected: [Int] = []
+        for number in 0..<10_000 {
+            switch random.next(upperBound: 5 as UInt) {
+            case 0, 1, 2:
+                queue.append(number)
+                expected.append(number)
+            case 3: #expect(queue.popFirst() == (expected.isEmpty ? nil : expected.removeFirst()))
+            default:
+                let wanted = expected.randomElement()
+                #expect(queue.removeFirst { $0 == wanted } == (wanted != nil))
+                expected.removeAll { $0 == wanted }
+            }
+            #expect(queue.count == expected.count && queue.isEmpty == expected.isEmpty)
+        }
+        while let element = queue.popFirst() { #expect(element == expected.removeFirst()) }
+        #expect(expected.isEmpty)
+    }
+}

@@ -1,0 +1,63 @@
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Platform
+
+@Suite(.timeLimit(.minutes(10))) struct SharedSyncTests {
+    private let syncs = SharedSync<Int>()
+    private let mayEnd = DispatchSemaphore(value: 0)
+    private let began = Mail<Void>()
+
+    /// Returns once so many threads are in `run`.
+    private func threads(_ count: Int) async {
+        await until { syncs.places.withLock { places, _ in places[1]?.threads } == count }
+    }
+
+    /// The error of a sync that waits for `mayEnd`.
+    private func longSync(_ failure: SystemError? = nil) -> SystemError? {
+        outcome { () throws(SystemError) in
+            began.deliver(())
+            mayEnd.wait()
+            if let failure { throw failure }
+        }
+    }
+
+    private func outcome(_ sync: () throws(SystemError) -> Void) -> SystemError? {
+        do throws(SystemError) { try syncs.run(1, sync) } catch { return error }
+        return nil
+    }
+
+    @Test func `Threads that come during a sync share the next one`() async {
+        let others = Atomic(0)
+        let outcomes = Mail<SystemError?>()
+        let workers = WorkerThreads("test", limit: 9)
+        workers.submit { outcomes.deliver(longSync()) }
+        await began.next()
+        for _ in 0..<8 { workers.submit { outcomes.deliver(outcome { others.add(1, ordering: .relaxed) }) } }
+        await threads(9)
+        mayEnd.signal()
+        for _ in 0..<9 { #expect(await outcomes.next() == nil) }
+        #expect(others.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func `A failure is that of one thread, and the others try for themselves`() async {
+        let outcomes = Mail<SystemError?>()
+        let workers = WorkerThreads("test", limit: 3)
+        workers.submit { outcomes.deliver(longSync(.inputOutput)) }
+        await began.next()
+        for _ in 0..<2 { workers.submit { outcomes.deliver(outcome {}) } }
+        await threads(3)
+        mayEnd.signal()
+        let all = [await outcomes.next(), await outcomes.next(), await outcomes.next()]
+        #expect(all.compactMap { $0 } == [.inputOutput])
+    }
+
+    @Test func `Syncs after each other, and those of other things, are all made`() throws {
+        let count = Atomic(0)
+        for key in [1, 1, 2] { try syncs.run(key) { () throws(SystemError) in count.add(1, ordering: .relaxed) } }
+        #expect(count.load(ordering: .relaxed) == 3)
+        #expect(syncs.places.withLock { places, _ in places.isEmpty })
+    }
+}
