@@ -178,15 +178,18 @@ if Context.environment["STORAGE_RPC_FUZZ"] != nil {
 }
 
 let cTargets: Set = ["CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "CZlib", "Resources"]
+// The rooms whose generic types other rooms use for each request. Without specialization, these types are copied through
+// their metadata.
+let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 for target in package.targets where !cTargets.contains(target.name) {
+    // Exclusive access is checked at run time by debug builds alone, and so by all tests.
+    let optimizations =
+        ["-enforce-exclusivity=unchecked"] + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .treatAllWarnings(as: .error),
-        // Specializes the generic types of other rooms: without it, they are copied through their metadata. Exclusive
-        // access is checked at run time by debug builds alone, and so by all tests.
-        .unsafeFlags(
-            ["-cross-module-optimization", "-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+        .unsafeFlags(optimizations, .when(configuration: .release)),
     ]
 }
