@@ -11,6 +11,7 @@ public final class EmbeddedBackend: Backend {
     public let kind = EngineKind.embedded
     public let uploadsAtOnce = 4
     public let smallUploadsAtOnce = 256
+    public let downloadsAtOnce = 16
     public let oneRequestLimit: Int64 = 1 << 20
     public let chunkSizes = ChunkSizes(largest: 8 << 20)
     /// Objects up to this size are stored as rows, larger ones as files.
@@ -30,8 +31,8 @@ public final class EmbeddedBackend: Backend {
     let time: TimeSource
     let random: RandomSource
     let complain: @Sendable (String) -> Void
-    /// Copy whole files, and therefore do not share threads with shorter work.
-    let downloading = WorkerThreads("downloads", limit: 8)
+    /// Copy whole files, and therefore do not share threads with shorter work. As above, some may hang.
+    let downloading = WorkerThreads("downloads", limit: 24)
 
     /// Identifies the engine's own tasks in a root.
     static let place = "embedded"
