@@ -9,7 +9,9 @@ public final class Database {
     private var connection: OpaquePointer?
     private var statements: [StatementText: Statement] = [:]
     private(set) var reserve: Reserve?
-    private(set) var pageSize: Int64 = 0
+    private var pageSize: Int64 = 0
+    /// The size in bytes after the last transaction, where there is a reserve. The file may still be smaller.
+    var committedSize: Int64 = 0
 
     /// Opens the file, or creates it.
     ///
@@ -58,11 +60,14 @@ public final class Database {
     /// Reserves room for changes that free room, as far as the file system supports it.
     public func keepReserve() throws(DatabaseError) {
         // The first read of a connection opens the log.
-        let pages = try number("PRAGMA page_count")
         pageSize = try number("PRAGMA page_size")
+        committedSize = try size
         reserve = Reserve(path)
-        _ = reserve?.refill(pages * pageSize)
+        _ = reserve?.refill(committedSize)
     }
+
+    /// The size in bytes, including the pages of the current transaction. SQLite compiles this statement for each call.
+    var size: Int64 { get throws(DatabaseError) { try number("PRAGMA page_count") * pageSize } }
 
     @discardableResult func abandon() -> Int32 {
         statements = [:]

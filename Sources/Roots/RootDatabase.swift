@@ -96,7 +96,8 @@ package final class RootDatabase: Sendable {
         isReady.signal()
         if let failure = failure.withLock({ $0 }) { throw failure }
         let database = try Database(path: root.database, applicationID: StorageRoot.applicationID)
-        try database.execute("PRAGMA query_only = ON")
+        // KiB: the inner pages of the trees of a million objects.
+        try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -8192")
         reader.database = database
         return database
     }
