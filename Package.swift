@@ -34,8 +34,10 @@ let package = Package(
             ]),
         .target(
             name: "Methods",
-            dependencies: ["JSONRPC", "JSONText", "Harness", "Transfers", "Storage", "Platform", "Resources"]),
-        .target(name: "Transfers", dependencies: ["Storage", "Platform"]),
+            dependencies: [
+                "JSONRPC", "JSONText", "Metrics", "Harness", "Transfers", "Storage", "Platform", "Resources",
+            ]),
+        .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Platform"]),
         .target(name: "Harness", dependencies: ["Storage", "Platform"]),
         .target(
             name: "EmbeddedEngine",
@@ -51,16 +53,16 @@ let package = Package(
         .target(
             name: "GoogleEngines",
             dependencies: [
-                "LocalFiles", "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Checksums",
+                "LocalFiles", "Storage", "HTTPClient", "HTTPText", "JSONText", "Metrics", "Secrets", "Checksums",
                 "Platform",
             ]),
         .target(
             name: "TaskStore",
             dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
-        .target(name: "Roots", dependencies: ["Storage", "Database", "Platform"]),
+        .target(name: "Roots", dependencies: ["Storage", "Database", "Metrics", "Platform"]),
         .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
         .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
-        .target(name: "JSONRPC", dependencies: ["JSONText", "Secrets", "Platform"]),
+        .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),
         .target(name: "JSONText"),
         .target(name: "Secrets"),
         .target(name: "Database", dependencies: ["Platform", "CSQLite"]),
@@ -72,10 +74,11 @@ let package = Package(
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
-        .target(name: "HTTPServer", dependencies: ["HTTPText", "CChecksums", "CZlib", "Platform"]),
+        .target(name: "HTTPServer", dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "Platform"]),
         .target(name: "HTTPText", dependencies: ["Platform"]),
         .target(name: "Checksums", dependencies: ["CChecksums"]),
-        .target(name: "Platform", dependencies: ["CSystem"]),
+        .target(name: "Platform", dependencies: ["Metrics", "CSystem"]),
+        .target(name: "Metrics"),
 
         .target(name: "CCrypto", dependencies: ["CLibrary"]),
         .target(name: "CZlib", dependencies: ["CLibrary"]),
@@ -95,6 +98,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "Platform"]),
         .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),

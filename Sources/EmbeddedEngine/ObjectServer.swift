@@ -19,6 +19,9 @@ import TaskStore
     private var faults: ObjectFaults
     private var server: HTTPServer?
     private var isClosed = false
+    public let metrics = HTTPServerMetrics()
+    /// Nil where nobody may know.
+    public var metricsPage: MetricsPage?
     /// The beginning of URLs, where another server has the objects.
     public var base: String?
 
@@ -56,7 +59,8 @@ import TaskStore
         if let server { return "http://\(server.address)" }
         if isClosed { throw StorageError(.unknown, "Download URLs are not served any more.") }
         do throws(HTTPServer.ListenError) {
-            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits, time: time) {
+            let server = try HTTPServer(address: address ?? "127.0.0.1:0", limits: limits, time: time, metrics: metrics)
+            {
                 [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(404)
             }
             self.server = server
@@ -70,6 +74,7 @@ import TaskStore
     private func answer(to request: HTTPServerRequest) async -> HTTPServerResponse {
         // A stored service worker would control all URLs of this origin.
         guard request.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
+        if let page = metricsPage?.answer(to: request) { return page }
         guard let (bucket, name) = Self.object(in: request.path) else { return HTTPServerResponse(404) }
         func value(_ name: String) -> String? { request.queryItems.last { $0.name == name }?.value }
         guard value("alt") == "media" else { return HTTPServerResponse(400) }

@@ -28,6 +28,9 @@ import Transfers
         didSet { if !isHeld { opened.wakeAll() } }
     }
     private let reset: Reset?
+    public let metrics = HTTPServerMetrics()
+    /// Hides the list of a bucket of this name. Nil where nobody may know.
+    public var metricsPage: MetricsPage?
 
     /// Removes all objects.
     public typealias Reset = @Loop () async throws -> Void
@@ -63,7 +66,8 @@ import Transfers
         // Some clients read an early answer only when they have sent all.
         limits.lingerBytes = 1 << 30
         let server = try HTTPServer(
-            address: address, methods: Set(HTTPServerRequest.Method.allCases), limits: limits, hosts: hosts, time: time
+            address: address, methods: Set(HTTPServerRequest.Method.allCases), limits: limits, hosts: hosts, time: time,
+            metrics: metrics
         ) { [weak self] request in await self?.answer(to: request) ?? HTTPServerResponse(503) }
         self.server = server
         return server.address
@@ -71,6 +75,8 @@ import Transfers
 
     /// The requests that are answered right now, and do not wait for a task.
     public var busy: Int { requests - service.transfers.clientWaits.count }
+
+    public var connectionCount: Int { server?.connectionCount ?? 0 }
 
     /// The address in URLs; nil before the start.
     public var listening: String? { server?.address }
@@ -95,6 +101,7 @@ import Transfers
         }
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
+        if let page = metricsPage?.answer(to: http) { return page }
         while isHeld { do { try await opened.wait() } catch { return .dropped } }
         requests += 1
         defer { requests -= 1 }

@@ -1,6 +1,7 @@
 import HTTPClient
 import HTTPText
 import LocalFiles
+import Metrics
 import Platform
 import Storage
 
@@ -109,6 +110,7 @@ public final class RemoteBackend: Backend {
                 guard let rest = retryTime.nextRest(atLeast: error.retryAfter) else {
                     throw error.retriedTooOften(retryTime.attempts)
                 }
+                ProcessMetrics.operationRetries.increment()
                 debug?("an operation is tried again in \(rest), after \(error.code)")
                 do { try await time.clock.sleep(for: rest) } catch {}
                 retryTime.rested(rest)

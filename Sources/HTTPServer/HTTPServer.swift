@@ -17,6 +17,7 @@ public final class HTTPServer {
     let handler: Handler
     let hosts: AcceptedHosts
     let deadlines: Deadlines
+    let metrics: HTTPServerMetrics
     let senders = WorkerThreads("send file", limit: 8)
     let socket: ListeningSocket
     private let acceptor: Acceptor
@@ -31,14 +32,14 @@ public final class HTTPServer {
     public convenience init(
         address: String, methods: Set<HTTPServerRequest.Method> = [.get, .head],
         limits: HTTPServerLimits = HTTPServerLimits(), hosts: AcceptedHosts = AcceptedHosts(), time: TimeSource,
-        handler: @escaping Handler
+        metrics: HTTPServerMetrics = HTTPServerMetrics(), handler: @escaping Handler
     ) throws(ListenError) {
         guard let parsed = SocketAddress(address) else {
             throw ListenError(
                 message: "\(address) is no address to listen on: it takes the form 127.0.0.1:8080 or [::1]:8080.")
         }
         do throws(SystemError) {
-            self.init(try ListeningSocket(parsed), methods, limits, hosts, time, handler)
+            self.init(try ListeningSocket(parsed), methods, limits, hosts, time, metrics, handler)
         } catch {
             throw ListenError(message: "\(address) cannot be listened on: \(error.reason).")
         }
@@ -46,9 +47,10 @@ public final class HTTPServer {
 
     private init(
         _ socket: ListeningSocket, _ methods: Set<HTTPServerRequest.Method>, _ limits: HTTPServerLimits,
-        _ hosts: AcceptedHosts, _ time: TimeSource, _ handler: @escaping Handler
+        _ hosts: AcceptedHosts, _ time: TimeSource, _ metrics: HTTPServerMetrics, _ handler: @escaping Handler
     ) {
         (self.socket, self.methods, self.limits, self.time, self.handler) = (socket, methods, limits, time, handler)
+        self.metrics = metrics
         self.hosts = hosts.adding(socket.address.host)
         deadlines = Deadlines(limits, clock: time.clock)
         acceptor = Acceptor(socket.descriptor, clock: time.clock)

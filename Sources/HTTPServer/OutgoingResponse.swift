@@ -43,6 +43,8 @@ struct OutgoingResponse: Sendable {
     /// Sending a file may block on the disk, and unpacking takes its time.
     var mayBlock: Bool { file != nil || unpacked != nil }
 
+    var bytesSent: Int64 { Int64(sent) + fileSent + (verified?.sent ?? 0) + (unpacked?.sent ?? 0) }
+
     /// Sends a slice. Never blocks on the client.
     mutating func send(to socket: Int32) -> Outcome {
         var budget = Self.slice

@@ -17,12 +17,16 @@ extension ServedConnection {
         var response = await server.handler(request.with(body))
         let isLast = isLast || body?.endsConnection ?? false
         body?.close()
-        guard !Task.isCancelled, !response.dropsConnection else { return .broken }
+        guard !Task.isCancelled, !response.dropsConnection else {
+            server.metrics.answered(0)
+            return .broken
+        }
         let isNonsense = response.body.isUnopened && request.method != .head
         let hasLength = response.body.count != nil || response.body.isChunked && !request.isHTTP10
         if !(200...599 ~= response.status) || !hasLength || isNonsense {
             response = HTTPServerResponse(500)
         }
+        server.metrics.answered(response.status)
         let persistence: ResponseHead.Persistence = isLast ? .close : request.isHTTP10 ? .keepAlive : .asUsual
         let head = ResponseHead.bytes(response, persistence, date: server.dateNow)
         let hasBody = request.method != .head && ResponseHead.mayHaveBody(response.status)
@@ -35,6 +39,7 @@ extension ServedConnection {
     func refuse(_ status: Int) async {
         let allowed = HTTPServerRequest.Method.allCases.filter(server.methods.contains).map(\.rawValue)
         let headers: HTTPHeaders = status == 405 ? ["Allow": allowed.joined(separator: ", ")] : [:]
+        server.metrics.answered(status)
         let head = ResponseHead.bytes(HTTPServerResponse(status, headers: headers), .close, date: server.dateNow)
         if await send(OutgoingResponse(head: head, .none)) { await linger() }
     }
@@ -96,6 +101,8 @@ extension ServedConnection {
     }
 
     private func sendSlice(of rest: inout OutgoingResponse) async -> OutgoingResponse.Outcome {
+        let before = rest.bytesSent
+        defer { server.metrics.sent += rest.bytesSent - before }
         guard rest.mayBlock else { return rest.send(to: socket.raw) }
         let (sent, outcome) = await server.senders.run { [rest, socket] in
             var rest = rest

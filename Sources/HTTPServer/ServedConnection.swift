@@ -84,7 +84,9 @@ final class ServedConnection {
     func receive(atMost limit: Int) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
             switch socket.read(into: buffer) {
-            case .bytes(let count): parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            case .bytes(let count):
+                server.metrics.received += count
+                parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             case .notNow: break
             case .end, .broken: return false
             }

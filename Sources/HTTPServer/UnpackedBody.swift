@@ -14,6 +14,7 @@ public final class UnpackedBody: Sendable {
         var read: Int64 = 0
         /// Unpacked, but not sent.
         var output: ArraySlice<UInt8> = []
+        var sent: Int64 = 0
         /// The last piece was full: there may be more without further input.
         var isFull = false
         /// A gzip member is complete.
@@ -34,6 +35,8 @@ public final class UnpackedBody: Sendable {
 
     deinit { state.withLock { czlib_close($0.inflater) } }
 
+    var sent: Int64 { state.withLock { $0.sent } }
+
     /// Sends about `budget` bytes. Blocks on the disk, never on the client.
     func send(to socket: Int32, _ budget: Int) -> OutgoingResponse.Outcome {
         state.withLock { state in
@@ -47,6 +50,7 @@ public final class UnpackedBody: Sendable {
                     }
                     state.output = state.output.dropFirst(count)
                     left -= count
+                    state.sent += Int64(count)
                 }
                 if state.isOver { return .done }
                 guard unpack(&state) else { return .broken }

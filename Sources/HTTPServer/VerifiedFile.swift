@@ -13,7 +13,7 @@ struct VerifiedFile: Sendable {
     private let checksum: ServedFile.Checksum
     /// The CRC of the sent bytes.
     private var crc32c: UInt32 = 0
-    private var sent: Int64 = 0
+    private(set) var sent: Int64 = 0
 
     /// Returns nil without a checksum.
     init?(_ file: ServedFile) {

@@ -7,6 +7,7 @@ final class ByteStream {
 
     private let input: Descriptor
     private let output: Descriptor
+    private let metrics: ConnectionMetrics
     private let handle: @Loop (Event) -> Void
     private(set) var inputWatcher: DescriptorWatcher?
     private var outputWatcher: DescriptorWatcher?
@@ -15,21 +16,29 @@ final class ByteStream {
     private var isOpen = true
 
     /// Input and output may be the same socket.
-    init(input: Descriptor, output: Descriptor, _ handle: @escaping @Loop (Event) -> Void) {
-        (self.input, self.output, self.handle) = (input, output, handle)
+    init(
+        input: Descriptor, output: Descriptor, _ metrics: ConnectionMetrics, _ handle: @escaping @Loop (Event) -> Void
+    ) {
+        (self.input, self.output, self.metrics, self.handle) = (input, output, metrics, handle)
         inputWatcher = DescriptorWatcher(input.raw, for: []) { [weak self] in self?.tell($0, about: input) }
         if output !== input {
             outputWatcher = DescriptorWatcher(output.raw, for: []) { [weak self] in self?.tell($0, about: output) }
         }
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome { input.read(into: buffer) }
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Descriptor.Outcome {
+        let outcome = input.read(into: buffer)
+        if case .bytes(let count) = outcome { metrics.received &+= count }
+        return outcome
+    }
 
     /// Returns 0 when there is no room now; `writable` follows.
     func write(_ bytes: UnsafeRawBufferPointer) throws(Broken) -> Int {
         if output.kind == .blocking, !output.hasRoom() { return 0 }
         switch output.write(bytes) {
-        case .bytes(let count): return count
+        case .bytes(let count):
+            metrics.sent &+= count
+            return count
         case .notNow, .end: return 0
         case .broken(let code): throw Broken(code: code)
         }

@@ -50,7 +50,8 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     public typealias Linger = @Loop (Connection<Context>) async -> Void
 
     let limits: ConnectionLimits
-    private let table: MethodTable<Context>
+    let table: MethodTable<Context>
+    let metrics: ConnectionMetrics
     /// The context that methods run in; nil before `serve` and after the end.
     private(set) var context: Context?
     private(set) var decoder: MessageDecoder?
@@ -99,12 +100,12 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         input: Descriptor, output: Descriptor, table: MethodTable<Context>, limits: ConnectionLimits,
         linger: Linger? = nil, clock: any Clock<Duration> = ContinuousClock(), trace: TraceHook? = nil,
         debug: (@Sendable (String) -> Void)? = nil, threads: DecodingThreads = .shared,
-        memory: ConnectionMemory = ConnectionMemory(),
+        memory: ConnectionMemory = ConnectionMemory(), metrics: ConnectionMetrics = ConnectionMetrics(),
         reportInternalError: @escaping @Loop (String) -> Void = { _ in },
         ended: @escaping @Loop (Connection<Context>) -> Void
     ) {
         self.limits = limits
-        self.table = table
+        (self.table, self.metrics) = (table, metrics)
         self.threads = threads
         inputMemory = QuotaShare(of: memory.incoming)
         outputMemory = QuotaShare(of: memory.outgoing)
@@ -118,7 +119,8 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         self.debug = debug
         outbox = Outbox(trace: trace)
         self.ended = ended
-        stream = ByteStream(input: input, output: output) { [weak self] in self?.handle($0) }
+        metrics.opened += 1
+        stream = ByteStream(input: input, output: output, metrics) { [weak self] in self?.handle($0) }
     }
 
     /// Starts reading. Methods run in `context`.
@@ -180,6 +182,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
         willEnd(reason)
         stream.close()
         self.stream = nil
+        metrics.closed += 1
         phase = .closed
         leaveOutRest()
         inputMemory.leave()

@@ -53,6 +53,7 @@ extension Connection {
         }
         if let id, let outcome {
             let size = batch.size
+            metrics.answered(outcome)
             batch.add { Self.write(id, outcome, to: &$0) }
             budget.spend(bytes: batch.size - size)
             batchedBytes += batch.size - size
@@ -70,6 +71,7 @@ extension Connection {
 
     func reply(_ id: RequestID, _ outcome: Outcome) {
         let unsent = outbox.unsent
+        metrics.answered(outcome)
         if Self.isLarge(id, outcome) {
             var message = SegmentedBytes()
             Self.write(id, outcome, to: &message)

@@ -29,6 +29,7 @@ extension Connection {
         let elapsed = debug == nil ? nil : clock.stopwatch()
         let outcome: Outcome
         do {
+            metrics.began(at: place(of: method, call), of: table.names.count)
             if let batch { try checkRoom(in: batch) }
             try context.admit(method)
             switch try call.get().way {
@@ -40,6 +41,10 @@ extension Connection {
         }
         settle(id, outcome, {}, in: batch)
         logEnd(of: method, id, outcome, elapsed)
+    }
+
+    private func place(of method: String, _ call: Result<PreparedCall, RPCError>) -> Int? {
+        if case .success(let call) = call { call.place } else { table.place(of: method) }
     }
 
     private func start(

@@ -17,12 +17,16 @@ public struct MethodTable<Context: MethodContext>: Sendable {
         self.names = names
     }
 
+    /// Nil for a method that there is not.
+    func place(of method: String) -> Int? { places[method] }
+
     /// Decodes a call in the context of `prompt`, which is the request of a method that answers at once.
     func call(_ method: String, _ params: Params, _ prompt: Request<Context>) throws(RPCError) -> PreparedCall {
         guard let place = places[method] else { throw .methodNotFound(method) }
         var params = params
-        let call = try decoders[place](&params, prompt)
+        var call = try decoders[place](&params, prompt)
         try params.finish()
+        call.place = place
         return call
     }
 
@@ -68,6 +72,8 @@ public struct PreparedCall: Sendable {
     }
 
     let way: Way
+    /// The place of the method in the table.
+    fileprivate(set) var place = 0
 
     init(_ way: Way) { self.way = way }
 }

@@ -28,6 +28,7 @@ private let methods: [any RPCMethod<ConnectionContext>.Type] = [
     Discover.self,
     Ping.self,
     ServiceStatus.self,
+    ServiceMetrics.self,
     StopService.self,
     SetToken.self,
     MakeReference.self,

@@ -2,6 +2,7 @@ import Harness
 import Platform
 import JSONRPC
 import JSONText
+import Metrics
 import Storage
 import Transfers
 
@@ -34,6 +35,9 @@ public final class ServiceContext {
     /// The same.
     public weak var space: (any HarnessSpace)?
     let uptime: @Sendable () -> Duration
+    let connectionMetrics: ConnectionMetrics
+    /// Those of the HTTP servers.
+    public var httpMetrics: @Loop () -> [MetricFamily] = { [] }
     public private(set) var connections: [ObjectIdentifier: ConnectionContext] = [:]
     public let end: @Loop (_ status: Int32, _ cause: String) -> Void
 
@@ -41,12 +45,12 @@ public final class ServiceContext {
     /// the log.
     public init(
         _ configuration: Configuration, transfers: Transfers, tokens: (any TokenSource)? = nil, time: TimeSource,
-        harness: Harness? = nil,
+        harness: Harness? = nil, metrics: ConnectionMetrics = ConnectionMetrics(),
         end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
     ) {
         (self.configuration, self.transfers, self.tokens, self.time) = (configuration, transfers, tokens, time)
         uptime = time.clock.stopwatch()
-        self.harness = harness
+        (self.harness, connectionMetrics) = (harness, metrics)
         self.end = end
         harness?.restIsQuiet = { [weak self] steps, operations in
             guard let self else { return true }

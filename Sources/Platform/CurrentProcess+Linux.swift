@@ -4,6 +4,20 @@ extension CurrentProcess {
     /// The path of the program.
     package static var executable: String { "/proc/self/exe" }
 
+    /// The memory that is in use, without what is swapped out, in bytes. Nil if it is unknown.
+    package static var residentBytes: Int? {
+        guard let file = try? OpenFile("/proc/self/statm", []),
+            let text = try? withUnsafeTemporaryAllocation(
+                byteCount: 128, alignment: 1,
+                { buffer throws(SystemError) in
+                    let count = try OpenFile.read(file.raw, into: buffer, at: 0)
+                    return String(decoding: buffer.prefix(count), as: UTF8.self)
+                })
+        else { return nil }
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return pages.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+    }
+
     /// The number of open descriptors, with inherited ones. If it is unknown, only the standard ones count.
     static var openDescriptors: Int {
         guard let entries = opendir("/proc/self/fd") else { return 3 }

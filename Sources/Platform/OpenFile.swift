@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import Metrics
 
 /// An open file, closed with its last owner. Every call may block, so none belongs on the loop.
 package final class OpenFile: Sendable {
@@ -97,7 +98,9 @@ package final class OpenFile: Sendable {
     }
 
     /// Returns when its bytes are on the disk.
-    package func sync() throws(SystemError) { try check(csystem_sync(raw)) }
+    package func sync() throws(SystemError) {
+        try ProcessMetrics.syncs.time { () throws(SystemError) in try check(csystem_sync(raw)) }
+    }
 
     package func truncate(to size: Int64) throws(SystemError) { try check(ftruncate(raw, off_t(size))) }
 

@@ -80,7 +80,7 @@ package struct SocketAddress: Sendable {
     }
 
     /// It reaches nothing but this machine.
-    package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" }
+    package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" || host.hasPrefix("[::ffff:127.") }
 
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {

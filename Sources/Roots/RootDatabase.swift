@@ -1,5 +1,6 @@
 import Database
 import Dispatch
+import Metrics
 import Platform
 import Storage
 import Synchronization
@@ -160,8 +161,10 @@ package final class RootDatabase: Sendable {
             let database = try writer.opened()
             try writer.relax(database, !writes.contains { $0.isUrgent })
             try root.check()
-            try root.transaction(in: database, mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
-                for write in writes { try write.apply(database) }
+            try ProcessMetrics.commits.time {
+                try root.transaction(in: database, mayUseReserve: writes.allSatisfy(\.mayUseReserve)) {
+                    for write in writes { try write.apply(database) }
+                }
             }
             return nil
         } catch {

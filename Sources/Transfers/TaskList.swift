@@ -19,6 +19,7 @@ public struct TransferLog: Sendable {
     let time: TimeSource
     let log: TransferLog
     private let finishedKept: Int
+    var metrics = TransferMetrics()
     private(set) var tasks: [String: TransferTask<Strategy>] = [:]
     private var finished = Queue<String>()
     /// The number of unfinished tasks of other endpoints.

@@ -12,8 +12,16 @@ extension TransferTask {
             for effect in machine.handle(events.removeFirst()) { carryOut(effect) }
         }
         isHandling = false
+        countBytes()
         persistProgress()
         if machine.isSettled { settled.wakeAll() }
+    }
+
+    private func countBytes() {
+        let bytes = machine.progress.completedUnitCount
+        guard bytes > countedBytes else { return }
+        list?.metrics.bytes += bytes - countedBytes
+        countedBytes = bytes
     }
 
     /// Discards the session of a task that has no record, and so ends with the process.
@@ -60,6 +68,7 @@ extension TransferTask {
                 "task \(id) tries \(retry.of.rawValue) again in \(pause): attempt \(attempt), after \(retry.error.code)"
             )
         }
+        list?.metrics.retries += 1
         timer?.cancel()
         timer = time.after(pause) { [self] in post(.retryDue(attempt: attempt)) }
     }
@@ -101,6 +110,7 @@ extension TransferTask {
         logEnd()
         forget { _ in true }
         keepLess()
+        list?.metrics.ended(state)
         list?.finish(self)
         settled.wakeAll()
         finished.wakeAll()

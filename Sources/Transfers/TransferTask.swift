@@ -32,6 +32,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     /// Nil without a task store, and once the task has ended.
     var recordWriter: TaskRecordWriter?
     var persisted: PersistedState
+    /// The acknowledged bytes that the metrics have.
+    var countedBytes: Int64
     var isTold: Bool
     /// The task was paused when it ended.
     var wasPaused = false
@@ -63,6 +65,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         (self.recordWriter, self.list, time, log) = (recordWriter, list, list.time, list.log)
         elapsed = list.log.info == nil ? nil : list.time.clock.stopwatch()
         persisted = PersistedState(machine)
+        countedBytes = machine.progress.completedUnitCount
         isTold = machine.taskState.isFinished
         recordWriter?.didKeep = { [weak self] in self?.goOnFromDisk() }
         if isTold { keepLess() }

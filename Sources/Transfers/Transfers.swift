@@ -144,6 +144,7 @@ extension Transfers {
             } catch {
                 throw most < maxSize ? error.blamingTheAnswer : error
             }
+            downloads.metrics.bytes += Int64(bytes.count)
             return await use(bytes)
         }
     }

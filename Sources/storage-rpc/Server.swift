@@ -22,7 +22,7 @@ final class Server {
     private var lastConnection: Int64 = 0
     /// The space of connections that have entered no other.
     private lazy var main = Space(
-        "main", options, SpaceOptions(), engine, log,
+        "main", options, SpaceOptions(), engine, log, metrics,
         end: { [weak self] status, cause in
             // Other clients may be connected.
             self?.end(status, cause, self?.options.listens == true ? .warning : .info)
@@ -35,6 +35,7 @@ final class Server {
     private lazy var memory = ConnectionMemory(
         messageBytes: options.limits.totalMessageBytes, unreadBytes: options.limits.totalUnreadBytes,
         clock: clock)
+    private let metrics = ConnectionMetrics()
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
     private let listeners: [UnixListener]
     private let deadline: ShutdownTimer?
@@ -187,6 +188,7 @@ final class Server {
             input: input, output: output, table: space.service.methods, limits: options.limits.connection,
             linger: linger, clock: clock, trace: recorder?.trace(number),
             debug: log.debug(about: "connection \(number): "), memory: memory,
+            metrics: metrics,
             reportInternalError: { [log] in log.write(.error, "a mistake of the service (-32603) in \($0)") }
         ) { [log, recorder] connection in
             recorder?.ended(number)
@@ -234,6 +236,7 @@ final class Server {
 
     private func welcome(_ socket: Descriptor, in space: Space) {
         guard connections.count >= options.limits.connections else { return serve(socket, in: space) }
+        metrics.refusedConnection()
         log.write(.info, "turned a client away: --max-connections is \(options.limits.connections)")
         _ = ServiceContext.noRoomLine(options.limits).withUnsafeBytes { socket.write($0) }
     }

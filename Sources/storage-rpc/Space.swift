@@ -4,6 +4,7 @@ import FoundationEssentials
 import Gateway
 import HTTPServer
 import Harness
+import JSONRPC
 import LocalFiles
 import Methods
 import Platform
@@ -24,6 +25,7 @@ import Transfers
     private(set) var service: ServiceContext
     private let wanted: SpaceOptions
     private let log: Log
+    fileprivate let metrics: ConnectionMetrics
     private let end: @Loop (_ status: Int32, _ cause: String) -> Void
     /// Nil without `--harness`.
     private weak var spaces: Spaces?
@@ -41,15 +43,16 @@ import Transfers
 
     init(
         _ name: String, _ options: ServiceOptions, _ wanted: SpaceOptions, _ engine: Engine, _ log: Log,
-        end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
+        _ metrics: ConnectionMetrics, end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
     ) {
         (self.name, self.options, self.wanted, self.engine, self.log) = (name, options, wanted, engine, log)
-        self.end = end
-        (transfers, service) = Self.parts(engine, options, log, end)
+        (self.metrics, self.end) = (metrics, end)
+        (transfers, service) = Self.parts(engine, options, log, metrics, end)
+        publishMetrics()
     }
 
     private static func parts(
-        _ engine: Engine, _ options: ServiceOptions, _ log: Log,
+        _ engine: Engine, _ options: ServiceOptions, _ log: Log, _ metrics: ConnectionMetrics,
         _ end: @escaping @Loop (_ status: Int32, _ cause: String) -> Void
     ) -> (Transfers, ServiceContext) {
         let transfers = Transfers(
@@ -61,8 +64,21 @@ import Transfers
             .init(
                 defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
                 processID: CurrentProcess.id),
-            transfers: transfers, tokens: engine.tokens, time: engine.time, harness: engine.harness, end: end)
+            transfers: transfers, tokens: engine.tokens, time: engine.time, harness: engine.harness, metrics: metrics,
+            end: end)
         return (transfers, service)
+    }
+
+    /// Shows the metrics at the HTTP servers, and those of the servers among them.
+    private func publishMetrics() {
+        let page = MetricsPage { [weak self] in self?.service.metrics ?? [] }
+        engine.server?.metricsPage = page
+        gateway?.metricsPage = page
+        service.httpMetrics = { [weak self] in
+            let urls = self?.engine.server.map { ("download_urls", $0.metrics, $0.connectionCount) }
+            let gateway = self?.gateway.map { ("gateway", $0.metrics, $0.connectionCount) }
+            return HTTPServerMetrics.families([urls, gateway].compactMap { $0 })
+        }
     }
 
     /// Makes the engine. Blocks, and throws a line about what cannot be used.
@@ -132,6 +148,7 @@ import Transfers
         ) { [log] in log.write(.error, $0) }
         let place = try made.start()
         gateway = made
+        publishMetrics()
         // One server has the objects and their download URLs.
         if options.http == nil { engine.server?.base = "http://\(place)" }
         return place
@@ -322,8 +339,9 @@ extension Space: HarnessSpace {
     /// Opens the engine, and moves all connections to it.
     private func begin() async throws(StorageError) {
         let before = service
-        (transfers, service) = Self.parts(engine, options, log, end)
+        (transfers, service) = Self.parts(engine, options, log, metrics, end)
         service.space = self
+        publishMetrics()
         watchRoot()
         defer { for connection in before.connections.values { connection.move(to: service) } }
         try await openEngine()
@@ -435,7 +453,8 @@ extension LoopMutex {
         // One address has one server.
         (own.http, own.gateway) = (nil, nil)
         let engine = try await blocking { [own, log] in Result { try Space.engine(own, wanted, log) } }
-        let space = Space(name, own, wanted, engine, log, end: { [weak main] in main?.service.end($0, $1) })
+        let space = Space(
+            name, own, wanted, engine, log, main.metrics, end: { [weak main] in main?.service.end($0, $1) })
         space.join(self)
         do throws(StorageError) { try await space.open() } catch {
             await space.close()

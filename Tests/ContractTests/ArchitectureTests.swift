@@ -28,6 +28,7 @@ import Testing
         "storage-rpc/Engine.swift": "connections of download URLs are bounded in real time, too",
         "storage-rpc/Space.swift": "connections are bounded in real time, whatever a harness does to the clock",
         "storage-rpc/PrivateService.swift": "a command takes the clock when it starts",
+        "Platform/Histogram+Timing.swift": "commits and syncs take real time, whatever a harness does to the clock",
         "Harness/HarnessClock.swift": "it runs as the system's until a test stops it",
         "Platform/LoopExecutor.swift": "the system may soon start threads again",
         "Platform/Thread.swift": "blocks a thread while another process holds a file",

@@ -290,6 +290,31 @@ export type Observers = { [name in Status]?: Handle };
 /** The opaque id of a task; unique across restarts of the service. */
 export type Task = string;
 
+/** Metric */
+export interface Metric {
+  /** The name, with its unit. */
+  name: string;
+  type: "counter" | "gauge" | "histogram";
+  /** A sentence for people. */
+  help: string;
+  /** One for each set of labels. */
+  samples: ({
+    labels: { [name: string]: string };
+    /** Of a counter or gauge. */
+    value?: number;
+    /** The number of values of a histogram. */
+    count?: number;
+    /** Their sum in seconds. */
+    sum?: number;
+    buckets?: ({
+      /** The upper bound in seconds. */
+      le: number;
+      /** The number of values up to the bound. */
+      count: number;
+    })[];
+  })[];
+}
+
 /** The number of tasks in each state. */
 export type ServiceTasks = { [name in State]?: number };
 
@@ -319,6 +344,11 @@ export interface ServiceStatus {
     waiting: number;
   };
   tasks: ServiceTasks;
+}
+
+/** Returns what the process counts and measures. */
+export interface ServiceMetrics {
+  metrics: Metric[];
 }
 
 /** Lists one page of the direct children of a reference. */
@@ -418,6 +448,10 @@ export interface Methods {
   "service/status": {
     params: {};
     result: ServiceStatus;
+  };
+  "service/metrics": {
+    params: {};
+    result: ServiceMetrics;
   };
   "service/stop": {
     params: {};
@@ -738,6 +772,13 @@ export class StorageMethods {
    * request is active or waiting, and no task is queued or running.
    */
   status(options?: RequestOptions): Promise<ServiceStatus>;
+  /**
+   * Returns what the process counts and measures. The metrics since the start of the process, as `GET /metrics` of
+   * the HTTP servers shows them in the text format of Prometheus. Names and labels are those of operations.md. The
+   * samples of a histogram have `buckets`, in seconds, each with the number of values up to its bound `le`; others
+   * have a `value`. New metrics and labels may be added. Labels never have names of objects, files or clients.
+   */
+  metrics(options?: RequestOptions): Promise<ServiceMetrics>;
   /**
    * Ends the process for all clients, as SIGTERM does. The service answers, pauses the running tasks, sends the
    * answers that are ready, and exits with status 0. The log names the connection that sent the request.

@@ -9,6 +9,7 @@ export const METHODS = Object.freeze([
   "rpc.discover",
   "service/ping",
   "service/status",
+  "service/metrics",
   "service/stop",
   "auth/setToken",
   "storage/reference",
@@ -74,6 +75,10 @@ export class StorageMethods {
 
   status(options) {
     return this._ask("service/status", {}, options);
+  }
+
+  metrics(options) {
+    return this._ask("service/metrics", {}, options);
   }
 
   stop(options) {

@@ -25,6 +25,7 @@ Method = Literal[
     "rpc.discover",
     "service/ping",
     "service/status",
+    "service/metrics",
     "service/stop",
     "auth/setToken",
     "storage/reference",
@@ -137,6 +138,16 @@ class StorageMethods(Asking):
         and no task is queued or running.
         """
         return self._ask("service/status", {}, decode(_types.ServiceStatus), timeout)
+
+    def metrics(self, *, timeout: float | None = None) -> ServiceMetrics:
+        """Returns what the process counts and measures.
+
+        The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
+        format of Prometheus. Names and labels are those of operations.md. The samples of a histogram have `buckets`,
+        in seconds, each with the number of values up to its bound `le`; others have a `value`. New metrics and labels
+        may be added. Labels never have names of objects, files or clients.
+        """
+        return self._ask("service/metrics", {}, decode(_types.ServiceMetrics), timeout)
 
     def stop(self, *, timeout: float | None = None) -> None:
         """Ends the process for all clients, as SIGTERM does.
@@ -582,6 +593,16 @@ class AsyncStorageMethods(AsyncAsking):
         and no task is queued or running.
         """
         return await self._ask("service/status", {}, decode(_types.ServiceStatus))
+
+    async def metrics(self) -> ServiceMetrics:
+        """Returns what the process counts and measures.
+
+        The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
+        format of Prometheus. Names and labels are those of operations.md. The samples of a histogram have `buckets`,
+        in seconds, each with the number of values up to its bound `le`; others have a `value`. New metrics and labels
+        may be added. Labels never have names of objects, files or clients.
+        """
+        return await self._ask("service/metrics", {}, decode(_types.ServiceMetrics))
 
     async def stop(self) -> None:
         """Ends the process for all clients, as SIGTERM does.

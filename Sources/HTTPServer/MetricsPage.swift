@@ -1,0 +1,32 @@
+import HTTPText
+import Metrics
+import Platform
+
+/// `GET /metrics`: the metrics of the process in the text format of Prometheus.
+///
+/// Only peers on this machine get them, unless a proxy says that it passes on the request of another one. There are no
+/// CORS headers, so that pages of browsers cannot read them.
+@Loop
+public struct MetricsPage {
+    private let families: @Loop () -> [MetricFamily]
+
+    public init(_ families: @escaping @Loop () -> [MetricFamily]) { self.families = families }
+
+    private static let forwarding = ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"]
+
+    /// Nil for another path or method.
+    public func answer(to request: HTTPServerRequest) -> HTTPServerResponse? {
+        guard request.path == "/metrics", request.query == nil, request.method == .get || request.method == .head else {
+            return nil
+        }
+        guard SocketAddress(request.remoteAddress)?.isLoopback == true,
+            Self.forwarding.allSatisfy({ request.headers[$0] == nil })
+        else { return HTTPServerResponse(403) }
+        return HTTPServerResponse(
+            200,
+            headers: [
+                "Content-Type": PrometheusText.contentType, "Cache-Control": "no-store",
+                "X-Content-Type-Options": "nosniff",
+            ], body: .bytes(Array(PrometheusText.text(of: families()).utf8)))
+    }
+}

@@ -1,0 +1,52 @@
+import Metrics
+import Platform
+
+/// What all connections of a process received, answered and sent.
+@Loop
+public final class ConnectionMetrics {
+    var opened = 0
+    var closed = 0
+    private var refused = 0
+    var received = 0
+    var sent = 0
+    /// By the places of the methods in the table.
+    private var requests: [Int] = []
+    private var unknownMethods = 0
+    /// By code. Only the service chooses codes, so there are few.
+    private var errors: [Int64: Int] = [:]
+
+    public init() {}
+
+    /// A client was turned away because there was no room.
+    public func refusedConnection() { refused += 1 }
+
+    /// - Parameter place: that of the method in the table of `methods`; nil for a method that there is not.
+    func began(at place: Int?, of methods: Int) {
+        guard let place else { return unknownMethods += 1 }
+        if requests.count < methods { requests += repeatElement(0, count: methods - requests.count) }
+        requests[place] &+= 1
+    }
+
+    func answered(_ outcome: Result<ResultPayload, RPCError>) {
+        if case .failure(let error) = outcome { errors[Int64(error.code), default: 0] += 1 }
+    }
+
+    /// - Parameter methods: the names of the table's methods.
+    public func families(_ methods: [String]) -> [MetricFamily] {
+        let byMethod = zip(methods, requests).filter { $0.1 > 0 }.map { (value: $0.0, count: $0.1) }
+        let unknown = unknownMethods > 0 ? [(value: "unknown", count: unknownMethods)] : []
+        return [
+            .gauge("storage_rpc_connections", "Open JSON-RPC connections.", Double(opened - closed)),
+            .counter("storage_rpc_connections_opened_total", "JSON-RPC connections since the start.", opened),
+            .counter("storage_rpc_connections_refused_total", "Clients that --max-connections refused.", refused),
+            .counters(
+                "storage_rpc_requests_total", "Requests and notifications of clients by method.", by: "method",
+                byMethod + unknown),
+            .counters(
+                "storage_rpc_errors_total", "Error answers by code.", by: "code",
+                errors.sorted { $0.key > $1.key }.map { (value: "\($0.key)", count: $0.value) }),
+            .counter("storage_rpc_received_bytes_total", "Bytes of JSON-RPC from clients.", received),
+            .counter("storage_rpc_sent_bytes_total", "Bytes of JSON-RPC to clients.", sent),
+        ]
+    }
+}

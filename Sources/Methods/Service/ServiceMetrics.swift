@@ -1,0 +1,62 @@
+import JSONRPC
+import JSONText
+import Metrics
+import Platform
+import Transfers
+
+/// `service/metrics`: what the process counts and measures, as `GET /metrics` shows it to Prometheus.
+struct ServiceMetrics: ParameterlessMethod, PromptMethod {
+    static let name = "service/metrics"
+
+    func run(in request: Request<ConnectionContext>) throws -> JSON {
+        ["metrics": .array(request.context.service.metrics.map(\.json))]
+    }
+}
+
+extension ServiceContext {
+    public var metrics: [MetricFamily] {
+        let requests = connections.values.reduce(into: RequestCounts()) { $0 += $1.requests }
+        let own: [MetricFamily] = [
+            .gauges(
+                "storage_rpc_build_info", "The version and the engine.",
+                [(labels: [("version", Self.version), ("engine", engine)], count: 1)]),
+            .gauge("storage_rpc_uptime_seconds", "Seconds since the start.", uptime() / .seconds(1)),
+            .gauges(
+                "storage_rpc_requests", "Requests that are being handled, or wait for the end of a task.",
+                [
+                    (labels: [("state", "active")], count: requests.active),
+                    (labels: [("state", "waiting")], count: requests.waiting),
+                ]),
+        ]
+        let memory = CurrentProcess.residentBytes.map {
+            MetricFamily.gauge("process_resident_memory_bytes", "Memory in use.", Double($0))
+        }
+        return own + connectionMetrics.families(methods.names) + httpMetrics() + transfers.metrics
+            + ProcessMetrics.families + [memory].compactMap { $0 }
+    }
+}
+
+extension MetricFamily {
+    fileprivate var json: JSON {
+        [
+            "name": .string(name), "type": .string(kind.rawValue), "help": .string(help),
+            "samples": .array(samples.map(\.json)),
+        ]
+    }
+}
+
+extension MetricFamily.Sample {
+    fileprivate var json: JSON {
+        let labels = JSON.object(labels.map { .init(key: $0.name, value: .string($0.value)) })
+        switch value {
+        case .number(let value):
+            return ["labels": labels, "value": Int64(exactly: value).map { JSON($0) } ?? JSON(value)]
+        case .distribution(let distribution):
+            return [
+                "labels": labels, "count": JSON(Int64(distribution.count)), "sum": JSON(distribution.sum),
+                "buckets": .array(
+                    distribution.buckets.map { ["le": JSON($0.bound), "count": JSON(Int64($0.count))] }),
+            ]
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// What the whole process counts and measures, on whatever thread it happens.
+public enum ProcessMetrics {
+    /// The durations of transactions that changed a database, with their syncs.
+    public static let commits = Histogram()
+    /// The durations of syncs of files.
+    public static let syncs = Histogram()
+    /// Requests to a server that were repeated, except those of tasks.
+    public static let operationRetries = Counter()
+
+    public static var families: [MetricFamily] {
+        [
+            .histogram(
+                "storage_rpc_commit_duration_seconds", "Transactions that changed the database, with their syncs.",
+                commits),
+            .histogram("storage_rpc_sync_duration_seconds", "Syncs of files to the disk.", syncs),
+        ]
+    }
+}

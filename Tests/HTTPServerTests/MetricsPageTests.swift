@@ -1,0 +1,36 @@
+import HTTPText
+import Platform
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct MetricsPageTests {
+    @Loop private func status(
+        _ path: String = "/metrics", method: HTTPServerRequest.Method = .get, query: String? = nil,
+        headers: HTTPHeaders = [:], from peer: String = "127.0.0.1:5"
+    ) -> Int? {
+        let request = HTTPServerRequest(path, method: method, query: query, headers: headers, remoteAddress: peer)
+        return MetricsPage { [] }.answer(to: request)?.status
+    }
+
+    @Test(arguments: ["127.0.0.1:5", "127.3.2.1:5", "[::1]:5", "[::ffff:127.0.0.1]:5"])
+    func `A peer on this machine may read the metrics`(peer: String) async {
+        #expect(await status(from: peer) == 200)
+        #expect(await status(method: .head, from: peer) == 200)
+    }
+
+    @Test(arguments: ["10.0.0.1:5", "[fe80::1]:5", "[::ffff:10.0.0.1]:5", "1.127.0.0:5", ""])
+    func `Another peer may not`(peer: String) async { #expect(await status(from: peer) == 403) }
+
+    @Test(arguments: ["Forwarded", "x-forwarded-for", "X-Real-IP", "Via"])
+    func `A request that a proxy passes on may not`(header: String) async {
+        #expect(await status(headers: [header: "10.0.0.1"]) == 403)
+    }
+
+    @Test func `Other paths, methods and queries are not about metrics`() async {
+        #expect(await status("/metrics/") == nil)
+        #expect(await status("/v0/metrics") == nil)
+        #expect(await status(method: .post) == nil)
+        #expect(await status(query: "prefix=a") == nil)
+    }
+}

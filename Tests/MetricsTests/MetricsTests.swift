@@ -1,0 +1,57 @@
+import Metrics
+import Platform
+import Testing
+
+@Suite struct MetricsTests {
+    @Test func `A histogram counts each value in all buckets that it fits`() {
+        let histogram = Histogram()
+        for value in [-5, 100_000, 100_001, 3_000_000, 9_000_000_000] as [Int64] {
+            histogram.record(nanoseconds: value)
+        }
+        let distribution = histogram.distribution
+        #expect(distribution.buckets.prefix(2).map(\.count) == [2, 3])
+        #expect(distribution.buckets.first { $0.bound == 0.005 }?.count == 4)
+        #expect(distribution.buckets.last?.count == 4 && distribution.count == 5)
+        #expect(distribution.sum == 9.003200001)
+    }
+
+    @Test func `A histogram times a body, even if it throws`() {
+        struct Failure: Error {}
+        let histogram = Histogram()
+        #expect(histogram.time { 5 } == 5)
+        #expect(throws: Failure.self) { try histogram.time { throw Failure() } }
+        #expect(histogram.distribution.count == 2 && histogram.distribution.sum > 0)
+    }
+
+    @Test func `Counts from several threads are all there`() async {
+        let (counter, histogram) = (Counter(), Histogram())
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<1000 {
+                        counter.increment()
+                        histogram.record(nanoseconds: 1)
+                    }
+                }
+            }
+        }
+        #expect(counter.value == 4000 && histogram.distribution.count == 4000)
+    }
+
+    @Test func `The text escapes what labels and help must not have`() {
+        let families: [MetricFamily] = [
+            .counters("a_total", "One\nof \\ and \".", by: "label", [(value: "x\"y\\z\n", count: 3)]),
+            .gauge("b", "Half.", 0.5),
+        ]
+        #expect(
+            PrometheusText.text(of: families) == #"""
+                # HELP a_total One\nof \\ and ".
+                # TYPE a_total counter
+                a_total{label="x\"y\\z\n"} 3
+                # HELP b Half.
+                # TYPE b gauge
+                b 0.5
+
+                """#)
+    }
+}
