@@ -144,6 +144,8 @@ package struct CommandOptions {
     /// In seconds: how long a URL is good.
     var expiresIn: Int?
     var html: String?
+    /// Shows a trace while it is written.
+    var isFollowing = false
     var timeline = Timeline.Options()
     /// The flags of services that were given.
     var given: [String] = []

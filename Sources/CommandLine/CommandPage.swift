@@ -263,10 +263,13 @@ extension CommandPage {
             Flag("--all", "each report of progress; else one line a transfer", \.timeline.showsAll),
             Flag("--errors", "only what failed, was lost or has no answer", \.timeline.showsErrors),
             Flag("--task", "ID", "only what is about a task; its beginning will do", \.timeline.task),
+            Flag("--follow", "-f", "go on while a service writes it, or until Ctrl-C", \.isFollowing),
             Flag("--json", "an object a line, for programs", \.json),
         ],
-        takesServiceFlags: false, examples: ["trace session.trace --html session.html"]
+        takesServiceFlags: false,
+        examples: ["trace session.trace --html session.html", "trace session.trace --follow --errors"]
     ) { options, words in
-        words.count == 1 ? .trace(file: words[0], options) : nil
+        if options.isFollowing, options.html != nil { throw UsageError(message: "--follow is not for --html") }
+        return words.count == 1 ? .trace(file: words[0], options) : nil
     }
 }

@@ -34,6 +34,11 @@ package enum Console {
         writeError("storage-rpc: \(message.hidingSecrets().safe)\n")
     }
 
+    /// Tells a person at a terminal what the program waits for.
+    package static func tell(_ message: String) {
+        if Descriptor.standardError.isTerminal { printError(message) }
+    }
+
     /// Writes to stderr until it stays full for a second.
     static func writeError(_ text: String) {
         var rest = Array(text.utf8)[...]

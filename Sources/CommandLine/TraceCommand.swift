@@ -7,13 +7,9 @@ package enum TraceCommand {
     package struct Failure: UserFacingError { package let message: String }
 
     package static func run(_ path: String, _ options: CommandOptions) throws {
-        let file: Descriptor
-        do throws(SystemError) {
-            file = path == "-" ? .standardInput : try OpenFile(path, []).duplicate()
-        } catch {
-            throw Failure(message: "\(path) cannot be read: \(error.reason)")
-        }
-        let model = TraceModelBuilder.read(TraceReader(file))
+        let (file, lock) = try open(path)
+        if options.isFollowing { return try TraceFollower(file, lock, path, options).run() }
+        let model = try TraceModelBuilder.read(TraceReader(file))
         for problem in model.problems { Console.printError(problem) }
         if model.omittedProblems > 0 { Console.printError("and so with \(model.omittedProblems) more lines") }
         guard !model.entries.isEmpty else { throw Failure(message: "\(path) is no trace") }
@@ -33,9 +29,25 @@ package enum TraceCommand {
         }
     }
 
+    /// The file, and for a regular file also the file whose lock says whether it is still being written.
+    private static func open(_ path: String) throws -> (Descriptor, lock: OpenFile?) {
+        let notice = WaitNotice("waits for \(path == "-" ? "a trace on standard input" : path)")
+        defer { notice.end() }
+        guard path != "-" else {
+            _ = Descriptor.waitUntilReadable(.standardInput, nil)
+            return (.standardInput, nil)
+        }
+        do throws(SystemError) {
+            let file = try OpenFile(path, [])
+            return (try file.duplicate(), try file.status().kind == .regular ? file : nil)
+        } catch {
+            throw Failure(message: "\(path) cannot be read: \(error.reason)")
+        }
+    }
+
     private static func show(_ model: TraceModel, _ wanted: Timeline.Options, asJSON: Bool) throws {
         var options = wanted
-        options.isColoured = Descriptor.standardOutput.isTerminal && CurrentProcess.environment("NO_COLOR") == nil
+        options.isColoured = isColoured
         options.width = Descriptor.standardOutput.terminalWidth
         var text = ""
         func flush() throws {
@@ -55,6 +67,10 @@ package enum TraceCommand {
             try timeline.tell(say)
         }
         try flush()
+    }
+
+    static var isColoured: Bool {
+        Descriptor.standardOutput.isTerminal && CurrentProcess.environment("NO_COLOR") == nil
     }
 
     private static func write(_ page: [UInt8], to path: String) throws {

@@ -52,6 +52,12 @@ extension Descriptor {
         return (requests[0].revents != 0, requests[1].revents != 0)
     }
 
+    /// Blocks until nobody reads what is written here any more, or until the timeout. Returns false after the timeout.
+    package func isAbandoned(within timeout: Duration) -> Bool {
+        var request = pollfd(fd: raw, events: 0, revents: 0)
+        return poll(&request, 1, Int32(clamping: Int64(timeout / .milliseconds(1)))) > 0
+    }
+
     /// Both ends of a pipe.
     package static func pipe() throws(SystemError) -> (reader: Descriptor, writer: Descriptor) {
         try pair(csystem_pipe)

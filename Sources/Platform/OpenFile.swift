@@ -115,6 +115,9 @@ package final class OpenFile: Sendable {
     /// Returns false if another process holds the lock. The lock ends with the last owner, and with the process.
     package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 }
 
+    /// The same for a lock that several may hold.
+    package func lockShared() -> Bool { flock(raw, LOCK_SH | LOCK_NB) == 0 }
+
     package func unlock() { flock(raw, LOCK_UN) }
 }
 

@@ -15,6 +15,7 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
     package var isFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
     /// Nobody reads what is written.
+    package static let brokenPipe = SystemError(code: EPIPE)
     package var isBrokenPipe: Bool { code == EPIPE }
 
     package static let notFound = SystemError(code: ENOENT)

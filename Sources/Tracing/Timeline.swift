@@ -12,8 +12,10 @@ public struct Timeline {
         public var showsAll = false
         /// Only what failed, was lost or has no answer.
         public var showsErrors = false
-        /// Only what is about this task.
+        /// Only what is about this task; its beginning will do.
         public var task: String?
+        /// Answers may still come.
+        var isLive = false
 
         public init() {}
     }
@@ -26,10 +28,14 @@ public struct Timeline {
     /// A part of a line, in one colour.
     private typealias Part = (text: String, colour: Colour?)
 
+    var legend: String {
+        let text = "times are UTC   → request   ← answer   ⇠ event   ? question of the service   ! its answer"
+        return render([(text, .faint)])
+    }
+
     /// Calls `say` with each line, without its end.
     public func tell<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
-        let legend = "times are UTC   → request   ← answer   ⇠ event   ? question of the service   ! its answer"
-        try say(render([(legend, .faint)]))
+        try say(legend)
         var folded: [String: [Int]] = [:]
         if !options.showsAll {
             for (index, entry) in model.entries.enumerated() {
@@ -44,6 +50,11 @@ public struct Timeline {
             }
             try say(render(parts))
         }
+        try tellSummary(say)
+    }
+
+    /// The transfers, and how many requests have no answer.
+    func tellSummary<Failure: Error>(_ say: (String) throws(Failure) -> Void) throws(Failure) {
         let tasks = model.tasks.filter { isShown($0) }
         for (index, task) in tasks.enumerated() {
             if index == 0 { try say("\ntransfers") }
@@ -58,16 +69,22 @@ public struct Timeline {
 
     public func isShown(_ entry: TraceModel.Entry) -> Bool {
         let partner = entry.partner.map { model.entries[$0] }
-        if let task = options.task, entry.task != task, partner?.task != task { return false }
+        guard isAsked(entry.task) || partner.map({ isAsked($0.task) }) ?? false else { return false }
         guard options.showsErrors else { return true }
-        return entry.kind == .dropped || entry.kind == .broken || entry.isUnanswered || entry.error != nil
+        return entry.kind == .dropped || entry.kind == .broken || isUnanswered(entry) || entry.error != nil
             || partner?.error != nil || entry.endsBadly
     }
 
+    private func isAsked(_ task: String?) -> Bool { options.task.map { task?.hasPrefix($0) ?? false } ?? true }
+
+    private func isUnanswered(_ entry: TraceModel.Entry) -> Bool { entry.isUnanswered && !options.isLive }
+
     private func isShown(_ task: TracedTransfer) -> Bool {
-        if let wanted = options.task, task.task != wanted { return false }
+        guard isAsked(task.task) else { return false }
         return !options.showsErrors || task.error != nil
     }
+
+    func line(of entry: TraceModel.Entry) -> String { render(parts(of: entry)) }
 
     private func parts(of entry: TraceModel.Entry) -> [Part] { start(of: entry) + what(entry) }
 
@@ -98,10 +115,10 @@ public struct Timeline {
         case .ended: return [("└ disconnected", .strong)]
         case .dropped: return [("!! \(entry.detail.safe) messages are missing here", .bad)]
         case .broken: return [("!! \(Amount.bytes(entry.bytes)) that are no message: \(entry.detail.safe)", .bad)]
-        case .request: return [("→ ", .strong), (text, nil), (entry.partner == nil ? "  no answer" : "", .bad)]
+        case .request: return [("→ ", .strong), (text, nil), (isUnanswered(entry) ? "  no answer" : "", .bad)]
         case .notification: return [("→ " + text, nil)]
         case .event: return [("⇠ " + text, .event)]
-        case .question: return [("? " + text, nil), (entry.partner == nil ? "  no answer" : "", .bad)]
+        case .question: return [("? " + text, nil), (isUnanswered(entry) ? "  no answer" : "", .bad)]
         case .answer, .reply:
             let took = entry.partner.map { "  " + Amount.duration(max(0, entry.at - model.entries[$0].at)) } ?? ""
             return [
@@ -166,7 +183,7 @@ extension TraceModel.Entry {
     }
 
     /// The task whose progress it reports.
-    fileprivate var progressTask: String? {
+    var progressTask: String? {
         guard kind == .event, let snapshot = message["params"]?["snapshot"], snapshot["retry"] == nil,
             snapshot["status"] == "progress" || snapshot["status"] == "resume" && snapshot["state"] == "running"
         else { return nil }

@@ -18,6 +18,8 @@ struct TraceFile: ~Copyable {
             throw TraceFileError(reason: error == .link ? "it is a symbolic link" : error.reason)
         }
         let size = try Self.makePrivate(file)
+        // Who follows the trace sees by it whether there may be more. It tries the lock itself, for a moment.
+        for _ in 0..<20 where !file.lockShared() { blockThread(milliseconds: 1) }
         self.file = file
         isMidLine = size > 0 && Self.byte(of: file, at: size - 1).map { $0 != 0x0A } ?? false
     }

@@ -100,15 +100,21 @@ public struct TraceModelBuilder {
 
     public init() {}
 
-    public static func read(_ reader: consuming TraceReader) -> TraceModel {
+    public static func read(_ reader: consuming TraceReader) throws -> TraceModel {
         var builder = TraceModelBuilder()
-        while let item = reader.next() {
+        while let item = try reader.next() {
             switch item {
             case .line(let line): builder.take(line)
             case .problem(let problem): builder.take(problem)
             }
         }
         return builder.model
+    }
+
+    /// Keeps no more of an entry than its place.
+    mutating func strip(_ index: Int) {
+        let entry = model.entries[index]
+        model.entries[index] = .init(at: entry.at, channel: entry.channel, kind: entry.kind, partner: entry.partner)
     }
 
     public mutating func take(_ problem: String) {

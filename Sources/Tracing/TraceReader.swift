@@ -11,15 +11,22 @@ public struct TraceReader: ~Copyable {
 
     private let file: Descriptor
     private let longestLine: Int
+    private let waitForMore: () throws -> Bool
     private var buffer: [UInt8] = []
     private var start = 0
     private var isOver = false
     private var isSkipping = false
     public private(set) var number = 0
 
-    public init(_ file: Descriptor, longestLine: Int = 1 << 20) { (self.file, self.longestLine) = (file, longestLine) }
+    /// - Parameter waitForMore: called at the end of the file; where it returns true, the file may have more bytes.
+    public init(
+        _ file: Descriptor, longestLine: Int = 1 << 20, waitForMore: @escaping () throws -> Bool = { false }
+    ) {
+        (self.file, self.longestLine, self.waitForMore) = (file, longestLine, waitForMore)
+    }
 
-    public mutating func next() -> Item? {
+    /// Throws what `waitForMore` throws.
+    public mutating func next() throws -> Item? {
         while true {
             if let end = buffer[start...].firstIndex(of: 0x0A) {
                 let line = buffer[start..<end]
@@ -30,7 +37,7 @@ public struct TraceReader: ~Copyable {
                 start = buffer.count
                 return line.isEmpty && !isSkipping ? nil : take(line, isWhole: false)
             } else {
-                fill()
+                try fill()
             }
         }
     }
@@ -52,7 +59,7 @@ public struct TraceReader: ~Copyable {
         }
     }
 
-    private mutating func fill() {
+    private mutating func fill() throws {
         buffer.removeFirst(start)
         start = 0
         if buffer.count > longestLine {
@@ -65,6 +72,6 @@ public struct TraceReader: ~Copyable {
             buffer += chunk[..<count]
             return count
         }
-        isOver = count == 0
+        isOver = try count == 0 && !waitForMore()
     }
 }

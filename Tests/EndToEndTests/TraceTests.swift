@@ -47,6 +47,44 @@ import Testing
                 && !html.contains("src="))
     }
 
+    @Test func `A trace is followed until its service ends`() async throws {
+        try await onThread { [place, file] in
+            let (service, caller) = try place.service(["--trace", file])
+            try caller.call("service/ping")
+            let follower = try ServiceProcess(["trace", file, "--follow", "--json"])
+            let lines = WireClient(reading: follower.output, writing: follower.input)
+            while let line = try lines.next(), line["kind"] != "answer" {}
+            // Now it waits for more.
+            try caller.call("service/status")
+            while let line = try lines.next(), line["title"] != "service/status" {}
+            service.signal(SIGTERM)
+            var last: JSON?
+            while let line = try lines.next() { last = line }
+            #expect(last?["kind"] == "ended")
+            #expect(try follower.waitForExit() == 0)
+        }
+    }
+
+    @Test func `Who follows a trace ends with Ctrl-C, and when nobody reads any more`() async throws {
+        let script = """
+            import os, signal, subprocess, sys
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            def follow(): return subprocess.Popen([sys.argv[1], "trace", sys.argv[2], "--follow"], stdout=subprocess.PIPE)
+            one, other = follow(), follow()
+            for each in one, other: each.stdout.readline()
+            one.send_signal(signal.SIGINT)
+            other.stdout.close()
+            print(one.wait(60), other.wait(60))
+            """
+        try await onThread { [place, file] in
+            let (service, caller) = try place.service(["--trace", file])
+            try caller.call("service/ping")
+            let outcome = Command("python3", ["-c", script, ServiceProcess.program, file]).runHere()
+            #expect(outcome.text == "-2 0\n")
+            withExtendedLifetime(service) {}
+        }
+    }
+
     @Test func `A file that cannot be written is told of at the start`() async {
         for path in ["/", place.directory + "/none/trace", "/dev/full"] {
             let told = await Command(

@@ -187,6 +187,6 @@ import Tracing
         let descriptor = Descriptor(owning: file)
         #expect(bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) } == bytes.count)
         lseek(file, 0, SEEK_SET)
-        return TraceModelBuilder.read(TraceReader(descriptor))
+        return try TraceModelBuilder.read(TraceReader(descriptor))
     }
 }
