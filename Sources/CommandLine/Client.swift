@@ -33,6 +33,7 @@ package struct Client {
     private var unheard: [JSON] = []
     private var framing = Framing(maxMessageBytes: .max / 2)
     private var lastID: Int64 = 0
+    private var hasAskedForInput = false
 
     /// `socket` is connected to a service; `signals` becomes readable when the process is asked to end.
     package init(socket: Descriptor, signals: Descriptor?, trace: Bool = false, isQuiet: Bool = true) {
@@ -62,12 +63,14 @@ package struct Client {
     }
 
     /// The next message that is no answer to a call, or a signal.
-    mutating func hear() throws -> Heard {
-        unheard.isEmpty ? try receive(nil) : .message(unheard.removeFirst())
+    ///
+    /// - Parameter tell: called when none has come for a second. Nil: nobody wants to know.
+    mutating func hear(tell: (() -> Void)? = nil) throws -> Heard {
+        unheard.isEmpty ? try receive(tell) : .message(unheard.removeFirst())
     }
 
-    /// - Parameter awaited: what is said to be waited for after a second.
-    private mutating func receive(_ awaited: String?) throws -> Heard {
+    /// - Parameter tell: called when nothing has come for a second.
+    private mutating func receive(_ tell: (() -> Void)?) throws -> Heard {
         while true {
             if let frame = framing.next({ bytes in try? JSON(parsing: bytes) }) {
                 guard case .message(let message?) = frame else {
@@ -76,7 +79,7 @@ package struct Client {
                 show("<<", message, from: false)
                 return .message(message)
             }
-            if let interruption = try read(awaited) { return .interrupted(interruption) }
+            if let interruption = try read(tell) { return .interrupted(interruption) }
         }
     }
 
@@ -106,7 +109,7 @@ package struct Client {
 
     private mutating func answer(in ids: [JSON], _ method: String) throws -> JSON {
         while true {
-            switch try receive("the answer to \(method)") {
+            switch try receive({ Console.writeError("storage-rpc: waits for the answer to \(method)\n") }) {
             case .interrupted(let interruption): throw interruption
             case .message(let message):
                 if let id = message["id"], ids.contains(id) { return message }
@@ -116,11 +119,13 @@ package struct Client {
     }
 
     /// Returns when stdin has bytes or has ended; throws after a signal.
-    func waitForInput(tells: Bool = true) throws {
-        if tells, !isQuiet, Descriptor.standardInput.isTerminal,
+    mutating func waitForInput(tells: Bool = true) throws {
+        let isTyped = Descriptor.standardInput.isTerminal
+        if tells, !isQuiet, !hasAskedForInput, isTyped || Descriptor.standardError.isTerminal,
             Descriptor.waitUntilReadable(.standardInput, signals, timeout: .seconds(1)) == (false, false)
         {
-            Console.writeError("storage-rpc: waits for standard input; Ctrl-D ends it\n")
+            hasAskedForInput = true
+            Console.writeError("storage-rpc: waits for standard input\(isTyped ? "; Ctrl-D ends it" : "")\n")
         }
         let isSignal = Descriptor.waitUntilReadable(.standardInput, signals).second
         guard isSignal else { return }
@@ -148,11 +153,11 @@ package struct Client {
     }
 
     /// Returns a signal that came instead of bytes.
-    private mutating func read(_ awaited: String?) throws -> Interruption? {
+    private mutating func read(_ tell: (() -> Void)?) throws -> Interruption? {
         var ready = (first: false, second: false)
-        if let awaited, !isQuiet {
+        if let tell, !isQuiet {
             ready = Descriptor.waitUntilReadable(socket, signals, timeout: .seconds(1))
-            if ready == (false, false) { Console.writeError("storage-rpc: waits for \(awaited)\n") }
+            if ready == (false, false) { tell() }
         }
         if ready == (false, false) { ready = Descriptor.waitUntilReadable(socket, signals) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)

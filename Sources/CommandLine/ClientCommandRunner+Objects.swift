@@ -162,7 +162,10 @@ extension ClientCommandRunner {
         if let seconds = options.expiresIn { params.append(.init(key: "expiresIn", value: JSON(Int64(seconds)))) }
         let answer = try client.call("reference/downloadURL", .object(params))
         if options.json { try Console.print(answer) } else { try Console.print(answer["url"]?.string ?? "") }
-        while options.serves {
+        guard options.serves else { return }
+        let notice = options.isQuiet ? nil : WaitNotice("serves the URL; Ctrl-C ends it")
+        defer { notice?.end() }
+        while true {
             if case .interrupted(let interruption) = try client.hear() { throw interruption }
         }
     }

@@ -87,6 +87,8 @@ extension ClientCommandRunner {
         try Console.print(result)
         guard options.printsEvents else { return }
         let task = result["task"]
+        let notice = options.isQuiet ? nil : WaitNotice("waits for events; Ctrl-C ends it")
+        defer { notice?.end() }
         while true {
             switch try client.hear() {
             case .interrupted(let interruption): throw interruption

@@ -23,7 +23,13 @@ package struct ConnectCommand {
     ) throws -> Never {
         var command = ConnectCommand(
             path: socket, bucket: bucket, words: words, prepareLog: prepareLog, started: nil)
-        try StreamProxy.run(through: command.connect())
+        let notice = WaitNotice("waits for the service at \(socket)")
+        let service = try command.connect()
+        notice.end()
+        if Descriptor.standardInput.isTerminal {
+            _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
+        }
+        try StreamProxy.run(through: service)
     }
 
     private mutating func connect() throws -> Descriptor {

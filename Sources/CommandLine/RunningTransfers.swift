@@ -24,6 +24,8 @@ struct RunningTransfers {
     /// Ctrl-C pauses tasks instead of cancelling them.
     var pausesAtEnd = false
     var isEnding = false
+    /// A person knows what is waited for.
+    var hasTold = false
 
     init(_ display: ProgressDisplay) { self.display = display }
 }
@@ -53,8 +55,10 @@ extension ClientCommandRunner {
         }
     }
 
+    /// Says once what it waits for, where nothing is reported for a second.
     func hearTransfers() throws {
-        switch try client.hear() {
+        let tell = transfers.hasTold ? nil : { self.tellTransfers() }
+        switch try client.hear(tell: tell) {
         case .message(let message):
             guard let snapshot = message["params"]?["snapshot"] else { return }
             try take(snapshot)
@@ -63,10 +67,19 @@ extension ClientCommandRunner {
         }
     }
 
+    private func tellTransfers() {
+        transfers.hasTold = true
+        let names = transfers.running.values.map(\.name).filter { !$0.isEmpty }.sorted().joined(separator: ", ")
+        let what = names.isEmpty ? "the service" : names
+        transfers.display.note(
+            transfers.isEnding
+                ? "storage-rpc: stops \(what); Ctrl-C again ends at once" : "storage-rpc: waits for \(what)")
+    }
+
     /// Ends what still runs before the command ends by an error or a signal, unless another signal comes.
     func cancelTransfers(for error: any Error) {
         transfers.display.clear()
-        transfers.isEnding = true
+        (transfers.isEnding, transfers.hasTold) = (true, false)
         let verb = transfers.pausesAtEnd ? "pause" : "cancel"
         do {
             for (task, transfer) in transfers.running {

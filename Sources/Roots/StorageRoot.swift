@@ -27,8 +27,11 @@ public final class StorageRoot: Sendable {
         public var isInUse = false
     }
 
-    /// Blocks at most `lockTimeout` seconds while another process holds the root.
-    public init(_ path: String, lockTimeout: Int = 0) throws(OpenError) {
+    /// Blocks at most `lockTimeout` seconds while another process holds the root. After one of them it calls `waits` with a
+    /// sentence.
+    public init(
+        _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
+    ) throws(OpenError) {
         self.path = path
         directory = try Self.directory(path)
         do throws(SystemError) {
@@ -36,7 +39,7 @@ public final class StorageRoot: Sendable {
         } catch {
             throw OpenError(path, error.reason)
         }
-        try Self.take(lock, path, lockTimeout)
+        try Self.take(lock, path, lockTimeout, waits)
         do throws(SystemError) {
             lockInode = try lock.status().inode
             try Self.finishReplacing(directory, path)
@@ -196,7 +199,9 @@ public final class StorageRoot: Sendable {
         }
     }
 
-    private static func take(_ lock: OpenFile, _ path: String, _ lockTimeout: Int) throws(OpenError) {
+    private static func take(
+        _ lock: OpenFile, _ path: String, _ lockTimeout: Int, _ waits: (String) -> Void
+    ) throws(OpenError) {
         var attempts = lockTimeout * 100
         while !lock.lock() {
             guard attempts > 0 else {
@@ -206,6 +211,7 @@ public final class StorageRoot: Sendable {
                     isInUse: true)
             }
             attempts -= 1
+            if attempts == lockTimeout * 100 - 100 { waits("waits for the root \(path), which \(holder(lock)) uses") }
             blockThread(milliseconds: 10)
         }
         // Only for messages: the lock itself decides, and no crash leaves it behind. Truncated after writing, because a

@@ -51,7 +51,9 @@ struct Engine: Sendable {
         let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
         switch options.engine {
         case .embedded:
-            let root = try StorageRoot(Self.directory(options), lockTimeout: options.rootTimeout ?? 0)
+            let root = try StorageRoot(Self.directory(options), lockTimeout: options.rootTimeout ?? 0) {
+                log.write(.warning, $0)
+            }
             let embedded = try EmbeddedBackend(root, time: time, random: random, allowed: allowed) {
                 log.write(.error, $0)
             }

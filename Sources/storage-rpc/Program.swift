@@ -59,6 +59,8 @@ enum Program {
             }
         case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
+            let notice = WaitNotice("copies \(Engine.directory(options))")
+            defer { notice.end() }
             do throws(StorageError) {
                 let made = try RootBackup.make(of: Engine.directory(options), in: directory)
                 try? Console.print("\(made.objects) objects, \(made.bytes) bytes")

@@ -89,6 +89,7 @@ final class Server {
     private nonisolated static func run(
         _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?
     ) throws -> Never {
+        let isTyped = Descriptor.standardInput.isTerminal
         let stdio = options.stdio ? StandardStreams() : nil
         if options.stdio, stdio == nil { throw MissingStandardStreams() }
         let recorder = try options.trace.map { path in
@@ -101,6 +102,7 @@ final class Server {
         if options.harness, let root = options.root { Spaces.clean(root) }
         let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
+        let notice = Self.notice(options, isTyped: isTyped)
         Task { @Loop [engine] in
             let server = Server(options, engine, log, recorder, listeners, deadline)
             server.addSpaces()
@@ -115,7 +117,18 @@ final class Server {
             server.watchIdleness()
         }
         let status = deadline.wait()
+        notice?.end()
         leave(status, options, recorder, flushTimeout: 300)
+    }
+
+    /// Without it a person who starts a service sees nothing. Nil where the log says the same, or a program starts it.
+    private nonisolated static func notice(_ options: ServiceOptions, isTyped: Bool) -> WaitNotice? {
+        guard options.logLevel == .warning || options.logLevel == .error else { return nil }
+        if options.stdio {
+            return isTyped ? WaitNotice("waits for JSON-RPC on standard input; Ctrl-D ends it; try --help") : nil
+        }
+        let place = (try? options.socket ?? Engine.socket(options)) ?? ""
+        return WaitNotice("serves \(place); Ctrl-C ends it")
     }
 
     /// Listens on the socket of `--socket` and on that of the root. If only the second one fails, logs a warning.

@@ -236,6 +236,25 @@ import Testing
         #expect(shared.text.contains("--max-tasks is for a new service"), "\(shared.text)")
     }
 
+    @Test func `What waits says what it waits for`() async throws {
+        for (words, notice, key, status) in [
+            ([], "waits for JSON-RPC on standard input", "\u{4}", 0),
+            (["serve", "--socket", "s"], "serves s; Ctrl-C ends it", "\u{3}", 0),
+            (["connect", "--idle-timeout", "1"], "connected; waits for JSON-RPC", "\u{4}", 0),
+            (["trace", "-"], "waits for a trace on standard input", "\u{4}", 1),
+        ] as [([String], String, String, Int32)] {
+            let (ended, shown) = try await terminal(words, [(notice, key)])
+            #expect(ended == status && shown.contains(notice), "\(words) \(shown)")
+        }
+        let root = "(sleep 2; true) | $S --root r & sleep 0.3; $S serve --root r --wait-for-root 9 < /dev/null; wait"
+        #expect(await sh(root).text.contains("waits for the root r, which process "))
+        let silent = """
+            $S serve --socket s & P=$!; sleep 0.5; kill -STOP $P
+            (sleep 1.6; kill -CONT $P) & $S ls --socket s; kill $P; wait
+            """
+        #expect(await sh(silent).text.contains("waits for the answer to storage/reference"))
+    }
+
     @Test func `Tasks that a process left are listed, resumed and forgotten`() async throws {
         try write(String(repeating: "x", count: 3_000_000), "tree/large")
         let file = directory + "/tree/large"
