@@ -145,6 +145,8 @@ int csystem_allocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KE
 
 int csystem_sync(int fd) { return fdatasync(fd); }
 
+int csystem_sync_file_system(int fd) { return syncfs(fd); }
+
 void csystem_expect_reading(int fd, int64_t offset) { posix_fadvise(fd, offset, 0, POSIX_FADV_SEQUENTIAL); }
 
 int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {

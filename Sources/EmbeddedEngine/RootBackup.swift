@@ -16,9 +16,11 @@ public struct RootBackup {
 
     /// Blocks. The directory appears when all of it is there and written to the disk. It must not exist, or be empty.
     /// Returns the number of objects and their bytes.
-    public static func make(of root: String, in directory: String) throws(StorageError) -> (
+    public static func make(of root: String, in place: String) throws(StorageError) -> (
         objects: Int64, bytes: Int64
     ) {
+        var directory = place
+        while directory.utf8.count > 1, directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
         let unfinished = "\(directory).unfinished-\(CurrentProcess.id)"
         defer { try? FileManager.default.removeItem(atPath: unfinished) }
         do {
@@ -29,8 +31,9 @@ public struct RootBackup {
                 throw StorageError(.unknown, "\(directory) is not empty.")
             }
             let totals = try RootBackup(root: root, copy: unfinished).make()
-            FileSystem.syncAll()
+            try OpenFile(unfinished, .directory).syncFileSystem()
             try FileSystem.rename(unfinished, to: directory)
+            try OpenFile.syncDirectory("\(directory)/..")
             return totals
         } catch let error as StorageError { throw error } catch let error as DatabaseError {
             throw .database(error)

@@ -171,6 +171,9 @@ extension OpenFile {
         guard Glibc.link(path, other) == 0 else { throw .last }
     }
 
+    /// Returns when all that was written to files on the same file system is on the disk.
+    package func syncFileSystem() throws(SystemError) { try check(csystem_sync_file_system(raw)) }
+
     /// Writes the names in this directory to the disk.
     package func syncNames() throws(SystemError) { try check(fsync(raw)) }
 
@@ -242,7 +245,4 @@ package enum FileSystem {
     package static func rename(_ path: String, to other: String) throws(SystemError) {
         try check(Glibc.rename(path, other))
     }
-
-    /// Returns when all that was written to any file is on the disk.
-    package static func syncAll() { sync() }
 }

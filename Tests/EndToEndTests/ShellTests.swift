@@ -365,6 +365,8 @@ import Testing
         #expect(try temporaryFiles().filter { $0.contains("unfinished") } == [])
         let full = await sh("$S backup churned-0 --root churned")
         #expect(full.status == 1 && full.text.contains("churned-0 is not empty"))
+        let named = await sh("$S backup new/slash// --root churned-0 && $S ls gs://b --root new/slash && ls new")
+        #expect(named.status == 0 && named.text.contains("stays00") && named.text.hasSuffix("slash\n"), "\(named.text)")
         let none = await sh("$S backup other --root nowhere")
         #expect(none.status == 1 && none.text.contains("nowhere is no root"))
         #expect(await sh("$S backup other --engine gcs").status == 64)

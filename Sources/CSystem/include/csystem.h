@@ -58,6 +58,8 @@ int csystem_open_name(int directory, const char *name);
 int csystem_open_unnamed(int directory);
 /// Writes a file's bytes and size to the disk.
 int csystem_sync(int fd);
+/// Writes all of the file system that the file is on.
+int csystem_sync_file_system(int fd);
 /// Tells the system that a file will be read in order.
 void csystem_expect_reading(int fd, int64_t offset);
 /// Starts to write a range to the disk, so that a later sync is short.
