@@ -123,9 +123,14 @@ extension ClientCommandRunner {
             let params: [JSON.Member] =
                 [.init(key: "reference", value: folder)] + (exact ? [.init(key: "exact", value: true)] : [])
                 + (token.map { [.init(key: "pageToken", value: $0)] } ?? [])
+                + (listsMetadata ? [.init(key: "metadata", value: true)] : [])
             let page = try client.call("reference/list", .object(params))
             token = page["pageToken"]
-            try body(page["prefixes"]?.array ?? [], page["items"]?.array ?? [])
+            var items = page["items"]?.array ?? []
+            if let metadata = page["metadata"]?.array {
+                items = zip(items, metadata).map { .object(($0.object ?? []) + [.init(key: "metadata", value: $1)]) }
+            }
+            try body(page["prefixes"]?.array ?? [], items)
         } while token != nil
     }
 }

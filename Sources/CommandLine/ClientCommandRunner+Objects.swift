@@ -25,6 +25,8 @@ extension ClientCommandRunner {
             }
         }
         let isPattern = try NamePattern(text) != nil && !options.isExact && !isThere(text)
+        // A list has what does not match, too, and a server may be asked for the metadata of each.
+        listsMetadata = !isPattern && (options.isLong || options.json)
         if isPattern || options.isRecursive {
             var page: [(JSON, String)] = []
             let isRoot = try !isPattern && reference(text).isRoot
@@ -50,7 +52,9 @@ extension ClientCommandRunner {
 
     /// Their metadata; null for one that is gone meanwhile.
     private func details(_ objects: [JSON]) throws -> [JSON] {
-        try client.callAll("reference/getMetadata", objects.map { ["reference": $0] }).map { result in
+        let listed = objects.compactMap { $0["metadata"] }
+        if listed.count == objects.count { return listed }
+        return try client.callAll("reference/getMetadata", objects.map { ["reference": $0] }).map { result in
             do throws(Client.Failure) { return try result.get() } catch {
                 guard error.isNotFound else { throw error }
                 return .null
@@ -61,7 +65,8 @@ extension ClientCommandRunner {
     /// A reference with what lists tell of an object.
     private func merged(_ reference: JSON, _ metadata: JSON) -> JSON {
         let names = ["size", "updated", "contentType", "generation"]
-        return .object((reference.object ?? []) + (metadata.object ?? []).filter { names.contains($0.key) })
+        let members = (reference.object ?? []).filter { $0.key != "metadata" }
+        return .object(members + (metadata.object ?? []).filter { names.contains($0.key) })
     }
 
     /// Size in bytes, and time of the last change; of a folder neither.

@@ -10,6 +10,8 @@ package final class ClientCommandRunner {
     var transfers: RunningTransfers
     /// Failures that were printed, of commands that go on after one.
     var failures = 0
+    /// Lists have the metadata of their objects.
+    var listsMetadata = false
     /// The files of a `get` without `-r`.
     var written: Set<String> = []
 

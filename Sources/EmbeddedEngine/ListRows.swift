@@ -31,7 +31,9 @@ extension Database {
                 }
             }
         }
-        return page.listing
+        var listing = page.listing
+        if query.wantsMetadata { listing.metadata = try listing.items.map { try metadata(of: $0) } }
+        return listing
     }
 }
 

@@ -64,15 +64,21 @@ extension HTTPHeaders {
 extension Listing {
     /// Keeps the order of the server; nil where the bytes are no JSON object.
     ///
-    /// Leaves out names that are no valid references or not below the listed one.
+    /// Leaves out names that are no valid references or not below the listed one, and metadata that is not that of all
+    /// items.
     init?(wire bytes: [UInt8], for query: ListQuery) {
         guard let json = JSON(wire: bytes), json.object != nil else { return nil }
-        let items = (json["items"]?.array ?? []).compactMap { $0["name"]?.string }
+        let named = (json["items"]?.array ?? []).compactMap { item in
+            item["name"]?.string.flatMap(query.item).map { (reference: $0, json: item) }
+        }
         let prefixes = (json["prefixes"]?.array ?? []).compactMap(\.string)
         let token = json["nextPageToken"]?.string ?? ""
         self.init(
             prefixes: Self.eachOnce(prefixes.compactMap(query.prefix)),
-            items: Self.eachOnce(items.compactMap(query.item)), pageToken: token.isEmpty ? nil : token)
+            items: Self.eachOnce(named.map(\.reference)), pageToken: token.isEmpty ? nil : token)
+        guard query.wantsMetadata else { return }
+        let known = named.compactMap { ObjectMetadata(wire: $0.json, $0.reference) }
+        if known.map(\.reference) == items { metadata = known }
     }
 
     private static func eachOnce(_ references: [Reference]) -> [Reference] {
@@ -84,7 +90,12 @@ extension Listing {
 extension ObjectMetadata {
     /// Needs a generation; without a size the object is empty. Reads leniently, as emulators write differently.
     init?(wire bytes: [UInt8], _ reference: Reference) {
-        guard let json = JSON(wire: bytes), let generation = json.integer("generation"),
+        guard let json = JSON(wire: bytes) else { return nil }
+        self.init(wire: json, reference)
+    }
+
+    init?(wire json: JSON, _ reference: Reference) {
+        guard let generation = json.integer("generation"),
             let size = (json["size"] ?? .null).isNull ? 0 : json.integer("size"), size >= 0
         else { return nil }
         let created = json["timeCreated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? Timestamp(microseconds: 0)

@@ -15,8 +15,45 @@ extension RemoteBackend {
             page = try await self.page(next, isGiven: round == 0 && query.pageToken != nil, caller)
             if !page.items.isEmpty || !page.prefixes.isEmpty { break }
         }
+        guard query.wantsMetadata, page.metadata == nil else { return page }
+        return try await withMetadata(page, caller)
+    }
+
+    /// Asks for the metadata of each item, where the list of the server has none. Leaves out items that are gone.
+    private func withMetadata(_ page: Listing, _ caller: Caller) async throws(StorageError) -> Listing {
+        let answers = await withTaskGroup(of: (Int, Result<ObjectMetadata, StorageError>).self) { group in
+            var answers = [Result<ObjectMetadata, StorageError>?](repeating: nil, count: page.items.count)
+            var left = page.items.enumerated().makeIterator()
+            func askNext() {
+                guard let (index, item) = left.next() else { return }
+                group.addTask { (index, await self.metadataResult(of: item, caller)) }
+            }
+            for _ in 0..<Self.metadataAtOnce { askNext() }
+            for await (index, answer) in group {
+                answers[index] = answer
+                if case .failure(let error) = answer, error.code != .objectNotFound { break }
+                askNext()
+            }
+            group.cancelAll()
+            return answers
+        }
+        var (page, all) = (page, [ObjectMetadata]())
+        for answer in answers {
+            do throws(StorageError) { if let answer { all.append(try answer.get()) } } catch {
+                if error.code != .objectNotFound { throw error }
+            }
+        }
+        (page.items, page.metadata) = (all.map(\.reference), all)
         return page
     }
+
+    private func metadataResult(of item: Reference, _ caller: Caller) async -> Result<ObjectMetadata, StorageError> {
+        do throws(StorageError) { return .success(try await metadata(of: item, for: caller)) } catch {
+            return .failure(error)
+        }
+    }
+
+    private static let metadataAtOnce = 8
 
     private func page(_ query: ListQuery, isGiven: Bool, _ caller: Caller) async throws(StorageError) -> Listing {
         let (request, reference, token) = (dialect.list(query), query.reference, query.pageToken)

@@ -58,6 +58,10 @@ extension Listing {
             text.add(prefixes) { $0.add($1.json) }
             text.add(verbatim: ",\"items\":")
             text.add(items) { $0.add($1.json) }
+            if let metadata {
+                text.add(verbatim: ",\"metadata\":")
+                text.add(metadata) { $0.add($1.json) }
+            }
             text.finishPage(pageToken)
         }
     }

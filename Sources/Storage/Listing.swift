@@ -6,9 +6,15 @@ public struct ListQuery: Equatable, Sendable {
     public var pageToken: String?
     /// Includes names that are not paths, as exact references.
     public var isExact: Bool
+    /// The page has the metadata of its items.
+    public var wantsMetadata: Bool
 
-    public init(_ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false) {
+    public init(
+        _ reference: Reference, maxResults: Int, pageToken: String? = nil, isExact: Bool = false,
+        wantsMetadata: Bool = false
+    ) {
         (self.reference, self.maxResults, self.pageToken, self.isExact) = (reference, maxResults, pageToken, isExact)
+        self.wantsMetadata = wantsMetadata
     }
 
     /// The reference to an object of that name; nil where the listing leaves it out.
@@ -47,6 +53,8 @@ public struct Listing: Equatable, Sendable {
 
     public var prefixes: [Reference]
     public var items: [Reference]
+    /// Of the items, in their order; nil where it was not wanted.
+    public var metadata: [ObjectMetadata]?
     /// The token of the next page; nil on the last page.
     public var pageToken: String?
 

@@ -40,10 +40,11 @@ extension Transfers {
     /// One page of at most `maxResults` results; of the largest size if that is nil.
     public func list(
         _ reference: Reference, maxResults: Int64? = nil, pageToken: String? = nil, isExact: Bool = false,
-        for client: TransferClient? = nil
+        wantsMetadata: Bool = false, for client: TransferClient? = nil
     ) async throws(StorageError) -> Listing {
         let maxResults = try Listing.checked(maxResults: maxResults ?? Int64(Listing.mostResults))
-        let query = ListQuery(reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact)
+        let query = ListQuery(
+            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata)
         return try await backend.list(query, for: caller(client))
     }
 

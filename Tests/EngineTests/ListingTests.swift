@@ -84,6 +84,31 @@ import Testing
         }
     }
 
+    @Test func `A page has the metadata of its items where it is wanted`() async throws {
+        let caller = Caller(retryTime: .seconds(5))
+        for place in ConformanceTests.places {
+            let place = try await place.init()
+            var metadata = SettableMetadata()
+            metadata.content = [.contentType: "text/x"]
+            metadata.custom = ["by": "me"]
+            for index in 0..<12 {
+                _ = try await place.backend.run(.data(noise(index), to: ref("p/\(index)"), metadata))
+            }
+            try await place.backend.put([1], at: "p/below/it")
+            var query = ListQuery(try ref("p"), maxResults: 1000, wantsMetadata: true)
+            let page = try await place.backend.list(query, for: caller)
+            var expected: [ObjectMetadata] = []
+            for item in page.items { expected.append(try await place.backend.metadata(of: item, for: caller)) }
+            #expect(page.items.count == 12 && page.metadata == expected)
+            #expect(expected.allSatisfy { $0.settable.custom == ["by": "me"] })
+            query.maxResults = 5
+            let first = try await place.backend.list(query, for: caller)
+            #expect(first.metadata == Array(expected.prefix(5)) && first.pageToken != nil)
+            query.wantsMetadata = false
+            #expect(try await place.backend.list(query, for: caller).metadata == nil)
+        }
+    }
+
     @Test func `Where nothing is, the listing is empty`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()

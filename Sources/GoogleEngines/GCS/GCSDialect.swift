@@ -34,7 +34,8 @@ struct GCSDialect: GoogleDialect {
     func list(_ query: ListQuery) -> RemoteRequest {
         let reference = query.reference
         var target = "/storage/v1/b/\(reference.bucket.escaped)/o?prefix=\(reference.prefix.escaped)&delimiter=%2F"
-        target += "&maxResults=\(query.maxResults)&fields=\("items(name),prefixes,nextPageToken".escaped)"
+        let items = query.wantsMetadata ? "items" : "items(name)"
+        target += "&maxResults=\(query.maxResults)&fields=\("\(items),prefixes,nextPageToken".escaped)"
         if let pageToken = query.pageToken { target += "&pageToken=\(pageToken.escaped)" }
         return RemoteRequest(
             method: "GET", target: target, answerBytes: RemoteRequest.largestListing, subject: .listing)

@@ -11,21 +11,24 @@ struct List: ReferenceMethod {
     let maxResults: Int64?
     let pageToken: String?
     let isExact: Bool
+    let wantsMetadata: Bool
 
     init(_ params: inout Params) throws(RPCError) {
         reference = try params.reference("reference")
         maxResults = try params.optionalInteger("maxResults")
         pageToken = try params.optionalString("pageToken")
         isExact = try params.optionalBool("exact") ?? false
+        wantsMetadata = try params.optionalBool("metadata") ?? false
     }
 
-    /// An estimate for a page of long names.
-    private static let pageBytes = 4 << 20
+    /// An estimate for a page of long names, and for one of much metadata.
+    private var pageBytes: Int { wantsMetadata ? 16 << 20 : 4 << 20 }
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
-        try await request.roomToAnswer(expecting: Self.pageBytes)
+        try await request.roomToAnswer(expecting: pageBytes)
         return try await request.transfers.list(
-            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, for: request.client
+            reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata,
+            for: request.client
         ).encoded()
     }
 }

@@ -357,6 +357,8 @@ export interface Listing {
   prefixes: Reference[];
   /** The objects. */
   items: Reference[];
+  /** The metadata of the items, in their order; only with the param `metadata`. */
+  metadata?: Metadata[];
   /** The pageToken for the next page; absent on the last page. */
   pageToken?: string;
 }
@@ -580,6 +582,7 @@ export interface Methods {
       maxResults?: number;
       pageToken?: string;
       exact?: boolean;
+      metadata?: boolean;
     };
     result: Listing;
   };
@@ -844,10 +847,12 @@ export class ReferenceMethods {
    * last. Names that references cannot express, which other tools may have created, are omitted. `maxResults`: The
    * maximum number of prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The
    * pageToken of the previous page of the same reference. `exact`: Includes names with empty segments, such as
-   * `folder/` and `a//b`, as references with `object`. Firebase Storage itself may omit them. In the SDK:
-   * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
+   * `folder/` and `a//b`, as references with `object`. Firebase Storage itself may omit them. `metadata`: The page
+   * has the metadata of its items. The list of Firebase Storage has none: with that engine the service asks for each
+   * item, and leaves out those that are gone meanwhile. In the SDK: `StorageReference.list(maxResults:),
+   * .list(maxResults:pageToken:)`.
    */
-  list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; } & RequestOptions): Promise<References>;
+  list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; } & RequestOptions): Promise<References>;
   /**
    * Lists all direct children of a reference. All pages of `reference/list` in one answer: if there may be very many
    * children, list them page by page. Children that are created or deleted in the meantime may be missing. `exact`:

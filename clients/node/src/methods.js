@@ -116,8 +116,8 @@ export class ReferenceMethods {
     return this._ask("reference/delete", { ifGenerationMatch, ifMetagenerationMatch }, options, () => undefined);
   }
 
-  list({ maxResults, pageToken, exact, ...options } = {}) {
-    return this._ask("reference/list", { maxResults, pageToken, exact }, options, (result) => this._toListing(result));
+  list({ maxResults, pageToken, exact, metadata, ...options } = {}) {
+    return this._ask("reference/list", { maxResults, pageToken, exact, metadata }, options, (result) => this._toListing(result));
   }
 
   listAll({ exact, ...options } = {}) {

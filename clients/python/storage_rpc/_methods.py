@@ -448,6 +448,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         max_results: int | None = None,
         page_token: str | None = None,
         exact: bool | None = None,
+        metadata: bool | None = None,
         *,
         timeout: float | None = None,
     ) -> ListingT:
@@ -464,11 +465,14 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
 
+        `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
+        the service asks for each item, and leaves out those that are gone meanwhile.
+
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
         return self._ask(
             "reference/list",
-            given(maxResults=max_results, pageToken=page_token, exact=exact),
+            given(maxResults=max_results, pageToken=page_token, exact=exact, metadata=metadata),
             self._to_listing,
             timeout,
         )
@@ -853,6 +857,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         max_results: int | None = None,
         page_token: str | None = None,
         exact: bool | None = None,
+        metadata: bool | None = None,
     ) -> ListingT:
         """Lists one page of the direct children of a reference.
 
@@ -867,11 +872,14 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
 
+        `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
+        the service asks for each item, and leaves out those that are gone meanwhile.
+
         In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
         """
         return await self._ask(
             "reference/list",
-            given(maxResults=max_results, pageToken=page_token, exact=exact),
+            given(maxResults=max_results, pageToken=page_token, exact=exact, metadata=metadata),
             self._to_listing,
         )
 
