@@ -357,10 +357,10 @@ export interface Listing {
   prefixes: Reference[];
   /** The objects. */
   items: Reference[];
-  /** The metadata of the items, in their order; only with the param `metadata`. */
-  metadata?: Metadata[];
   /** The pageToken for the next page; absent on the last page. */
   pageToken?: string;
+  /** The metadata of the items, in their order; only with the param `metadata`. */
+  metadata?: Metadata[];
 }
 
 /** The params and the result of each method. */

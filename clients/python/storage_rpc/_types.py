@@ -165,10 +165,10 @@ class ListingOf(Generic[ReferenceT]):
     """The folders: prefixes of the names of objects."""
     items: tuple[ReferenceT, ...]
     """The objects."""
-    metadata: tuple[Metadata, ...] = field(default_factory=tuple[Metadata, ...], hash=False)
-    """The metadata of the items, in their order; only with the param `metadata`."""
     page_token: str | None = None
     """The pageToken for the next page; absent on the last page."""
+    metadata: tuple[Metadata, ...] = field(default_factory=tuple[Metadata, ...], hash=False)
+    """The metadata of the items, in their order; only with the param `metadata`."""
 
 
 class MetadataWrite(TypedDict, total=False):

@@ -89,3 +89,4 @@ def _moment(text: str) -> datetime.datetime:
 _CONVERTERS: dict[str, Convert] = {"datetime.datetime": _moment, "StorageError": error_from_wire}
 _CONVERTERS.update((kind.__name__, decode(kind)) for kind in (_types.Progress, Metadata, _types.Retry))
 metadata_from_wire = decode(Metadata)
+_CONVERTERS["tuple[Metadata, ...]"] = lambda all: tuple(map(metadata_from_wire, all))

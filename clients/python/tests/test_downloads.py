@@ -140,7 +140,9 @@ class ListTests(StorageTestCase):
             page = root.list(1, page.page_token)
         self.assertEqual([one.full_path for one in seen], ["a", "b", "e"])
         self.assertEqual(seen[1].list().items[0].get_data(3), b"b/c")
-        self.assertEqual(dataclasses.astuple(self.storage.reference("nothing").list()), ((), (), None))
+        self.assertEqual(dataclasses.astuple(self.storage.reference("nothing").list()), ((), (), None, ()))
+        whole = root.list(metadata=True)
+        self.assertEqual(list(whole.metadata), [one.get_metadata() for one in whole.items])
 
     def test_what_cannot_be_listed(self) -> None:
         for count in (0, 1001):
