@@ -21,7 +21,7 @@ extension FlagGroup {
             },
             Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint),
             Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure),
-            Flag("--http", "ADDRESS:PORT", "where download URLs are served (a free port)", \.service.http),
+            Flag("--http", "ADDRESS:PORT", "serves download URLs and /metrics (a free port)", \.service.http),
             Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
             Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
             Flag("--upload-chunk-size-bytes", nil, "N", "fixed; by default it grows with the upload") { options, line in

@@ -50,6 +50,8 @@ public struct TransferLog: Sendable {
 
     func count(of state: TaskState) -> Int { tasks.values.count { $0.state == state } }
 
+    var countsByState: [TaskState: Int] { tasks.values.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }
+
     /// Throws `invalidArgument` for an id that is unknown, of another kind, or was known too long ago.
     public func task(_ id: String) throws(StorageError) -> TransferTask<Strategy> {
         guard let task = tasks[id] else {

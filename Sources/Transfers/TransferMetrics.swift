@@ -17,14 +17,13 @@ struct TransferMetrics {
 extension Transfers {
     public var metrics: [MetricFamily] {
         let kinds = [("upload", uploads.metrics), ("download", downloads.metrics)]
+        let states = [("upload", uploads.countsByState), ("download", downloads.countsByState)]
         let retries = kinds.map { (value: $0.0, count: $0.1.retries) }
         return [
             .gauges(
                 "storage_rpc_tasks", "Tasks that the service knows, by state.",
                 TaskState.allCases.flatMap { state in
-                    [("upload", uploads.count(of: state)), ("download", downloads.count(of: state))].map {
-                        (labels: [("kind", $0.0), ("state", state.rawValue)], count: $0.1)
-                    }
+                    states.map { (labels: [("kind", $0.0), ("state", state.rawValue)], count: $0.1[state] ?? 0) }
                 }),
             .counters(
                 "storage_rpc_tasks_ended_total", "Tasks that ended since the start.",
