@@ -11,6 +11,8 @@ public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflec
     public var useApplicationDefault = false
     /// The running ones of `commands`.
     public let running = RunningCommands()
+    /// Gets a sentence when one of `commands` takes more than a second.
+    public var waits: @Sendable (String) -> Void = { _ in }
     public var environment: @Sendable (String) -> String?
 
     public init(environment: (@Sendable (String) -> String?)? = nil) {
@@ -30,9 +32,9 @@ public func makeTokenSource(_ options: CredentialOptions, _ context: CredentialC
             sources.append(StoredTokenSource(kind: kind, place: .file(path), now: context.time.now))
         }
         if let line = options.commands[kind] {
-            sources.append(
-                CachedTokenSource(
-                    kind, ShellCommand(line: Secret(line), running: options.running), now: context.time.now))
+            var command = ShellCommand(line: Secret(line), running: options.running)
+            command.waits = { options.waits("waits for the command of \(kind.commandFlag)") }
+            sources.append(CachedTokenSource(kind, command, now: context.time.now))
         }
         if let value = options.environment(kind.variable), !value.isEmpty {
             sources.append(StoredTokenSource(kind: kind, place: .variable(Secret(value)), now: context.time.now))

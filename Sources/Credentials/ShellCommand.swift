@@ -12,6 +12,8 @@ struct ShellCommand: Sendable {
     var largestOutput = TokenText.largest
     var running = RunningCommands()
     var startThread = systemThreads
+    /// Called when the command has run for a second.
+    var waits: @Sendable () -> Void = {}
 
     /// Why a command has no output.
     enum Failure: Error, Equatable {
@@ -72,16 +74,21 @@ struct ShellCommand: Sendable {
     /// Reads until the command has ended, even if its children hold the output open.
     private func read(_ output: Descriptor, until end: Descriptor) throws(Failure) -> [UInt8] {
         let deadline = ContinuousClock.now + limit
+        var notice: ContinuousClock.Instant? = .now + .seconds(1)
         var bytes: [UInt8] = []
         var isOpen = true
         while true {
-            let timeout = ContinuousClock.now.duration(to: deadline)
+            let timeout = ContinuousClock.now.duration(to: min(deadline, notice ?? deadline))
             let ready = Descriptor.waitUntilReadable(isOpen ? output : nil, end, timeout: timeout)
             if ready.first {
                 isOpen = output.appendBlocking(to: &bytes)
                 if bytes.count > largestOutput { throw .tooMuch(bytes: largestOutput) }
             } else if ready.second {
                 return bytes
+            }
+            if let due = notice, ContinuousClock.now >= due {
+                waits()
+                notice = nil
             }
             if ContinuousClock.now >= deadline { throw .tooSlow(limit) }
         }

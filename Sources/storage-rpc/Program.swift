@@ -1,4 +1,5 @@
 import CommandLine
+import Credentials
 import EmbeddedEngine
 import LocalFiles
 import Platform
@@ -70,6 +71,7 @@ enum Program {
         case .client(let kind, var options):
             options.newFilesMask = mask
             options.service.keepsTasks = kind.keepsTasks
+            if !options.isQuiet { options.service.credentials.waits = { Console.printError($0) } }
             try run(kind, options)
         }
     }

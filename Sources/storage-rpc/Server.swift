@@ -74,7 +74,8 @@ final class Server {
         let log = Log(wanted)
         log.takeOverStderr()
         ThreadShortage.report.withLock { $0 = { log.write(.warning, $0) } }
-        let options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
+        var options = try (wanted.harness ? wanted.withHarness(log) : wanted).within(freeDescriptors)
+        options.credentials.waits = { log.write(.info, $0) }
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
         }
