@@ -183,7 +183,9 @@ extension Client.Interruption {
 extension Client.Failure {
     /// The message of an error object, with its name.
     init(_ error: JSON?) {
-        let name = error?["data"]?["name"]?.string.map { " (\($0))" } ?? ""
+        // "unknown" tells nobody anything.
+        let known = error?["data"]?["name"]?.string.flatMap { $0 == "unknown" ? nil : $0 }
+        let name = known.map { " (\($0))" } ?? ""
         message = (error?["message"]?.string ?? "the service failed without saying why") + name
         isAnswer = true
         code = error?["code"]?.number?.int64

@@ -94,6 +94,19 @@ extension ClientCommandRunner {
         return true
     }
 
+    /// The error of a command that takes objects, if a person has named a folder.
+    func explained(_ error: any Error, of command: ClientCommand) -> any Error {
+        guard let failure = error as? Client.Failure, failure.isNotFound, !options.isRecursive, !options.isExact,
+            let texts = command.objects, texts.count == 1, NamePattern(texts[0]) == nil,
+            let page = try? client.call(
+                "reference/list", ["reference": reference(texts[0]), "maxResults": 1]),
+            page["items"]?.array?.isEmpty == false || page["prefixes"]?.array?.isEmpty == false
+        else { return error }
+        let folder = texts[0].utf8.last == UInt8(ascii: "/") ? texts[0] : texts[0] + "/"
+        let help = command.takesTrees ? "-r takes all that is in it" : "'\(folder)*' is what is in it"
+        return Client.Failure("\(texts[0]) is a folder: \(help)")
+    }
+
     /// Passes all objects below a folder, page by page.
     func walk(
         _ folder: JSON, pattern: NamePattern? = nil, _ body: (_ object: JSON, _ name: String) throws -> Void

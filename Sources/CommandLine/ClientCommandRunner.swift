@@ -27,7 +27,7 @@ package final class ClientCommandRunner {
             transfers: RunningTransfers(ProgressDisplay(isQuiet: options.isQuiet)))
         do { try runner.run(kind) } catch {
             runner.cancelTransfers(for: error)
-            throw error
+            throw runner.explained(error, of: kind)
         }
         if runner.failures > 0 {
             throw Client.Failure(message: "\(runner.failures) failed; the lines above say why")

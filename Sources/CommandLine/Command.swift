@@ -112,6 +112,24 @@ package enum ClientCommand {
     case tasks(TaskVerb?, [String])
     case call(method: String, params: String)
 
+    /// What it takes; nil where that is no object.
+    var objects: [String]? {
+        switch self {
+        case .get(let words): words.count == 1 ? words : Array(words.dropLast())
+        case .cat(let texts), .stat(let texts), .set(let texts), .rm(let texts), .copy(let texts, _, _): texts
+        case .url(let text): [text]
+        case .put, .ls, .tasks, .call: nil
+        }
+    }
+
+    /// Has `-r`.
+    var takesTrees: Bool {
+        switch self {
+        case .put, .get, .rm, .copy, .ls: true
+        case .cat, .stat, .set, .url, .tasks, .call: false
+        }
+    }
+
     /// It needs the tasks that earlier processes have left.
     package var keepsTasks: Bool {
         switch self {
