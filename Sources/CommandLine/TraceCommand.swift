@@ -61,7 +61,7 @@ package enum TraceCommand {
         let timeline = Timeline(model, options)
         if asJSON {
             for entry in model.entries where timeline.isShown(entry) {
-                try say(entry.json(connection: model.channels[entry.channel].number).text)
+                try say(entry.json(connection: model.channels[entry.channel].number).text.safeJSON)
             }
         } else {
             try timeline.tell(say)

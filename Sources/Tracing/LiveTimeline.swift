@@ -75,6 +75,7 @@ public struct LiveTimeline {
         let timeline = Timeline(builder.model, options)
         try say(
             asJSON
-                ? entry.json(connection: builder.model.channels[entry.channel].number).text : timeline.line(of: entry))
+                ? entry.json(connection: builder.model.channels[entry.channel].number).text.safeJSON
+                : timeline.line(of: entry))
     }
 }
