@@ -54,13 +54,16 @@ extension ClientCommandRunner {
     private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
         let params: JSON = ["task": .string(task.id)]
         guard verb == .resume else {
-            _ = try client.call("\(task.kind)/\(verb.rawValue)", params)
-            return
+            let answer = try client.call("\(task.kind)/\(verb.rawValue)", params)
+            guard answer["accepted"] == false else { return }
+            let hint = verb == .forget ? "; cancel it first" : ""
+            return fail("task \(task.id) is \(answer["snapshot"]?["state"]?.string ?? "gone")\(hint)")
         }
+        _ = try client.call("\(task.kind)/resume", params)
+        // Not before: an observer hears of the state that the task is in, and it was paused. Of an end it hears, too.
         for status in ["progress", "pause", "success", "failure"] {
             _ = try client.call("\(task.kind)/observe", ["task": .string(task.id), "status": .string(status)])
         }
-        _ = try client.call("\(task.kind)/resume", params)
         follow(
             task.id,
             .init(name: task.snapshot["reference"]?.title ?? task.id, kind: task.kind) { metadata in

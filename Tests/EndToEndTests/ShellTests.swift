@@ -106,6 +106,11 @@ import Testing
         #expect(await sh("cd out && $S get -q gs://other/x/a.txt new.txt && cat new.txt").text == "a")
         #expect(await sh("$S cat 'tree/?.*' -q").text == "abb")
         #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 1)
+        for line in ["get -q tree", "cp -q tree/ t2", "rm tree"] {
+            let folder = await sh("$S \(line)")
+            #expect(folder.status == 1 && folder.text.contains("is a folder: -r takes all"), "\(folder.text)")
+        }
+        #expect(await sh("$S stat tree").text == "storage-rpc: tree is a folder: 'tree/*' is what is in it\n")
         #expect(
             await sh("$S put -q tree/a.txt gs://third && $S put -q tree/b.jpg gs://third/ && $S ls gs://third").text
                 == "a.txt\nb.jpg\n")
@@ -253,22 +258,28 @@ import Testing
             (sleep 1.6; kill -CONT $P) & $S ls --socket s; kill $P; wait
             """
         #expect(await sh(silent).text.contains("waits for the answer to storage/reference"))
+        let command = "$S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command 'sleep 1.5; exit 1'"
+        #expect(await sh(command).text.contains("waits for the command of --id-token-command"))
     }
 
     @Test func `Tasks that a process left are listed, resumed and forgotten`() async throws {
-        try write(String(repeating: "x", count: 3_000_000), "tree/large")
+        #expect(await sh("truncate -s 200M tree/large").status == 0)
         let file = directory + "/tree/large"
         let messages = """
             {"jsonrpc":"2.0","id":1,"method":"storage/updateSettings","params":{"uploadChunkSizeBytes":262144}}
             {"jsonrpc":"2.0","id":2,"method":"reference/putFile","params":{"reference":"gs://b/large","file":"\(file)","observe":["progress"]}}
             """
         try write(messages + "\n", "tree/messages")
-        let killed = await sh("(cat tree/messages; sleep 5) | ($S & sleep 0.4; kill -9 $!; wait) > /dev/null; $S tasks")
+        let line =
+            "(cat tree/messages; sleep 5) | ($S <&0 > said & for i in {1..500}; do grep -q event said && break; sleep 0.02; done; kill -9 $!; wait)"
+        let killed = await sh("touch said; \(line); rm said; $S tasks")
         let task = try #require(killed.text.split(separator: "\n").first { $0.contains("gs://b/large") })
         let id = try #require(task.split(separator: " ").first)
+        let early = await sh("$S tasks forget \(id.prefix(8))")
+        #expect(early.status == 1 && early.text.contains("is paused; cancel it first"), "\(early.text)")
         let resumed = await sh("$S tasks resume \(id.prefix(8)); $S tasks; $S ls gs://b")
-        #expect(resumed.text.hasSuffix("large\n"), "\(resumed.text)")
-        #expect(await sh("$S tasks forget \(id) && $S tasks") == (0, ""))
+        #expect(resumed.text.contains("success  100%") && resumed.text.hasSuffix("\nlarge\n"), "\(resumed.text)")
+        #expect(await sh("$S tasks -q forget \(id) && $S tasks -q") == (0, ""))
         #expect(await sh("$S tasks cancel nothing").text.contains("there is no task nothing"))
     }
 
