@@ -9,7 +9,7 @@ extension ClientCommandRunner {
         let isNamedFolder = target.utf8.last == UInt8(ascii: "/") && !options.isExact
         let isFolder = files.count > 1 || isNamedFolder || folder.isRoot
         transfers.areMany = files.count > 1 || options.isRecursive
-        var names: Set<String> = []
+        if isFolder { try checkNames(files) }
         for file in files {
             if file == "-" {
                 guard !isFolder, files.count == 1 else {
@@ -22,14 +22,7 @@ extension ClientCommandRunner {
             }
             let tree = LocalTree(file)
             guard tree.isDirectory else {
-                if isFolder {
-                    guard names.insert(tree.name).inserted else {
-                        throw UsageError(message: "two files are named \(tree.name), and would be one object")
-                    }
-                    try put(file: file, name: file, child(folder, tree.name))
-                } else {
-                    try put(file: file, name: file, folder)
-                }
+                try put(file: file, name: file, isFolder ? child(folder, tree.name) : folder)
                 continue
             }
             guard options.isRecursive else {
@@ -45,6 +38,16 @@ extension ClientCommandRunner {
             }
         }
         try endTransfers()
+    }
+
+    /// Before anything is uploaded: files of one name would replace one another, and trees would mingle.
+    private func checkNames(_ files: [String]) throws(UsageError) {
+        var names: Set<String> = []
+        for tree in files.map(LocalTree.init) where !tree.name.isEmpty {
+            guard names.insert(tree.name).inserted else {
+                throw UsageError(message: "two files are named \(tree.name), and would be one object")
+            }
+        }
     }
 
     private func child(_ folder: JSON, _ name: String) throws -> JSON {
