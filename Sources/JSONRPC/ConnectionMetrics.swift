@@ -20,10 +20,10 @@ public final class ConnectionMetrics {
     /// A client was turned away because there was no room.
     public func refusedConnection() { refused += 1 }
 
-    /// - Parameter place: that of the method in the table of `methods`; nil for a method that there is not.
-    func began(at place: Int?, of methods: Int) {
+    /// - Parameter place: that of the method in the table; nil for a method that there is not.
+    func began(at place: Int?) {
         guard let place else { return unknownMethods += 1 }
-        if requests.count < methods { requests += repeatElement(0, count: methods - requests.count) }
+        if place >= requests.count { requests += repeatElement(0, count: place + 1 - requests.count) }
         requests[place] &+= 1
     }
 

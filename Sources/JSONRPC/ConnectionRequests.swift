@@ -28,23 +28,23 @@ extension Connection {
         guard let context else { return }
         let elapsed = debug == nil ? nil : clock.stopwatch()
         let outcome: Outcome
+        var isCounted = false
         do {
-            metrics.began(at: place(of: method, call), of: table.names.count)
             if let batch { try checkRoom(in: batch) }
             try context.admit(method)
-            switch try call.get().way {
+            let call = try call.get()
+            metrics.began(at: call.place)
+            isCounted = true
+            switch call.way {
             case .prompt(let run): outcome = .success(try run())
             case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
             }
         } catch {
+            if !isCounted { metrics.began(at: table.place(of: method)) }
             outcome = .failure(failure(error, of: method))
         }
         settle(id, outcome, {}, in: batch)
         logEnd(of: method, id, outcome, elapsed)
-    }
-
-    private func place(of method: String, _ call: Result<PreparedCall, RPCError>) -> Int? {
-        if case .success(let call) = call { call.place } else { table.place(of: method) }
     }
 
     private func start(
