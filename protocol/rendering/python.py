@@ -1,7 +1,7 @@
 """The Python client's methods, those for asyncio too, beside its types and errors."""
 
 from .names import check_tasks, choices, methods, snake, target, upper
-from .python_types import FIRST, WIDTH, annotation, docstring, types, with_errors
+from .python_types import FIRST, VALUES, WIDTH, annotation, docstring, types, with_errors
 
 BY_HAND = {  # What these do happens in the client as well.
     "Storage": ("initialize", "shutdown", "exit", "reference"),
@@ -154,7 +154,7 @@ def outcome(method):
         return "bool", 'lambda result: bool(result["accepted"])'
     if name == "Metadata":
         return "Metadata", "metadata_from_wire"
-    if name:
+    if name in VALUES:
         return name, f"decode(_types.{name})"
     if schema.get("type") == "null":
         return "None", "lambda result: None"

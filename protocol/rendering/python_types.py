@@ -15,7 +15,7 @@ MIXINS = {"Progress": "ProgressText", "Snapshot": "SnapshotText"}
 TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 NAMED = {
     "Task": "TaskT", "Reference": "ReferenceT", "UploadingMetadata": "Metadata", "MetadataWrite": "MetadataChange",
-    "Handle": "str", "Precondition": "str | int",
+    "Handle": "str", "Precondition": "str | int", "Metric": "Mapping[str, Any]",
 }  # fmt: skip
 
 

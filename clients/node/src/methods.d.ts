@@ -290,7 +290,7 @@ export type Observers = { [name in Status]?: Handle };
 /** The opaque id of a task; unique across restarts of the service. */
 export type Task = string;
 
-/** Metric */
+/** A metric with its samples. */
 export interface Metric {
   /** The name, with its unit. */
   name: string;

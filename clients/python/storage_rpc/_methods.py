@@ -139,7 +139,7 @@ class StorageMethods(Asking):
         """
         return self._ask("service/status", {}, decode(_types.ServiceStatus), timeout)
 
-    def metrics(self, *, timeout: float | None = None) -> ServiceMetrics:
+    def metrics(self, *, timeout: float | None = None) -> tuple[Mapping[str, Any], ...]:
         """Returns what the process counts and measures.
 
         The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
@@ -147,7 +147,12 @@ class StorageMethods(Asking):
         in seconds, each with the number of values up to its bound `le`; others have a `value`. New metrics and labels
         may be added. Labels never have names of objects, files or clients.
         """
-        return self._ask("service/metrics", {}, decode(_types.ServiceMetrics), timeout)
+        return self._ask(
+            "service/metrics",
+            {},
+            lambda result: tuple[Mapping[str, Any], ...](result["metrics"]),
+            timeout,
+        )
 
     def stop(self, *, timeout: float | None = None) -> None:
         """Ends the process for all clients, as SIGTERM does.
@@ -598,7 +603,7 @@ class AsyncStorageMethods(AsyncAsking):
         """
         return await self._ask("service/status", {}, decode(_types.ServiceStatus))
 
-    async def metrics(self) -> ServiceMetrics:
+    async def metrics(self) -> tuple[Mapping[str, Any], ...]:
         """Returns what the process counts and measures.
 
         The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
@@ -606,7 +611,7 @@ class AsyncStorageMethods(AsyncAsking):
         in seconds, each with the number of values up to its bound `le`; others have a `value`. New metrics and labels
         may be added. Labels never have names of objects, files or clients.
         """
-        return await self._ask("service/metrics", {}, decode(_types.ServiceMetrics))
+        return await self._ask("service/metrics", {}, lambda result: tuple[Mapping[str, Any], ...](result["metrics"]))
 
     async def stop(self) -> None:
         """Ends the process for all clients, as SIGTERM does.

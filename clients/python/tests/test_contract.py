@@ -45,6 +45,8 @@ class ContractTests(StorageTestCase):
         self.assertEqual(list(get_args(Method)), self.storage.call("initialize")["methods"])
         self.assertEqual(self.storage.discover()["info"]["title"], "storage-rpc")
         self.assertEqual((self.storage.ping(), self.storage.status().engine), ("pong", "embedded"))
+        build = next(metric for metric in self.storage.metrics() if metric["name"] == "storage_rpc_build_info")
+        self.assertEqual(build["samples"][0]["labels"]["engine"], "embedded")
 
     def test_what_is_asked_for_by_hand_is_one_of_them(self) -> None:
         harness = self.start(command=HARNESS).call("initialize")["methods"]
