@@ -76,9 +76,9 @@ import Testing
                 try lives.start()
                 let found = try Self.found(task, lives)
                 if found.state == "paused" {
-                    // The first chunk may be staged and not yet recorded.
+                    // The first chunk may be staged and not yet recorded, and before it is, the file belongs to no task.
                     if found.completed > 0 { interrupted.add() }
-                    #expect(try found.completed <= #require(lives.staged.first))
+                    #expect(try found.completed <= lives.staged.first ?? 0)
                 }
                 let last = try Self.finish(found, lives)
                 let object = try lives.expectObject("a", Self.large)
