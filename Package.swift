@@ -169,7 +169,8 @@ let package = Package(
 )
 
 // Built by Tests/Fuzz/run alone, for it needs sanitizers.
-if Context.environment["STORAGE_RPC_FUZZ"] != nil {
+let isFuzzing = Context.environment["STORAGE_RPC_FUZZ"] != nil
+if isFuzzing {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
@@ -186,7 +187,7 @@ let cTargets: Set = ["CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "C
 // their metadata.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 for target in package.targets where !cTargets.contains(target.name) {
-    // Exclusive access is checked at run time by debug builds alone, and so by all tests.
+    // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests.
     let optimizations =
         ["-enforce-exclusivity=unchecked"] + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
     target.swiftSettings = [
@@ -194,6 +195,6 @@ for target in package.targets where !cTargets.contains(target.name) {
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .treatAllWarnings(as: .error),
-        .unsafeFlags(optimizations, .when(configuration: .release)),
+        .unsafeFlags(isFuzzing ? [] : optimizations, .when(configuration: .release)),
     ]
 }
