@@ -42,7 +42,22 @@ import Testing
         #expect(others.load(ordering: .relaxed) == 1)
     }
 
-    @Test func `A failure is that of one thread, and the others try for themselves`() async {
+    @Test func `A failure is that of all who have waited for this sync`() async {
+        let outcomes = Mail<SystemError?>()
+        let workers = WorkerThreads("test", limit: 4)
+        workers.submit { outcomes.deliver(longSync()) }
+        await began.next()
+        for _ in 0..<3 {
+            workers.submit { outcomes.deliver(outcome { () throws(SystemError) in throw .inputOutput }) }
+        }
+        await threads(4)
+        mayEnd.signal()
+        var failures = 0
+        for _ in 0..<4 where await outcomes.next() == .inputOutput { failures += 1 }
+        #expect(failures == 3)
+    }
+
+    @Test func `A failure is not that of threads that came during the sync`() async {
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 3)
         workers.submit { outcomes.deliver(longSync(.inputOutput)) }
