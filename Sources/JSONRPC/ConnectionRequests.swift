@@ -27,20 +27,16 @@ extension Connection {
     ) {
         guard let context else { return }
         let elapsed = debug == nil ? nil : clock.stopwatch()
+        metrics.began(at: (try? call.get())?.place ?? table.place(of: method))
         let outcome: Outcome
-        var isCounted = false
         do {
             if let batch { try checkRoom(in: batch) }
             try context.admit(method)
-            let call = try call.get()
-            metrics.began(at: call.place)
-            isCounted = true
-            switch call.way {
+            switch try call.get().way {
             case .prompt(let run): outcome = .success(try run())
             case .waiting(let run): return start(id, method, run, bytes: bytes, in: batch, elapsed)
             }
         } catch {
-            if !isCounted { metrics.began(at: table.place(of: method)) }
             outcome = .failure(failure(error, of: method))
         }
         settle(id, outcome, {}, in: batch)

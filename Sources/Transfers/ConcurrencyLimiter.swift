@@ -5,7 +5,7 @@ import Storage
 @Loop final class ConcurrencyLimiter {
     private let limit: Int
     private var running: Set<String> = []
-    private var queue: [any LimiterWaiter] = []
+    private var queue = Queue<any LimiterWaiter>()
     private let released: @Loop () -> Void
 
     init(limit: Int, released: @escaping @Loop () -> Void) { (self.limit, self.released) = (limit, released) }
@@ -19,15 +19,13 @@ import Storage
     func release(_ task: any LimiterWaiter) {
         defer { released() }
         if running.remove(task.id) == nil {
-            guard let index = queue.firstIndex(where: { $0 === task }) else { return }
-            queue.remove(at: index)
+            guard queue.removeFirst(where: { $0 === task }) else { return }
         }
         admit()
     }
 
     private func admit() {
-        while running.count < limit, !queue.isEmpty {
-            let task = queue.removeFirst()
+        while running.count < limit, let task = queue.popFirst() {
             running.insert(task.id)
             task.admit()
         }
