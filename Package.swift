@@ -89,16 +89,18 @@ let package = Package(
         .target(name: "CSystem"),
         .target(name: "Resources", exclude: ["page.html", "page.css", "page.js", "media-types.txt"]),
 
-        // A test target, so that builds of the program alone leave it out.
+        // Linked into the tests alone. `TestSupport` is a test target, so that builds of the program leave it out.
+        .target(name: "CTestProcess", path: "Tests/CTestProcess"),
         .testTarget(
             name: "TestSupport",
             dependencies: [
+                "CTestProcess",
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "Transfers", "Storage", "Database",
                 "JSONRPC", "JSONText", "HTTPClient", "HTTPText", "Platform", "CChecksums", "Resources", "CSystem",
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
-        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "Platform"]),
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "Platform", "TestSupport"]),
         .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
         .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
@@ -107,7 +109,7 @@ let package = Package(
         .testTarget(
             name: "HarnessTests",
             dependencies: ["Harness", "EmbeddedEngine", "Roots", "Transfers", "Storage", "Platform", "TestSupport"]),
-        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
+        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums", "TestSupport"]),
         .testTarget(
             name: "LocalFilesTests",
             dependencies: [
@@ -182,7 +184,9 @@ if isFuzzing {
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-let cTargets: Set = ["CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "CZlib", "Resources"]
+let cTargets: Set = [
+    "CCrypto", "CCurl", "CChecksums", "CLibrary", "CSQLite", "CSystem", "CZlib", "Resources", "CTestProcess",
+]
 // The rooms whose generic types other rooms use for each request. Without specialization, these types are copied through
 // their metadata.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]

@@ -9,7 +9,7 @@ import Testing
 @testable import Methods
 
 /// Holds what `protocol/openrpc.json` lists to what there is.
-@Suite struct DocumentTests {
+@Suite(.watchdog) struct DocumentTests {
     let document: ContractDocument
 
     init() throws { document = try ContractDocument() }

@@ -46,7 +46,7 @@ struct Example: Sendable, CustomTestStringConvertible {
 }
 
 /// Every example of the contract is answered as it is written there.
-@Suite(.serialized) struct ExampleTests {
+@Suite(.watchdog) struct ExampleTests {
     @Test(arguments: Example.all) func `Every example is answered as written`(_ example: Example) async throws {
         let transcript = try example.transcript
         let watch = ContractWatch(try ContractDocument(withHarness: ()))

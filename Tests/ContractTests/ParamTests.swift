@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every param of the contract is really read, and nothing else is.
-@Suite struct ParamTests {
+@Suite(.watchdog) struct ParamTests {
     struct Param: Sendable, CustomTestStringConvertible {
         let method: JSON
         let name: String
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// What may be written to metadata: each property is taken, ignored or refused as the schema says.
-@Suite struct MetadataWriteTests {
+@Suite(.watchdog) struct MetadataWriteTests {
     static let properties = (try? ContractDocument())?.resolve("#/components/schemas/MetadataWrite/properties")
     static let readOnly = properties?.object?.filter { $0.value["readOnly"] == true }.map(\.key) ?? []
     static let writable = properties?.object?.filter { $0.value["readOnly"] != true }.map(\.key) ?? []

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The page of promises, held to the tests that it names.
-@Suite struct PromiseTests {
+@Suite(.watchdog) struct PromiseTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardizedFileURL
 

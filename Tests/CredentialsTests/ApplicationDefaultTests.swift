@@ -8,7 +8,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10))) struct ApplicationDefaultTests {
+@Suite(.watchdog(minutes: 10)) struct ApplicationDefaultTests {
     private static let flavor = "Metadata-Flavor: Google"
 
     private let day = TestDay()

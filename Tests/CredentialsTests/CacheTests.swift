@@ -6,7 +6,7 @@ import Testing
 @testable import Credentials
 
 /// The test decides how each fetch ends.
-@Loop @Suite(.timeLimit(.minutes(10))) struct CacheTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct CacheTests {
     private typealias Outcome = Result<Token, StorageError>
 
     private let day = TestDay()
@@ -31,15 +31,15 @@ import Testing
     /// Completes the fetch with this token.
     private func fill(_ token: Token) async throws {
         let asking = ask()
-        await fetches.next().resume(returning: .success(token))
+        try await fetches.next().resume(returning: .success(token))
         #expect(try await asking.value == token)
     }
 
     @Test func `Concurrent callers share one fetch`() async throws {
         let all = (0..<100).map { _ in ask() }
-        let fetch = await fetches.next()
+        let fetch = try await fetches.next()
         let late = ask()
-        await until { cache.current?.waiting == 101 }
+        try await until { cache.current?.waiting == 101 }
         fetch.resume(returning: .success(token("a")))
         for asking in all + [late] { #expect(try await asking.value.secret == "a") }
         #expect(fetches.waiting.isEmpty)
@@ -49,7 +49,7 @@ import Testing
         let old = token("old")
         try await fill(old)
         let all = (0..<100).map { _ in ask(insteadOf: old) }
-        await fetches.next().resume(returning: .success(token("new")))
+        try await fetches.next().resume(returning: .success(token("new")))
         for asking in all { #expect(try await asking.value.secret == "new") }
         #expect(try await ask(insteadOf: old).value.secret == "new")
         #expect(fetches.waiting.isEmpty)
@@ -58,7 +58,7 @@ import Testing
     @Test func `A fetch that returns the refused token again fails for the caller that reported it`() async throws {
         let old = token("old")
         let (refusing, neutral) = (ask(insteadOf: old), ask())
-        await fetches.next().resume(returning: .success(old))
+        try await fetches.next().resume(returning: .success(old))
         await #expect(
             throws: StorageError(.unauthenticated, "The test gave again the token that the server had refused.")
         ) {
@@ -69,15 +69,15 @@ import Testing
 
     @Test func `A failure reaches all waiters, and the next call fetches again`() async throws {
         let all = (0..<5).map { _ in ask() }
-        await fetches.next().resume(returning: .failure(.busy))
+        try await fetches.next().resume(returning: .failure(.busy))
         for asking in all { await #expect(throws: StorageError.busy) { try await asking.value } }
         try await fill(token("a"))
     }
 
     @Test func `A cancelled caller stops waiting at once, and the others continue`() async throws {
         let (one, other) = (ask(), ask())
-        let fetch = await fetches.next()
-        await until { cache.current?.waiting == 2 }
+        let fetch = try await fetches.next()
+        try await until { cache.current?.waiting == 2 }
         one.cancel()
         let error = await #expect(throws: StorageError.self) { try await one.value }
         #expect(error?.code == .cancelled)
@@ -87,15 +87,15 @@ import Testing
 
     @Test func `A fetch without waiters is cancelled, and the next call starts another`() async throws {
         let (one, other) = (ask(), ask())
-        let first = await fetches.next()
-        await until { cache.current?.waiting == 2 }
+        let first = try await fetches.next()
+        try await until { cache.current?.waiting == 2 }
         let abandoned = cache.current?.work
         for asking in [one, other] {
             asking.cancel()
             await #expect(throws: StorageError.self) { try await asking.value }
         }
         let next = ask()
-        let second = await fetches.next()
+        let second = try await fetches.next()
         first.resume(returning: .success(token("a")))
         await abandoned?.value
         second.resume(returning: .success(token("b")))
@@ -117,7 +117,7 @@ import Testing
 
     @Test func `A fetched token that has already expired is an error`() async throws {
         let asking = ask()
-        await fetches.next().resume(returning: .success(token("a", lasts: 0)))
+        try await fetches.next().resume(returning: .success(token("a", lasts: 0)))
         let error = await #expect(throws: StorageError.self) { try await asking.value }
         #expect(error?.message == "The test gave a token that had expired at 2023-11-14T22:13:20.000Z.")
         try await fill(token("b"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10))) struct CommandTests {
+@Suite(.watchdog(minutes: 10)) struct CommandTests {
     private let day = TestDay()
     private let scratch: Scratch
 
@@ -16,15 +16,15 @@ import Testing
         CachedTokenSource(kind, ShellCommand(line: Secret(line)), now: { [day] in day.now })
     }
 
-    private func run(_ line: String, limit: Duration = .seconds(50)) async -> Result<String, ShellCommand.Failure> {
+    private func run(_ line: String, limit: Duration = .seconds(3600)) async -> Result<String, ShellCommand.Failure> {
         let command = ShellCommand(line: Secret(line), limit: limit)
-        return await credentialThreads.run { command.run() }.map { String(decoding: $0, as: UTF8.self) }
+        return await onThread { command.run() }.map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test func `A command without a thread that waits for it is ended`() async throws {
         var command = ShellCommand(line: Secret("sleep 1000"))
         command.startThread = { _, _, _ throws(ThreadUnavailable) in throw ThreadUnavailable(code: EAGAIN) }
-        let outcome = await credentialThreads.run { [command] in command.run() }
+        let outcome = await onThread { [command] in command.run() }
         #expect(outcome == .failure(.notStarted("no thread can be started: Resource temporarily unavailable")))
     }
 
@@ -72,19 +72,12 @@ import Testing
     }
 
     @Test func `A command that exceeds the time limit is ended with its processes`() async throws {
-        let pipe = try scratch.makePipe()
-        let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let (pipe, reader) = try openPipe()
         defer { close(reader) }
         let outcome = await run(
             "exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000", limit: .milliseconds(300))
         #expect(outcome == .failure(.tooSlow(.milliseconds(300))))
-        _ = fcntl(reader, F_SETFL, 0)
-        let end = await credentialThreads.run {
-            var byte: UInt8 = 0
-            while read(reader, &byte, 1) > 0 {}
-            return true
-        }
-        #expect(end, "somebody still has the pipe open")
+        while try await nextByte(of: reader) {}
     }
 
     @Test func `A command whose callers are cancelled is ended with its processes`() async throws {
@@ -94,23 +87,23 @@ import Testing
         let command = ShellCommand(line: Secret(line), limit: .seconds(1000))
         let source = CachedTokenSource(.accessToken, command, now: { [day] in day.now })
         let asking = Task { try await source.token(.accessToken, insteadOf: nil) }
-        #expect(await nextByte(of: reader))
+        #expect(try await nextByte(of: reader))
         asking.cancel()
         let error = await #expect(throws: StorageError.self) { try await asking.value }
         #expect(error?.code == .cancelled)
-        #expect(await !nextByte(of: reader), "somebody still has the pipe open")
+        #expect(try await !nextByte(of: reader), "somebody still has the pipe open")
     }
 
     @Test func `The end of the service ends its commands, and no other starts`() async throws {
         let (pipe, reader) = try openPipe()
         defer { close(reader) }
         let command = ShellCommand(line: Secret("exec 5> \(pipe); echo >&5; sleep 1000 & sleep 1000"))
-        async let outcome = credentialThreads.run { command.run() }
-        #expect(await nextByte(of: reader))
+        async let outcome = onThread { command.run() }
+        #expect(try await nextByte(of: reader))
         command.running.stopAll()
         #expect(await outcome == .failure(.killed(signal: SIGKILL)))
-        #expect(await !nextByte(of: reader), "somebody still has the pipe open")
-        #expect(await credentialThreads.run { command.run() } == .failure(.stopped))
+        #expect(try await !nextByte(of: reader), "somebody still has the pipe open")
+        #expect(await onThread { command.run() } == .failure(.stopped))
     }
 
     /// A named pipe and its read end.
@@ -121,10 +114,9 @@ import Testing
     }
 
     /// False when no process can write any more.
-    private func nextByte(of reader: Int32) async -> Bool {
-        await credentialThreads.run {
-            var request = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
-            guard poll(&request, 1, 60_000) > 0 else { return true }
+    private func nextByte(of reader: Int32) async throws -> Bool {
+        try await onThread {
+            try blockUntilReadable(reader)
             var byte: UInt8 = 0
             return read(reader, &byte, 1) > 0
         }
@@ -171,7 +163,6 @@ import Testing
     }
 
     @Test func `A command has the default signal handlers and mask`() async throws {
-        signal(SIGPIPE, SIG_IGN)
         let outcome = await withCheckedContinuation { waiter in
             startTestThread("blocked") {
                 var all = sigset_t()

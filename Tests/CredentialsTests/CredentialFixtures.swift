@@ -37,27 +37,6 @@ final class Scratch: Sendable {
     }
 }
 
-/// An event that happens once. Tasks await it; threads block on it.
-final class Signal: Sendable {
-    private let (stream, continuation) = AsyncStream<Void>.makeStream()
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    func fire() {
-        continuation.yield()
-        continuation.finish()
-        semaphore.signal()
-    }
-
-    func happened() async {
-        for await _ in stream { return }
-    }
-
-    func block() {
-        semaphore.wait()
-        semaphore.signal()
-    }
-}
-
 /// A time of day that the test sets.
 final class TestDay: Sendable {
     private let time = Mutex(Timestamp(microseconds: 1_700_000_000_000_000))

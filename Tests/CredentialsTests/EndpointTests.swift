@@ -7,7 +7,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10))) struct EndpointTests {
+@Suite(.watchdog(minutes: 10)) struct EndpointTests {
     private static let secret = "1//s3cr3t-and-long"
 
     private let day = TestDay()
@@ -32,7 +32,7 @@ import Testing
         let server = try TokenServer { _, number in .init(status: statuses[number], body: #"{"access_token":"t"}"#) }
         async let token = ask(server.url)
         for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2)] {
-            #expect(await clock.nextSleep() == pause)
+            #expect(try await clock.nextSleep() == pause)
             clock.advance(by: pause)
         }
         #expect(try await token.secret == "t" && server.requests.count == 4)
@@ -42,7 +42,7 @@ import Testing
         let server = try TokenServer(always: .init(status: "503 Service Unavailable", body: "s3cr3t"))
         async let error = refusal(server.url)
         for pause in [0.5, 1, 2, 4, 8, 16, 32].map(Duration.seconds) {
-            #expect(await clock.nextSleep() == pause)
+            #expect(try await clock.nextSleep() == pause)
             clock.advance(by: pause)
         }
         let found = try await error
@@ -55,7 +55,7 @@ import Testing
         let (socket, url) = try TokenServer.silent()
         defer { close(socket) }
         async let error = refusal(url)
-        #expect(await clock.nextSleep() == .milliseconds(500))
+        #expect(try await clock.nextSleep() == .milliseconds(500))
         clock.advance(by: .seconds(100))
         let found = try await error
         #expect(found.retryable && found.httpStatus == nil && found.message.contains("Connection refused"))

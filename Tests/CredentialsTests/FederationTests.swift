@@ -49,7 +49,7 @@ final class CredentialServers: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct FederationTests {
+@Suite(.watchdog(minutes: 10)) struct FederationTests {
     private let day = TestDay()
     private let scratch: Scratch
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10))) struct FileTests {
+@Suite(.watchdog(minutes: 10)) struct FileTests {
     private let day = TestDay()
     private let scratch: Scratch
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10))) struct ImpersonationTests {
+@Suite(.watchdog(minutes: 10)) struct ImpersonationTests {
     private let day = TestDay()
     private let scratch: Scratch
     private let servers: CredentialServers

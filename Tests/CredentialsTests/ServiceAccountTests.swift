@@ -7,7 +7,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10)), .enabled(if: TestKey.isPossible, "openssl makes and checks the keys"))
+@Suite(.watchdog(minutes: 10), .enabled(if: TestKey.isPossible, "openssl makes and checks the keys"))
 struct ServiceAccountTests {
     private let day = TestDay()
     private let scratch: Scratch
@@ -72,7 +72,7 @@ struct ServiceAccountTests {
         let all = (0..<50).map { number in
             Task { try await source.token(.accessToken, insteadOf: number.isMultiple(of: 2) ? refused : nil) }
         }
-        await asked.happened()
+        try await asked.happened()
         all[0].cancel()
         await #expect(throws: StorageError.self) { try await all[0].value }
         go.fire()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Credentials
 
-@Suite(.timeLimit(.minutes(10))) struct SourceOrderTests {
+@Suite(.watchdog(minutes: 10)) struct SourceOrderTests {
     private let day = TestDay()
     private let scratch: Scratch
 

@@ -1,10 +1,11 @@
 import JSONText
 import Storage
+import TestSupport
 import Testing
 
 @testable import Credentials
 
-@Suite struct TokenTextTests {
+@Suite(.watchdog) struct TokenTextTests {
     private let now = Timestamp(microseconds: 1_700_000_000_000_000)
 
     private func printed(_ kind: Token.Kind, _ text: String) throws(TokenText.InvalidToken) -> Token {

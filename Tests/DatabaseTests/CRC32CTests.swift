@@ -1,7 +1,8 @@
 import CChecksums
+import TestSupport
 import Testing
 
-@Suite struct CRC32CTests {
+@Suite(.watchdog) struct CRC32CTests {
     @Test func `The CRC32C of nothing and of the check value are right`() {
         #expect(checksums_crc32c(0, "123456789", 9) == 0xE306_9283)
         #expect(checksums_crc32c_portable(0, "123456789", 9) == 0xE306_9283)

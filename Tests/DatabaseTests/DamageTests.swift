@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Database
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite struct DamageTests {
+@Suite(.watchdog) struct DamageTests {
     let scratch: Scratch
 
     init() throws { scratch = try Scratch() }

@@ -1,7 +1,8 @@
 import CChecksums
+import TestSupport
 import Testing
 
-@Suite struct MD5Tests {
+@Suite(.watchdog) struct MD5Tests {
     @Test(arguments: [
         ("", "d41d8cd98f00b204e9800998ecf8427e"),
         ("a", "0cc175b9c0f1b6a831c399e269772661"),

@@ -1,7 +1,8 @@
 import Database
+import TestSupport
 import Testing
 
-@Suite struct MigrationTests {
+@Suite(.watchdog) struct MigrationTests {
     let scratch: Scratch
     let one = Migration(version: 1, sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
     let two = Migration(version: 2, sql: "ALTER TABLE t ADD COLUMN b")

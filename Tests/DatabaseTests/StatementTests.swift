@@ -1,7 +1,8 @@
 import Database
+import TestSupport
 import Testing
 
-@Suite struct StatementTests {
+@Suite(.watchdog) struct StatementTests {
     let scratch: Scratch
     let database: Database
 

@@ -1,7 +1,8 @@
 import Database
+import TestSupport
 import Testing
 
-@Suite struct TransactionTests {
+@Suite(.watchdog) struct TransactionTests {
     struct Refusal: Error {}
 
     let scratch: Scratch

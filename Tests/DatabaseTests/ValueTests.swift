@@ -1,7 +1,8 @@
 import Database
+import TestSupport
 import Testing
 
-@Suite struct ValueTests {
+@Suite(.watchdog) struct ValueTests {
     let scratch: Scratch
     let database: Database
 

@@ -11,7 +11,7 @@ import Testing
 @testable import Roots
 
 /// Bytes on the disk that are not those that were stored: nobody gets them as a whole.
-@Suite(.timeLimit(.minutes(10))) struct DamagedBytesTests {
+@Suite(.watchdog(minutes: 10)) struct DamagedBytesTests {
     private let place: EmbeddedFixture
     private let backend: EmbeddedBackend
     private let complaints = Complaints()

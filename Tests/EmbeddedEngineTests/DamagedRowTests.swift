@@ -8,7 +8,7 @@ import Testing
 @testable import Roots
 
 /// Rows that no version of this program has written: errors, and nothing that is still whole is lost over them.
-@Suite(.timeLimit(.minutes(10))) struct DamagedRowTests {
+@Suite(.watchdog(minutes: 10)) struct DamagedRowTests {
     private func damaged(_ size: Int, _ sql: String) async throws -> EmbeddedFixture {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(size), at: "a")

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-@Suite(.timeLimit(.minutes(10))) struct DownloadTokenTests {
+@Suite(.watchdog(minutes: 10)) struct DownloadTokenTests {
     private func servable(_ place: EmbeddedFixture, _ name: String, _ token: String) async throws -> OpenObject? {
         try await place.backend.servable(bucket: "b", name: name, token: token)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-@Suite(.timeLimit(.minutes(10))) struct EmbeddedDownloadTests {
+@Suite(.watchdog(minutes: 10)) struct EmbeddedDownloadTests {
     private let bytes = noise((9 << 20) + 5)
 
     /// Fetches 9 MiB, and does something to the object while the first 4 MiB are in the file.
@@ -19,7 +19,7 @@ import Testing
         let stop = ThreadGate()
         let session = try place.backend.download("a", to: place.scratch.path + "/file")
         async let answer = session.fetch { if $0.completedUnitCount == 4 << 20 { stop.wait() } }
-        await stop.reached()
+        try await stop.reached()
         try await meanwhile(session)
         stop.open()
         return await answer
@@ -55,7 +55,7 @@ import Testing
         let stop = ThreadGate()
         let session = try place.backend.download("a", to: place.scratch.path + "/file")
         async let first = session.fetch { _ in stop.wait() }
-        await stop.reached()
+        try await stop.reached()
         session.abort()
         #expect(await first == .aborted)
         async let second = session.fetch { _ in }

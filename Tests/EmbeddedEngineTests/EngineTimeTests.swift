@@ -8,7 +8,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-@Suite(.timeLimit(.minutes(10))) struct EngineTimeTests {
+@Suite(.watchdog(minutes: 10)) struct EngineTimeTests {
     @Test func `Objects, changes and answers to download URLs have the time of the clock that the engine is given`()
         async throws
     {

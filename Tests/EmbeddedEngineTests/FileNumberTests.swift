@@ -13,7 +13,7 @@ import Testing
 @testable import Roots
 
 /// Files in `objects`, which belong to one object each, whatever has happened to the database.
-@Suite(.timeLimit(.minutes(10))) struct FileNumberTests {
+@Suite(.watchdog(minutes: 10)) struct FileNumberTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }

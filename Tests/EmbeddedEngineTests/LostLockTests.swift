@@ -10,7 +10,7 @@ import Testing
 @testable import TaskStore
 
 /// The lock of a root goes in the middle of something: from then on another process may have the root.
-@Suite(.timeLimit(.minutes(5))) struct LostLockTests {
+@Suite(.watchdog) struct LostLockTests {
     private let place: EmbeddedFixture
 
     init() async throws { place = try await EmbeddedFixture() }

@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 
 /// Download URLs of the embedded engine, asked as any HTTP client would.
-@Suite(.timeLimit(.minutes(10))) struct ObjectServerTests {
+@Suite(.watchdog(minutes: 10)) struct ObjectServerTests {
     let place: EmbeddedFixture
     let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
     let bytes = noise(300_000)

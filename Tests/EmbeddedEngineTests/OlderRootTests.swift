@@ -10,7 +10,7 @@ import Testing
 @testable import TaskStore
 
 /// Roots that earlier versions of the program have made.
-@Suite(.timeLimit(.minutes(5))) struct OlderRootTests {
+@Suite(.watchdog) struct OlderRootTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }

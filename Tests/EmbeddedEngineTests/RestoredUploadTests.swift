@@ -10,7 +10,7 @@ import Testing
 @testable import Roots
 
 /// Uploads into the embedded engine that one process began and another one ends.
-@Suite(.timeLimit(.minutes(10))) struct RestoredUploadTests {
+@Suite(.watchdog(minutes: 10)) struct RestoredUploadTests {
     let bytes = noise(5 * granule + 1000)
     let place: EmbeddedFixture
     let path: String
@@ -126,7 +126,7 @@ import Testing
         try await taskStore.keep(
             try #require(ended.record).ended(.cancelled, at: TimeSource.system.now()), isUrgent: true)
         try await taskStore.forget([try #require(forgotten.record?.id)])
-        await until { (try? place.names().count) == 3 }
+        try await until { (try? place.names().count) == 3 }
         let again = try await place.reopened()
         #expect(try await again.contents() == Contents(objects: 0, rows: 0, files: 1, filesOnDisk: 1))
         try await expectStored(again, again.backend.goOn(needed))

@@ -8,7 +8,7 @@ import Testing
 @testable import Roots
 
 /// What others do to a root, and may not find in it.
-@Suite(.timeLimit(.minutes(5))) struct RootSecurityTests {
+@Suite(.watchdog) struct RootSecurityTests {
     private let scratch: Scratch
     private var root: String { scratch.path + "/root" }
     private let outside: String

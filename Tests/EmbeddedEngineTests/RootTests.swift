@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-@Suite(.timeLimit(.minutes(10))) struct RootTests {
+@Suite(.watchdog(minutes: 10)) struct RootTests {
     @Test func `A second owner of a root is refused with the first one's process id`() async throws {
         let place = try await EmbeddedFixture()
         let error = #expect(throws: StorageRoot.OpenError.self) { try StorageRoot(place.root.path) }

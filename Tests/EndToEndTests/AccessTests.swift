@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Who may do what: the flags, the permissions and the peers of the program as it is started.
-@Suite(.timeLimit(.minutes(5))) struct AccessTests {
+@Suite(.watchdog) struct AccessTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "access-\(UUID().uuidString)").path
 
     init() throws {

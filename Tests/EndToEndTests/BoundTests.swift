@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The bounds of the whole service, as the command line sets them.
-@Suite(.timeLimit(.minutes(5))) struct BoundTests {
+@Suite(.watchdog) struct BoundTests {
     private let place = Place()
 
     private func isNoRoom(_ error: JSON?, _ flag: String) -> Bool {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The commands for people, as they are typed.
-@Suite(.timeLimit(.minutes(5))) struct CommandTests {
+@Suite(.watchdog) struct CommandTests {
     let directory = FileManager.default.temporaryDirectory.appending(path: "commands-\(UUID().uuidString)")
 
     init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }

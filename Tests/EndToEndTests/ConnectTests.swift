@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `storage-rpc connect`: clients that share the service of a root without having started it.
-@Suite(.timeLimit(.minutes(5))) struct ConnectTests {
+@Suite(.watchdog) struct ConnectTests {
     private let place = Place()
 
     /// A client that speaks through `connect`, and the process that relays for as long as it is kept.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The lines of the program at the log level debug.
-@Suite(.timeLimit(.minutes(5))) struct DebugLogTests {
+@Suite(.watchdog) struct DebugLogTests {
     private let place = Place()
 
     @Test func `Connections and requests are logged with their outcome and without their params`() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A process that may open few files, and peers that connect as often as they can.
-@Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
+@Suite(.watchdog) struct DescriptorTests {
     private let place = Place()
     private static let few = "ulimit -n 96"
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Secrets that come back in disguise: in params that errors repeat, and in answers of servers.
-@Suite(.timeLimit(.minutes(5))) struct EncodedSecretsTests {
+@Suite(.watchdog) struct EncodedSecretsTests {
     /// A text as it is, and as others write it.
     private static func disguises(_ text: String) -> [String] {
         func encode(_ text: String, _ form: (UInt8) -> String) -> String { text.utf8.map(form).joined() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tasks of a process that is no more, beside what was stored since.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct EndedTaskTests {
+@Suite(.serialized, .watchdog(minutes: 10)) struct EndedTaskTests {
     private static let size = 12 << 20
     private static let newer = noise(1000, seed: 2)
 

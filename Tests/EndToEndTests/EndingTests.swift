@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// How the process ends, and what it survives: signals, parents, and descriptors that are closed, full or unread.
-@Suite(.timeLimit(.minutes(5))) struct EndingTests {
+@Suite(.watchdog) struct EndingTests {
     private let place = Place()
     private static let upload = #"{"reference":"gs://b/a","text":"x"}"#
 

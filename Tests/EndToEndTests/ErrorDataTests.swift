@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Whatever goes wrong with an object, the error names it, and says what the server has answered where one has.
-@Suite(.timeLimit(.minutes(5))) struct ErrorDataTests {
+@Suite(.watchdog) struct ErrorDataTests {
     private typealias Members = [String: JSON]
 
     private static let bytes = noise(600_000)

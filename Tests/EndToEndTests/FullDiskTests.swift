@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The program with a root on a disk of four mebibytes, which it fills itself.
-@Suite(.enabled(if: OwnMounts.areAllowed, "needs to mount"), .timeLimit(.minutes(5))) struct FullDiskTests {
+@Suite(.enabled(if: OwnMounts.areAllowed, "needs to mount"), .watchdog) struct FullDiskTests {
     private let place = Place()
 
     /// A service that is started again, on the same disk and with the same client, whenever it is killed; once.

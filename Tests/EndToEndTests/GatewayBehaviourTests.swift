@@ -563,7 +563,7 @@ let behaviours: [Behaviour] = [
     },
 ]
 
-@Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayBehaviourTests {
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayBehaviourTests {
     /// One service for all rows.
     private static let running = Result {
         let place = Place()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `serve --gateway`, with the real program: what SDKs send, and what a test says of it over JSON-RPC.
-@Suite(.timeLimit(.minutes(10))) struct GatewayTests {
+@Suite(.watchdog(minutes: 10)) struct GatewayTests {
     private let place = Place()
     private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
     private static let chunk = 262_144

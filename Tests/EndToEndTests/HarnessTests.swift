@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `serve --harness`, with the real program.
-@Suite(.timeLimit(.minutes(5))) struct HarnessTests {
+@Suite(.watchdog) struct HarnessTests {
     private func run(
         _ words: [String], in directory: String, environment: [String: String] = [:]
     ) async -> Command.Outcome {

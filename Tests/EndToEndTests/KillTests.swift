@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The program, killed in the middle of what it does, at many offsets; `KILLS` in the environment says at how many.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct KillTests {
+@Suite(.serialized, .watchdog(minutes: 10)) struct KillTests {
     static let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 12
     static let granule = 256 << 10
     static let source = noise(8 * granule + 1000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a client finds that was away while the service ended.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct LaterTests {
+@Suite(.serialized, .watchdog(minutes: 10)) struct LaterTests {
     static let remotes = [Lives.Engine.firebase, .gcs]
 
     private static func put(_ lives: Lives, _ name: String, _ file: String, wait: Bool = false) throws -> JSON {

@@ -36,9 +36,7 @@ final class Lives {
 
     /// Runs on a thread of its own, in a directory that is gone afterwards.
     static func run(_ engine: Engine, _ body: @escaping @Sendable (Lives) throws -> Void) async throws {
-        try await withTaskExecutorPreference(ThreadPerJob()) {
-            try withTemporaryDirectory { try body(Lives(engine, in: $0)) }
-        }
+        try await onThread { try withTemporaryDirectory { try body(Lives(engine, in: $0)) } }
     }
 
     func start(_ flags: String...) throws {
@@ -123,17 +121,13 @@ extension Lives {
         return message
     }
 
-    /// Returns when the fixture's log is so. Throws when that will never be.
-    func until(_ isSo: @escaping @Sendable (StorageFixture.Log) -> Bool) throws {
+    /// Blocks until the log of the fixture meets the condition.
+    func until(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation,
+        _ isMet: (StorageFixture.Log) -> Bool
+    ) throws {
         guard let fixture else { return }
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            await fixture.until(isSo)
-            done.signal()
-        }
-        guard done.wait(timeout: .now() + 60) == .success else {
-            throw Silence(log: fixture.requests.map { "\($0.method) \($0.kind) \($0.status ?? 0)" })
-        }
+        try blockUntil(file: file, location) { isMet(fixture.log) }
     }
 
     func tasks(_ kind: String = "upload") throws -> [JSON] { try call("\(kind)Task/list")["tasks"]?.array ?? [] }
@@ -207,14 +201,6 @@ extension Lives {
                 return attributes[.size] as? Int64 ?? 0
             }
         }
-    }
-}
-
-/// Threads that may block, a fresh one for each job.
-private final class ThreadPerJob: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        startTestThread("lives", stackSize: 4 << 20) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

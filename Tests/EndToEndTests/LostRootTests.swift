@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A lock keeps other processes away only as long as its file is where they look for it.
-@Suite(.timeLimit(.minutes(5))) struct LostRootTests {
+@Suite(.watchdog) struct LostRootTests {
     private let place = Place()
 
     private func put(_ name: String, _ text: String) -> String {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What messages cost in memory while they are dealt with, and afterwards.
-@Suite(.timeLimit(.minutes(10)), .serialized) struct MemoryTests {
+@Suite(.watchdog(minutes: 10), .serialized) struct MemoryTests {
     private let place = Place()
     private static let bytes = 16 << 20
     /// At the worst, times the bytes of the message.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Metadata that is too large is refused by the program before it keeps any of it.
-@Suite(.timeLimit(.minutes(5))) struct MetadataLimitTests {
+@Suite(.watchdog) struct MetadataLimitTests {
     @Test(arguments: Lives.Engine.allCases)
     func `Large properties leave memory and the root where they were`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `service/metrics` and `GET /metrics`, with the real program.
-@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
+@Suite(.watchdog) struct MetricsTests {
     private let place = Place()
     private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
 

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// The Node client's own tests, against the program of this build.
-@Suite struct NodeClientTests {
+@Suite(.watchdog) struct NodeClientTests {
     @Test(
         .enabled(if: Node.command != nil, "The Node client is not tested: no node of 18 or later on the PATH."),
-        .timeLimit(.minutes(10)))
+        .watchdog(minutes: 10))
     func itsOwnTests() async throws {
         let node = try #require(Node.command)
         let (status, output) = await node.run(["--test"], ["STORAGE_RPC": Self.program])

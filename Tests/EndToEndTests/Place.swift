@@ -91,10 +91,3 @@ extension ServiceProcess {
         close(nothing)
     }
 }
-
-/// Runs what blocks on a thread of its own.
-func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
-    try await withCheckedThrowingContinuation { waiter in
-        startTestThread("test", stackSize: 2 << 20) { waiter.resume(with: Result(catching: body)) }
-    }
-}

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// The Python client's own tests, against the program of this build.
-@Suite struct PythonClientTests {
+@Suite(.watchdog) struct PythonClientTests {
     @Test(
         .enabled(if: Python.command != nil, "The Python client is not tested: no python3 of 3.9 or later on the PATH."),
-        .timeLimit(.minutes(10)))
+        .watchdog(minutes: 10))
     func itsOwnTests() async throws {
         let python = try #require(Python.command)
         let tests = ["-m", "unittest", "discover", "-s", "clients/python/tests", "-t", "clients/python"]

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Whatever happens, nobody reads a secret on stderr, nor on stdout but who asked for it.
-@Suite(.timeLimit(.minutes(5))) struct SecretsTests {
+@Suite(.watchdog) struct SecretsTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)").path
     private let stale = "stale-Ks8vQ2", fresh = "fresh-Zt4mW9", app = "app-Xb7nR3"
 

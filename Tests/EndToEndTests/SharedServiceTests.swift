@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What clients of one service that listens on a socket can do to each other.
-@Suite(.timeLimit(.minutes(5))) struct SharedServiceTests {
+@Suite(.watchdog) struct SharedServiceTests {
     private let place = Place()
     private static let upload = #"{"reference":"gs://b/a","text":"x"}"#
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The commands of the shell, as people and scripts use them.
-@Suite(.timeLimit(.minutes(5))) final class ShellTests {
+@Suite(.watchdog) final class ShellTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "shell-\(UUID().uuidString)").path
     private var root: String { directory + "/root" }
 

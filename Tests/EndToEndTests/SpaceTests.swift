@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The spaces of `serve --harness`, with the real program.
-@Suite(.timeLimit(.minutes(10))) struct SpaceTests {
+@Suite(.watchdog(minutes: 10)) struct SpaceTests {
     private let place = Place()
 
     @Test func `Spaces that are left leave no threads, descriptors, memory and files`() async throws {

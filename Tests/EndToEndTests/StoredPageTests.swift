@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a browser is told about what it fetches from a download URL.
-@Suite(.timeLimit(.minutes(5))) struct StoredPageTests {
+@Suite(.watchdog) struct StoredPageTests {
     @Test func `A stored page is sandboxed, and a service worker is refused`() async throws {
         try await Lives.run(.embedded) { lives in
             try lives.start()

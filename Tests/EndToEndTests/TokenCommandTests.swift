@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commands that give tokens, as the program starts them and ends them.
-@Suite(.timeLimit(.minutes(5))) struct TokenCommandTests {
+@Suite(.watchdog) struct TokenCommandTests {
     private let place = Place()
     private static let object = #"{"reference":"gs://b/a"}"#
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What the service writes down about its conversations, and how it is shown.
-@Suite(.timeLimit(.minutes(5))) struct TraceTests {
+@Suite(.watchdog) struct TraceTests {
     private let place = Place()
     private var file: String { place.directory + "/trace" }
 

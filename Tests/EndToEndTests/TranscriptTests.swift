@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Replays every conversation of `protocol`, that of its README too: in process, through stdio, through a socket.
-@Suite(.serialized) struct TranscriptTests {
+@Suite(.watchdog) struct TranscriptTests {
     static let directory = (#filePath as NSString).deletingLastPathComponent + "/../../protocol"
 
     struct Showing: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,7 @@ import Testing
 
 /// What every engine must do. A new engine is another line here; the remote ones have the gateway of another process as
 /// their service.
-@Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
+@Suite(.watchdog(minutes: 10)) struct ConformanceTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseGatewayFixture.self, GCSGatewayFixture.self,
     ]

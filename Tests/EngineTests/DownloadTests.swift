@@ -5,7 +5,7 @@ import Testing
 @testable import EmbeddedEngine
 
 /// Deleting and fetching, whatever the engine.
-@Suite(.timeLimit(.minutes(10))) struct DownloadTests {
+@Suite(.watchdog(minutes: 10)) struct DownloadTests {
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, 4 << 20, (9 << 20) + 12_345])
     func `A download has the bytes that were uploaded`(size: Int) async throws {
         let bytes = noise(size, seed: UInt64(size))

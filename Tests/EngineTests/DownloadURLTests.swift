@@ -7,7 +7,7 @@ import Testing
 @testable import GoogleEngines
 
 /// What the engines give as URLs is read as references.
-@Suite(.timeLimit(.minutes(10))) struct DownloadURLTests {
+@Suite(.watchdog(minutes: 10)) struct DownloadURLTests {
     private let names = NameTests.odd.filter { ![".", ".."].contains($0) }
 
     @Test func `A download URL names the object that it was given for`() async throws {

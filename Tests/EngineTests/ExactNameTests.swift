@@ -5,7 +5,7 @@ import Testing
 @testable import EmbeddedEngine
 
 /// Objects whose names are no paths, as consoles and other tools make them.
-@Suite(.timeLimit(.minutes(10))) struct ExactNameTests {
+@Suite(.watchdog(minutes: 10)) struct ExactNameTests {
     private let names = ["folder/", "a//b", "/", "//", "/x", "folder/sub//", "folder"]
 
     private func exact(_ name: String) throws -> Reference { try Reference(bucket: "b", object: name) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
+@Suite(.watchdog(minutes: 10)) struct InterruptionTests {
     /// Aborts the step with this number shortly after it began, then goes on as a resumed upload would.
     private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
         let session = backend.beginUpload(upload)
@@ -105,7 +105,7 @@ import Testing
                 gate.wait()
             }
         }
-        for _ in 0..<threads { await isStuck.next() }
+        for _ in 0..<threads { try await isStuck.next() }
         let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
         let answers = Mail<UploadMachine.Answer>()
         Task { answers.deliver(await session.perform(.open)) }
@@ -113,7 +113,7 @@ import Testing
             session.abort()
             await Task.yield()
         }
-        #expect(await answers.next() == .aborted)
+        #expect(try await answers.next() == .aborted)
         for _ in 0..<threads { gate.signal() }
         session.discard()
         #expect(try await place.settledContents(.none) == .none)

@@ -6,7 +6,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-@Suite(.timeLimit(.minutes(10))) struct ListingTests {
+@Suite(.watchdog(minutes: 10)) struct ListingTests {
     /// What is directly below a prefix, prefixes with their slash, the slow and obvious way.
     private func model(_ names: Set<String>, below prefix: String) -> [String] {
         let entries = names.compactMap { name -> [UInt8]? in
@@ -194,7 +194,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct OddNameListingTests {
+@Suite(.watchdog(minutes: 10)) struct OddNameListingTests {
     @Test func `Rows that name no reference are left out, prefixes of them are not`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put([], at: "x/seed")

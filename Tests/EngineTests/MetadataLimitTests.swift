@@ -8,7 +8,7 @@ import Transfers
 @testable import GoogleEngines
 
 /// The limits of metadata are the same on every engine.
-@Suite(.timeLimit(.minutes(10))) struct MetadataLimitTests {
+@Suite(.watchdog(minutes: 10)) struct MetadataLimitTests {
     /// Metadata with one member that has so many bytes.
     struct Sized: Sendable {
         var member: String

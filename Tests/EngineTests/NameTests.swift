@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-@Suite(.timeLimit(.minutes(10))) struct NameTests {
+@Suite(.watchdog(minutes: 10)) struct NameTests {
     static let odd: [String] = [
         ".", "..", "../..", "../../etc/passwd", "a/../b", "dir", "dir/below", "dir/below/more", "a", "A", "lock", "-",
         "storage.sqlite3", "objects", "objects/1", "~", "$HOME", "a b", " ", "  ", "\0", "a\0b", "a\0", "\u{1}\u{7F}",

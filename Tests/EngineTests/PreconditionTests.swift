@@ -7,7 +7,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Writes that are carried out only where the version is there that the client wants.
-@Suite(.timeLimit(.minutes(10))) struct PreconditionTests {
+@Suite(.watchdog(minutes: 10)) struct PreconditionTests {
     static let granule = Int(ChunkSizes.granularity)
 
     enum Write: CaseIterable, Sendable {

@@ -11,7 +11,7 @@ import Testing
 @testable import LocalFiles
 
 /// Downloads that one process began and another one ends.
-@Suite(.timeLimit(.minutes(10))) struct RestoredDownloadTests {
+@Suite(.watchdog(minutes: 10)) struct RestoredDownloadTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]
@@ -34,7 +34,7 @@ import Testing
         let stop = ThreadGate()
         let session = place.backend.beginDownload(try download())
         async let answer = session.fetch { if (1..<9 << 20).contains($0.completedUnitCount) { stop.wait() } }
-        await stop.reached()
+        try await stop.reached()
         var next = try download()
         next.isRestored = true
         next.bookmark = await session.bookmark()

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 
 /// Files that changed while no process watched them.
-@Suite(.timeLimit(.minutes(10))) struct RestoredSourceTests {
+@Suite(.watchdog(minutes: 10)) struct RestoredSourceTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]

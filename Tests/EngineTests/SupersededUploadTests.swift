@@ -7,7 +7,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Uploads that an earlier process began, and objects that were stored since under the same name.
-@Suite(.timeLimit(.minutes(10))) struct SupersededUploadTests {
+@Suite(.watchdog(minutes: 10)) struct SupersededUploadTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
     ]

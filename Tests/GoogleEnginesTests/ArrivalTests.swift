@@ -8,7 +8,7 @@ import Testing
 @testable import LocalFiles
 
 /// What is told of a download while it arrives, and when nothing more comes.
-@Suite(.timeLimit(.minutes(10))) struct ArrivalTests {
+@Suite(.watchdog(minutes: 10)) struct ArrivalTests {
     private let size = (2 << 20) + 3
     private let told = Mail<Progress>()
 
@@ -26,9 +26,9 @@ import Testing
             let session = try place.backend.download("a", to: scratch.path + "/file")
             async let answer = session.fetch { told.deliver($0) }
             repeat {
-                #expect(await clock.nextSleep() == .milliseconds(100))
+                #expect(try await clock.nextSleep() == .milliseconds(100))
                 clock.advance(by: .milliseconds(100))
-            } while await told.next() != progress(300_000)
+            } while try await told.next() != progress(300_000)
             session.abort()
             #expect(await answer == .aborted)
         }

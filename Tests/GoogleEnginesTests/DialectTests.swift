@@ -10,7 +10,7 @@ import Testing
 @testable import GoogleEngines
 
 /// What is asked and how answers are understood, without a server.
-@Suite struct DialectTests {
+@Suite(.watchdog) struct DialectTests {
     let firebase = FirebaseDialect(version: "storage-rpc/1")
     let gcs = GCSDialect()
     let session = RemoteSession(text: "https://host/session")
@@ -173,7 +173,7 @@ import Testing
 }
 
 /// Where a server may be, and where tokens may go.
-@Suite struct EndpointTests {
+@Suite(.watchdog) struct EndpointTests {
     @Test(arguments: [
         ("http://127.0.0.1:9199", "http://127.0.0.1:9199"), ("localhost:9199", "http://localhost:9199"),
         ("http://[::1]:80/", "http://[::1]"), ("https://Example.com:443", "https://example.com"),

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Each fault does what it says, once.
-@Suite(.timeLimit(.minutes(10))) struct FixtureFaultTests {
+@Suite(.watchdog(minutes: 10)) struct FixtureFaultTests {
     private typealias Fault = StorageFixture.Fault
 
     let user: FixtureUser
@@ -96,7 +96,7 @@ import Testing
         fixture.faults = [Fault(.byte(524_288), .stall(until: signal))]
         let url = try await user.start()
         let upload = Task { try await user.command("upload, finalize", url, 0..<600_000) }
-        await fixture.until { $0.unfired.isEmpty }
+        try await fixture.until { $0.unfired.isEmpty }
         #expect(fixture.log.openSessions.map(\.persisted) == [524_288])
         signal.fire()
         #expect(try await upload.value.status == 200 && fixture.bytes("box", "a/b") == user.bytes)
@@ -106,7 +106,7 @@ import Testing
         fixture.faults = [Fault(.byte(524_288), .stall(until: Signal()))]
         let url = try await user.start()
         let upload = Task { try await user.command("upload, finalize", url, 0..<600_000) }
-        await fixture.until { $0.unfired.isEmpty }
+        try await fixture.until { $0.unfired.isEmpty }
         upload.cancel()
         await #expect(throws: HTTPError.self) { try await upload.value }
         #expect(try await user.size(url) == "524288")
@@ -118,7 +118,7 @@ import Testing
         fixture.faults = [Fault(.first(.chunk), .answerLate(signal))]
         let url = try await user.start()
         let upload = Task { try await user.command("upload", url, 0..<262_144) }
-        await fixture.until { $0.openSessions.map(\.persisted) == [262_144] }
+        try await fixture.until { $0.openSessions.map(\.persisted) == [262_144] }
         #expect(fixture.log.requests(.chunk).map(\.status) == [nil])
         signal.fire()
         #expect(try await upload.value.status == 200)
@@ -178,7 +178,7 @@ import Testing
         own?.faults = [Fault(.first(.list), .stall(until: Signal()))]
         let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
         let list = Task { try await client.perform(HTTPRequest("GET", url + "/v0/b/box/o")) }
-        await own?.until { $0.unfired.isEmpty }
+        try await own?.until { $0.unfired.isEmpty }
         own = nil
         await #expect(throws: HTTPError.self) { try await list.value }
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What the fixture says of objects that it has.
-@Suite(.timeLimit(.minutes(10))) struct FixtureObjectTests {
+@Suite(.watchdog(minutes: 10)) struct FixtureObjectTests {
     let user: FixtureUser
     var fixture: StorageFixture { user.fixture }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of what other tests rely on.
-@Suite(.timeLimit(.minutes(10))) struct FixtureTests {
+@Suite(.watchdog(minutes: 10)) struct FixtureTests {
     let user: FixtureUser
     var fixture: StorageFixture { user.fixture }
 

@@ -11,7 +11,7 @@ import Testing
 /// The engine for Google Cloud Storage against servers that others wrote, from PyPI. The variable names a Python that
 /// has them.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .watchdog(minutes: 10),
     .enabled(if: ForeignServer.python != nil, "GCS_SERVERS_PYTHON names no Python with servers that others wrote"))
 struct ForeignServerTests {
     @Test(arguments: ForeignServer.Kind.allCases, [0, 1, 4096, 256 << 10, (256 << 10) + 1, 3_000_000])

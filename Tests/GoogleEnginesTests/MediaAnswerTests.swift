@@ -8,7 +8,7 @@ import Testing
 @testable import GoogleEngines
 
 /// What is asked about objects, and how the answers are understood, without a server.
-@Suite struct MediaAnswerTests {
+@Suite(.watchdog) struct MediaAnswerTests {
     private let firebase = FirebaseDialect(version: "storage-rpc/1")
     private let gcs = GCSDialect()
 

@@ -8,7 +8,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Servers that carry out a request and answer with an error, and somebody else who writes before it is tried again.
-@Suite(.timeLimit(.minutes(10))) struct OvertakenTests {
+@Suite(.watchdog(minutes: 10)) struct OvertakenTests {
     static let others: [UInt8] = [7, 7]
     let caller = Caller(retryTime: .seconds(60))
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Everything that can go wrong between a server and a download, against every size that matters. The file is right or
 /// stays as it was, the end is told once, and no byte that is on the disk is asked for again.
-@Suite(.timeLimit(.minutes(10))) struct RemoteDownloadFaultTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteDownloadFaultTests {
     static let sizes = [0, 1, (1 << 20) + 1, 10 << 20]
     static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
     static let others = noise((2 << 20) + 7, seed: 99)

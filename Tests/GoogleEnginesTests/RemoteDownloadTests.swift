@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-@Suite(.timeLimit(.minutes(10))) struct RemoteDownloadTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteDownloadTests {
     private let size = (2 << 20) + 3
 
     @Test(arguments: ["crc32c", "md5Hash", "x-goog-hash"], [false, true])
@@ -46,7 +46,7 @@ import Testing
             place.fixture.faults = [.init(.first(kind), .answerLate(held))]
             let session = try place.backend.download("a", to: scratch.path + "/file")
             async let answer = session.fetch { _ in }
-            await place.fixture.until { !$0.requests(kind).isEmpty }
+            try await place.fixture.until { !$0.requests(kind).isEmpty }
             session.abort()
             #expect(await answer == .aborted)
             guard case .completed = await session.fetch({ _ in }) else {
@@ -73,7 +73,7 @@ import Testing
                     stop.wait()
                 }
             }
-            await stop.reached()
+            try await stop.reached()
             session.abort()
             #expect(await first == .aborted)
             async let second = session.fetch { _ in }

@@ -9,7 +9,7 @@ import Testing
 
 /// Everything that can go wrong between an upload and its server, against every size that matters. The object is right
 /// or absent, the end is told once, and no byte that the server had is sent again.
-@Suite(.timeLimit(.minutes(10))) struct RemoteFaultTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteFaultTests {
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     static let granule = 256 << 10
 

@@ -9,7 +9,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Deleting, listing and URLs, where the server or the line to it is not as it should be.
-@Suite(.timeLimit(.minutes(10))) struct RemoteObjectTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteObjectTests {
     private func places(clock: any Clock<Duration> = HurriedClock()) throws -> [(any RemoteFixture)] {
         try RemoteFaultTests.places.map { type in
             try type.init(StorageFixture(buckets: ["b"]), limits: HTTPLimits(), clock: clock)
@@ -143,7 +143,7 @@ private struct CountedTokens: TokenSource {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct RemoteLinkTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteLinkTests {
     private let name = "dir/ä b+&?#%.txt"
     private let escaped = "dir%2F%C3%A4%20b%2B%26%3F%23%25.txt"
 

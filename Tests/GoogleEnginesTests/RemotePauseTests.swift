@@ -9,7 +9,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Pauses and cancellations of uploads to a remote engine: what is known is not asked, and no session is left behind.
-@Suite(.timeLimit(.minutes(10))) struct RemotePauseTests {
+@Suite(.watchdog(minutes: 10)) struct RemotePauseTests {
     static let granule = Int64(256 << 10)
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * Int(granule))
@@ -44,7 +44,7 @@ import Testing
         let session = try await begin(place)
         place.fixture.faults = [.init(.first(.start), .answerLate(late))]
         let answer = begin(.open, of: session)
-        await place.fixture.until { $0.unfired.isEmpty }
+        try await place.fixture.until { $0.unfired.isEmpty }
         await isUnderWay()
         return (session, answer)
     }
@@ -70,7 +70,7 @@ import Testing
             let session = try await sending(place)
             place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
             let answer = begin(.send(second), of: session)
-            await place.fixture.until { $0.unfired.isEmpty }
+            try await place.fixture.until { $0.unfired.isEmpty }
             await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
             late.fire()
@@ -88,7 +88,7 @@ import Testing
             let answer = begin(.send(second), of: session)
             await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
-            #expect(await clock.nextSleep() == RemoteUpload.grace)
+            #expect(try await clock.nextSleep() == RemoteUpload.grace)
             clock.advance(by: RemoteUpload.grace)
             #expect(await answer.value == .aborted)
             late.fire()
@@ -112,7 +112,7 @@ import Testing
             let session = try await sending(place, tokens: tokens)
             tokens.isStuck = true
             let answer = begin(.send(second), of: session)
-            await tokens.asked.next()
+            try await tokens.asked.next()
             await isUnderWay()
             session.stopSoon()
             #expect(await answer.value == .received(upTo: Self.granule))
@@ -132,7 +132,7 @@ import Testing
                 if !isLate { late.fire() }
                 session.discard()
                 late.fire()
-                await place.fixture.until { $0.cancelledSessions.count == 1 }
+                try await place.fixture.until { $0.cancelledSessions.count == 1 }
                 await place.backend.settle()
                 #expect(place.fixture.log.sessions.count == 1 && place.fixture.objects.isEmpty)
             }
@@ -144,7 +144,7 @@ import Testing
             let (place, late) = (try place(type), Signal())
             let (session, answer) = try await opening(place, answeredAt: late)
             session.stopSoon()
-            #expect(await clock.nextSleep() == RemoteUpload.grace)
+            #expect(try await clock.nextSleep() == RemoteUpload.grace)
             clock.advance(by: RemoteUpload.grace)
             #expect(await answer.value == .aborted)
             let again = begin(.open, of: session)

@@ -8,7 +8,7 @@ import Testing
 @testable import GoogleEngines
 
 /// What stops an upload to a remote engine in the middle: its owner, and tokens that are good no more.
-@Suite(.timeLimit(.minutes(10))) struct RemoteStopTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteStopTests {
     static let granule = Int64(256 << 10)
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * Int(granule))
@@ -28,12 +28,12 @@ import Testing
             defer { held.fire() }
             place.fixture.faults = [.init(.byte(3 * Self.granule + 7), .stall(until: held))]
             async let answer = session.perform(.send(Self.granule..<4 * Self.granule))
-            await place.fixture.until { $0.unfired.isEmpty }
+            try await place.fixture.until { $0.unfired.isEmpty }
             session.abort()
             #expect(await answer == .aborted)
             #expect(await session.perform(.query) == .received(upTo: 3 * Self.granule))
             session.discard()
-            await place.fixture.until { !$0.cancelledSessions.isEmpty }
+            try await place.fixture.until { !$0.cancelledSessions.isEmpty }
             #expect(place.fixture.objects.isEmpty && place.fixture.log.resentPersistedBytes == 0)
         }
     }
@@ -49,7 +49,7 @@ import Testing
                 place.fixture.faults = [.init(.first(.finalize, .multipart), .answerLate(late))]
                 let step: UploadMachine.Step = whole ? .sendWhole : .send(Self.granule..<5 * Self.granule)
                 async let answer = session.perform(step)
-                await place.fixture.until { $0.unfired.isEmpty }
+                try await place.fixture.until { $0.unfired.isEmpty }
                 while place.fixture.objects.isEmpty { await Task.yield() }
                 session.abort()
                 let stored = try await place.backend.metadata(of: ref("a"))
@@ -142,7 +142,7 @@ private final class Renewing: TokenSource {
 }
 
 /// Whose object it is that is looked at after an upload.
-@Suite(.timeLimit(.minutes(10))) struct RemoteOwnershipTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteOwnershipTests {
     @Test func `An object that another client stored meanwhile is not deleted`() async throws {
         for type in RemoteStopTests.places {
             let place = try await type.init()
@@ -151,7 +151,7 @@ private final class Renewing: TokenSource {
                 .init(.first(.multipart), .answerAfterHandling(200)), .init(.nth(2, .getMetadata), .stall(until: held)),
             ]
             async let outcome = failure { _ = try await place.backend.run(.data([1], to: ref("a"))) }
-            await place.fixture.until { $0.unfired.isEmpty }
+            try await place.fixture.until { $0.unfired.isEmpty }
             try place.fixture.put([2, 3], "b", "a")
             held.fire()
             #expect(try await outcome.code == .nonMatchingChecksum)

@@ -6,7 +6,7 @@ import Testing
 @testable import GoogleEngines
 
 /// A kept connection that the server closes without an answer to a request that it has carried out.
-@Suite(.timeLimit(.minutes(10))) struct RemoteWarmTests {
+@Suite(.watchdog(minutes: 10)) struct RemoteWarmTests {
     /// Lets a server carry out the next request of that kind and close the connection, which was in use before.
     private func close(
         after kind: StorageFixture.Kind, at place: any RemoteFixture,

@@ -11,7 +11,7 @@ import Transfers
 @testable import GoogleEngines
 
 /// How many requests an operation costs, and that objects are verified all the same.
-@Suite(.timeLimit(.minutes(10))) struct RequestCountTests {
+@Suite(.watchdog(minutes: 10)) struct RequestCountTests {
     private let bytes = noise((2 << 20) + 3)
 
     private func place(_ variant: StorageFixture.Variant) throws -> any RemoteFixture {

@@ -8,7 +8,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Uploads to remote engines that one process began and another one ends.
-@Suite(.timeLimit(.minutes(10))) struct RestoredRemoteTests {
+@Suite(.watchdog(minutes: 10)) struct RestoredRemoteTests {
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * granule + 1000)
     let scratch: Scratch

@@ -9,7 +9,7 @@ import Testing
 /// The scenarios that client libraries for Google Cloud Storage are held to: operations, what goes wrong one after the
 /// other, and preconditions. Where those libraries give up because a retry could undo something, it is bound here, and
 /// works.
-@Suite(.timeLimit(.minutes(10))) struct RetryScenarioTests {
+@Suite(.watchdog(minutes: 10)) struct RetryScenarioTests {
     enum Operation: String, CaseIterable, Sendable {
         case get, list, read, insert, update, delete
 

@@ -7,7 +7,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Answers that are no answers: what a server may have carried out is not asked for again.
-@Suite(.timeLimit(.minutes(10))) struct StrangeAnswerTests {
+@Suite(.watchdog(minutes: 10)) struct StrangeAnswerTests {
     typealias Deed = @Sendable (RemoteBackend, Caller) async throws -> Void
 
     private func check(

@@ -9,7 +9,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Bytes that are damaged on their way to the server.
-@Suite(.timeLimit(.minutes(10))) struct TransitTests {
+@Suite(.watchdog(minutes: 10)) struct TransitTests {
     static let bytes = noise(600_000)
     static let old: [UInt8] = [1, 2, 3]
 

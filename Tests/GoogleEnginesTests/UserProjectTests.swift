@@ -8,7 +8,7 @@ import Testing
 @testable import GoogleEngines
 
 /// The project that pays is told to the server, and to no other.
-@Suite(.timeLimit(.minutes(10))) struct UserProjectTests {
+@Suite(.watchdog(minutes: 10)) struct UserProjectTests {
     private struct Tokens: TokenSource {
         let project: String?
 

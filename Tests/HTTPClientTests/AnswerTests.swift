@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct AnswerTests {
+@Suite(.watchdog(minutes: 10)) struct AnswerTests {
     let client = HTTPClient(.none)
 
     @Test(arguments: [200, 204, 206, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 412, 429, 500, 503, 599])

@@ -3,7 +3,7 @@ import HTTPText
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct BreakTests {
+@Suite(.watchdog(minutes: 10)) struct BreakTests {
     /// The point of the exchange at which the server disconnects.
     enum Moment: CaseIterable {
         case atOnce, afterHead, withinBody, afterBody, withinHead, withinAnswer, withinChunks

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct CancelTests {
+@Suite(.watchdog(minutes: 10)) struct CancelTests {
     let client = HTTPClient(.none)
 
     private func begin(_ request: HTTPRequest) -> Task<Result<HTTPResponse, HTTPError>, Never> {
@@ -50,7 +50,7 @@ import Testing
         }
         let client = HTTPClient(connectionsPerHost: 1, environment: .none)
         let first = Task { try await client.perform(HTTPRequest("GET", server.url)) }
-        await asked.happened()
+        try await asked.happened()
         let second = Task { try await client.perform(HTTPRequest("GET", server.url)) }
         second.cancel()
         await #expect(throws: HTTPError.self) { try await second.value }
@@ -80,12 +80,12 @@ import Testing
             return .bytes(buffer.count)
         }
         let task = begin(HTTPRequest("PUT", server.url, body: .source(source)))
-        await reached.happened()
+        try await reached.happened()
         task.cancel()
         expectCancelled(await task.value, reached: true)
-        await source.ended.happened()
+        try await source.ended.happened()
         end.fire()
-        await gone.happened()
+        try await gone.happened()
         task.cancel()
     }
 
@@ -109,7 +109,7 @@ import Testing
             }
         }
         let task = begin(request)
-        await asked.happened()
+        try await asked.happened()
         task.cancel()
         expectCancelled(await task.value, reached: true)
     }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
+@Suite(.watchdog(minutes: 10)) struct ConnectionTests {
     let client = HTTPClient(.none)
 
     @Test func `A connection is reused`() async throws {

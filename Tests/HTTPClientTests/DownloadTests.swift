@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct DownloadTests {
+@Suite(.watchdog(minutes: 10)) struct DownloadTests {
     @Test func `A slow sink delays the server, and gets every byte once`() async throws {
         let bytes = pattern(64 << 20)
         let held = Signal()
@@ -25,7 +25,7 @@ import Testing
             return .taken
         }
         async let answer = HTTPClient(.none).perform(HTTPRequest("GET", server.url, sink: sink))
-        await held.happened()
+        try await held.happened()
         #expect(sent.withLock { $0 } < 32 << 20)
         isOpen.withLock { $0 = true }
         waiting.withLock { $0 }?()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LimitTests {
+@Suite(.watchdog(minutes: 10)) struct LimitTests {
     let client = HTTPClient(.none)
 
     private func request(_ url: String, _ change: (inout HTTPLimits) -> Void) -> HTTPRequest {
@@ -69,7 +69,7 @@ import Testing
         request.method = "POST"
         request.body = .bytes([1])
         async let answer = client.perform(request)
-        await asked.happened()
+        try await asked.happened()
         try await wait(.milliseconds(300))
         release.fire()
         #expect(try await answer.body == Array("late".utf8))
@@ -94,13 +94,13 @@ import Testing
         request.method = "PUT"
         request.body = .source(source)
         async let answer = client.perform(request)
-        await asked.happened()
+        try await asked.happened()
         waker.withLock { $0 }?()
         try await wait(.milliseconds(300))
         isReady.withLock { $0 = true }
         waker.withLock { $0 }?()
         #expect(try await answer.body == Array("true".utf8))
-        await source.ended.happened()
+        try await source.ended.happened()
         waker.withLock { $0 }?()
     }
 
@@ -129,7 +129,7 @@ import Testing
         }
         let client = HTTPClient(connectionsPerHost: 1, environment: .none)
         async let first = client.perform(HTTPRequest("GET", server.url))
-        await asked.happened()
+        try await asked.happened()
         let error = try await failure(of: request(server.url) { $0.total = .milliseconds(50) }, by: client)
         #expect(error.kind == .deadlineExceeded && !error.mayHaveReachedServer)
         release.fire()
@@ -159,7 +159,7 @@ import Testing
             $0.stall = .milliseconds(50)
         }
         async let first = client.perform(request)
-        await asked.happened()
+        try await asked.happened()
         async let second = client.perform(request)
         try await wait(.milliseconds(300))
         release.fire()

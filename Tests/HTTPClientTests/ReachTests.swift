@@ -4,7 +4,7 @@ import HTTPText
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ReachTests {
+@Suite(.watchdog(minutes: 10)) struct ReachTests {
     @Test func `A refused connection is an error`() async throws {
         let (socket, port) = try FixtureServer.silentPort()
         defer { close(socket) }

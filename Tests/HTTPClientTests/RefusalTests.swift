@@ -3,10 +3,11 @@ import HTTPClient
 import HTTPText
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 /// Requests that fail before they are sent.
-@Suite struct RefusalTests {
+@Suite(.watchdog) struct RefusalTests {
     private static let url = "http://127.0.0.1:1/"
 
     @Test(arguments: [

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Requests to `openssl s_server` with test certificates.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: access("/usr/bin/openssl", X_OK) == 0)) struct SecurityTests {
+@Suite(.watchdog(minutes: 10), .enabled(if: access("/usr/bin/openssl", X_OK) == 0)) struct SecurityTests {
     private func request(_ server: SecureServer) -> HTTPRequest {
         HTTPRequest("GET", "https://127.0.0.1:\(server.port)/", headers: ["Authorization": "Bearer secret"])
     }

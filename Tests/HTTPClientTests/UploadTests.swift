@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct UploadTests {
+@Suite(.watchdog(minutes: 10)) struct UploadTests {
     private let threads = WorkerThreads("read", limit: 2)
 
     @Test func `A large file arrives unchanged`() async throws {
@@ -105,7 +105,7 @@ import Testing
         }
         let response = try await HTTPClient(.none).perform(HTTPRequest("PUT", server.url, body: .source(source)))
         #expect(response.body == Array("true".utf8))
-        await source.ended.happened()
+        try await source.ended.happened()
     }
 
     @Test func `A source that fails ends the transfer with its reason`() async throws {
@@ -113,7 +113,7 @@ import Testing
         let source = ScriptedSource(count: 10) { _, _, _ in .failed("the file was removed") }
         let error = try await failure(of: HTTPRequest("PUT", server.url, body: .source(source)))
         #expect(error.kind == .bodyFailed("the file was removed"))
-        await source.ended.happened()
+        try await source.ended.happened()
     }
 }
 

@@ -72,7 +72,7 @@ private func messages(of text: String, piece: Int = .max, _ limits: HTTPServerLi
 private let post = "POST / HTTP/1.1|Host: localhost|"
 private let chunked = post + "Transfer-Encoding: chunked||"
 
-struct BodyParserTests {
+@Suite(.watchdog) struct BodyParserTests {
     /// Refused fields of a POST, with their statuses.
     static let refused: [(String, Int)] = [
         ("Content-Length: 5|Transfer-Encoding: chunked", 400), ("Transfer-Encoding: chunked|Content-Length: 0", 400),

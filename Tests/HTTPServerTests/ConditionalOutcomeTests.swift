@@ -1,10 +1,11 @@
 import HTTPText
 import Platform
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-@Suite struct ConditionalOutcomeTests {
+@Suite(.watchdog) struct ConditionalOutcomeTests {
     private static let modified = HTTPDate(secondsSince1970: 784_111_777)
     private static let same = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let before = "Sun, 06 Nov 1994 08:49:36 GMT"

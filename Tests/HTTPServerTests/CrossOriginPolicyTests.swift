@@ -1,9 +1,10 @@
 import HTTPText
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-struct CrossOriginPolicyTests {
+@Suite(.watchdog) struct CrossOriginPolicyTests {
     private let policy = CrossOriginPolicy(methods: [.get, .post], exposedHeaders: ["X-One", "X-Two"], maxAge: 60)
 
     @Test func `A preflight allows what it asks for, and this server's methods`() {

@@ -1,10 +1,11 @@
 import HTTPText
 import Platform
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-@Suite struct MetricsPageTests {
+@Suite(.watchdog) struct MetricsPageTests {
     @Loop private func status(
         _ path: String = "/metrics", method: HTTPServerRequest.Method = .get, query: String? = nil,
         headers: HTTPHeaders = [:], from peer: String = "127.0.0.1:5"

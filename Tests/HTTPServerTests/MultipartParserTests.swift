@@ -39,7 +39,7 @@ private func outcomes(of text: String, _ boundary: String = "b") throws -> [Outc
     try outcomes(of: [Array(text.replacing("|", with: "\r\n").utf8)], boundary)
 }
 
-struct MultipartParserTests {
+@Suite(.watchdog) struct MultipartParserTests {
     /// Bodies of clients, with their boundaries and the contents of their parts.
     static let bodies: [(String, String, [String])] = [
         (

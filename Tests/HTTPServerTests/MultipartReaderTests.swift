@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct MultipartReaderTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct MultipartReaderTests {
     private let boundary = MultipartBoundary("b")
 
     private func reader(_ text: String) throws -> MultipartReader {

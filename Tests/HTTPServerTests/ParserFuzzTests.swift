@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-struct ParserFuzzTests {
+@Suite(.watchdog) struct ParserFuzzTests {
     private static let seeds = [
         "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "HEAD /a%20b?c=d&e HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",

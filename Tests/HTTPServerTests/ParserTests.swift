@@ -37,9 +37,9 @@ private func request(_ text: String) throws -> HTTPServerRequest {
     return request
 }
 
-private struct NoRequest: Error { var events: String }
+@Suite(.watchdog) private struct NoRequest: Error { var events: String }
 
-struct RequestParserTests {
+@Suite(.watchdog) struct RequestParserTests {
     /// Refused requests with their statuses. `|` is CR LF.
     static let malformed: [(String, Int)] = [
         // The request line.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct RequestBodyTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct RequestBodyTests {
     static let methods = Set(HTTPServerRequest.Method.allCases)
 
     /// Answers with the body, or with the status of its failure.
@@ -71,14 +71,14 @@ import Testing
         let begun = Mail<Void>(), may = Mail<Void>()
         let fixture = try ServerFixture(methods: Self.methods) { request in
             begun.deliver(())
-            await may.next()
+            try await may.next()
             let bytes = try? await request.body.readAll(atMost: 100)
             return HTTPServerResponse(201, body: .bytes(bytes ?? []))
         }
         let client = try fixture.client()
         for framing in ["Content-Length: 5", "Transfer-Encoding: chunked"] {
             await client.send(head("POST", framing, "Expect: 100-Continue"))
-            await begun.next()
+            try await begun.next()
             may.deliver(())
             #expect(await client.answer()?.status == 100)
             await client.send(framing.hasPrefix("C") ? "hello" : "5\r\nhello\r\n0\r\n\r\n")
@@ -135,7 +135,7 @@ import Testing
         let client = try fixture.client()
         await client.send(head("POST", "Content-Length: 2") + [1, 2])
         #expect(await client.isOver())
-        await until { fixture.server.connectionCount == 0 }
+        try await until { fixture.server.connectionCount == 0 }
     }
 
     @Test func `A body in memory is read like another`() async throws {

@@ -1,9 +1,10 @@
 import HTTPText
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-struct ResponseHeadTests {
+@Suite(.watchdog) struct ResponseHeadTests {
     private func lines(_ response: HTTPServerResponse, _ persistence: ResponseHead.Persistence = .asUsual) -> [String] {
         let head = String(decoding: ResponseHead.bytes(response, persistence, date: "today"), as: UTF8.self)
         return head.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)

@@ -17,7 +17,6 @@ import Testing
         _ limits: HTTPServerLimits = HTTPServerLimits(), methods: Set<HTTPServerRequest.Method> = [.get, .head],
         handler: @escaping HTTPServer.Handler = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
     ) throws {
-        signal(SIGPIPE, SIG_IGN)
         server = try HTTPServer(
             address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock), handler: handler)
     }

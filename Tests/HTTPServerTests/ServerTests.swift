@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ServerTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ServerTests {
     @Test func `One connection serves one request after the other`() async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
@@ -32,14 +32,14 @@ import Testing
         let begun = Mail<String>(), may = Mail<Void>()
         let fixture = try ServerFixture { request in
             begun.deliver(request.path)
-            await may.next()
+            try await may.next()
             return HTTPServerResponse(200, body: .bytes(Array(request.path.utf8)))
         }
         let client = try fixture.client()
         let paths = ["/1", "/2", "/3"]
         await client.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
         for path in paths {
-            #expect(await begun.next() == path)
+            #expect(try await begun.next() == path)
             try await otherAnswer()
             #expect(begun.waiting.isEmpty)
             may.deliver(())
@@ -76,7 +76,7 @@ import Testing
         #expect(answer.status == status && answer.field("Connection") == "close")
         #expect(await client.isOver())
         client.endSending()
-        await until { fixture.server.connectionCount == 0 }
+        try await until { fixture.server.connectionCount == 0 }
     }
 
     @Test func `A client can read a refusal while it sends a body`() async throws {
@@ -158,8 +158,8 @@ import Testing
         let begun = Mail<Void>(), cancelled = Mail<Void>()
         let fixture = try ServerFixture { _ in
             begun.deliver(())
-            await withTaskCancellationHandler {
-                await cancelled.next()
+            try await withTaskCancellationHandler {
+                try await cancelled.next()
             } onCancel: {
                 cancelled.deliver(())
             }
@@ -167,12 +167,12 @@ import Testing
         }
         let idle = try fixture.client(), busy = try fixture.client()
         await busy.get("/")
-        await begun.next()
-        await until { fixture.server.connectionCount == 2 }
+        try await begun.next()
+        try await until { fixture.server.connectionCount == 2 }
         fixture.server.close()
         #expect(await idle.isOver())
         #expect(await busy.isOver())
-        await until { fixture.server.connectionCount == 0 }
+        try await until { fixture.server.connectionCount == 0 }
         #expect(throws: (any Error).self) { try fixture.client() }
     }
 }

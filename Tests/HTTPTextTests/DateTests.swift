@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPText
 
-struct HTTPDateTests {
+@Suite(.watchdog) struct HTTPDateTests {
     private let known = HTTPDate(secondsSince1970: 784_111_777)
 
     @Test func `All three forms are the same moment, and the first is the one that is written`() {

@@ -8,7 +8,7 @@ import Testing
 import Transfers
 
 /// Uploads whose clients send the bytes in requests of their own.
-@Loop @Suite(.timeLimit(.minutes(5))) struct IncomingTests {
+@Loop @Suite(.watchdog) struct IncomingTests {
     private let bytes = noise(1 << 20)
     private let chunk: Int64 = 262_144
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct RuleTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct RuleTests {
     private static let busy = StorageError(.unknown, "Busy.").with(\.httpStatus, 503).with(\.retryable, true)
     private static let mebibyte = 1 << 20
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct SettledTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct SettledTests {
     /// Everything that a client could see.
     private func picture(_ stage: HarnessFixture) -> [String] {
         stage.transfers.uploads.all.map { "\($0.snapshot())" }

@@ -6,7 +6,7 @@ import Testing
 @testable import JSONRPC
 
 /// The limits of one connection: at the limit, beyond it, and afterwards.
-@Loop @Suite(.timeLimit(.minutes(10))) struct BoundTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct BoundTests {
     let desk = TestContext()
 
     @Test func `A message has at most the allowed nesting`() async throws {
@@ -63,7 +63,7 @@ import Testing
         let (connection, _) = try desk.connect(wire, limits: .with { $0.requests = 2 })
         await wire.sendLine("[\((1...5).map { wait("\($0)") }.joined(separator: ","))]")
         for id in 1...5 {
-            #expect(await desk.started.next() == "\(id)")
+            #expect(try await desk.started.next() == "\(id)")
             #expect(connection.pending.count <= 2)
             desk.opened.wakeAll()
         }
@@ -91,7 +91,7 @@ import Testing
         let (connection, _) = try desk.connect(wire, limits: .with { $0.waitingRequests = 2 })
         for id in ["1", "2"] {
             await wire.sendLine(wait(id, aside: true))
-            #expect(await desk.started.next() == id)
+            #expect(try await desk.started.next() == id)
         }
         await wire.sendLine(wait("3", aside: true))
         #expect(try complaint(await wire.line()) == "3 -32600")
@@ -100,7 +100,7 @@ import Testing
         desk.opened.wakeAll()
         #expect(await Set(wire.lines(2)) == [reply("1", #""1""#), reply("2", #""2""#)])
         await wire.sendLine(wait("5", aside: true))
-        #expect(await desk.started.next() == "5")
+        #expect(try await desk.started.next() == "5")
         #expect(connection.admission.waiting == 1)
         connection.close()
     }
@@ -114,7 +114,7 @@ import Testing
         #expect(await wire.lines(4) == (1...4).map(question))
         try await laterReply()
         #expect(connection.pending.count == 4)
-        for _ in 1...4 { #expect(await clock.nextSleep() == TestContext.timeout) }
+        for _ in 1...4 { #expect(try await clock.nextSleep() == TestContext.timeout) }
         clock.advance(by: TestContext.timeout)
         #expect(await wire.lines(5).contains(question(5)))
         connection.close()
@@ -147,7 +147,7 @@ import Testing
         await flushed()
         #expect(ended.waiting.isEmpty, "progress costs nothing")
         desk.tell(3)
-        await ended.next()
+        try await ended.next()
         #expect(connection.overrun != nil && connection.stream == nil)
         await other.sendLine(echo("1"))
         #expect(await other.line() == reply("1"))
@@ -167,7 +167,7 @@ import Testing
                 await flushed()
             }
             #expect(await wire.lines(told).count == told)
-            await until { !connection.outbox.isBlocked }
+            try await until { !connection.outbox.isBlocked }
         }
         #expect(connection.overrun == nil && connection.outbox.unsent == 0)
         connection.close()
@@ -177,7 +177,7 @@ import Testing
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 50_000 })
         async let sent = wire.send((1...10_000).map { echo("\($0)") + "\n" }.joined())
-        await until { connection.outbox.unsent >= 25_000 }
+        try await until { connection.outbox.unsent >= 25_000 }
         try await laterReply()
         #expect(connection.outbox.unsent < 150_000, "its requests are not read meanwhile")
         #expect(await wire.lines(10_000) == (1...10_000).map { reply("\($0)") })

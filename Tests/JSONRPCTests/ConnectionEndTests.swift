@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionEndTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ConnectionEndTests {
     let desk = TestContext()
     let wire = Wire()
 
@@ -14,24 +14,24 @@ import Testing
         await wire.send([wait("1"), wait("2", aside: true), echo("3")].joined(separator: "\n"))
         wire.endSending()
         #expect(await wire.line() == reply("3"))
-        for _ in 1...2 { _ = await desk.started.next() }
+        for _ in 1...2 { _ = try await desk.started.next() }
         try await laterReply()
         #expect(ended.waiting.isEmpty)
         desk.opened.wakeAll()
         #expect(await Set(wire.lines(2)) == [reply("1", #""1""#), reply("2", #""2""#)])
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A disconnect cancels the requests of the peer`() async throws {
         let (_, ended) = try desk.connect(wire)
         await wire.sendLine(wait("1"))
         await wire.sendLine(wait("2", aside: true))
-        for _ in 1...2 { _ = await desk.started.next() }
+        for _ in 1...2 { _ = try await desk.started.next() }
         wire.vanish()
-        let gone: Set = [await desk.cancelled.next(), await desk.cancelled.next()]
+        let gone: Set = [try await desk.cancelled.next(), try await desk.cancelled.next()]
         #expect(gone == ["1", "2"])
-        await ended.next()
+        try await ended.next()
         try await laterReply()
         #expect(ended.waiting.isEmpty, "it ends once")
     }
@@ -40,15 +40,15 @@ import Testing
         await wire.sendLine(wait("1"))
         wire.vanish()
         let (_, ended) = try desk.connect(wire)
-        #expect(await desk.started.next() == "1")
-        await ended.next()
+        #expect(try await desk.started.next() == "1")
+        try await ended.next()
     }
 
     @Test func `An empty conversation ends at once`() async throws {
         let (_, ended) = try desk.connect(wire)
         wire.endSending()
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `The linger runs between the last request and the end`() async throws {
@@ -62,14 +62,14 @@ import Testing
         await wire.send([wait("1", aside: true), echo("2")].joined(separator: "\n"))
         wire.endSending()
         #expect(await wire.line() == reply("2"))
-        _ = await lingering.next()
+        _ = try await lingering.next()
         desk.tell(5)
         #expect(await wire.line()?.contains("told") == true)
-        await until { !enough.isEmpty }
+        try await until { !enough.isEmpty }
         enough.wakeAll()
         #expect(try complaint(await wire.line()) == "1 -32800")
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A request whose wait has ended keeps its result, however late it answers`() async throws {
@@ -81,13 +81,13 @@ import Testing
             desk.opened.wakeAll()
         }
         await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"doomed"}"#)
-        _ = await desk.started.next()
+        _ = try await desk.started.next()
         wire.endSending()
-        await lingering.next()
+        try await lingering.next()
         enough.wakeAll()
         #expect(try complaint(await wire.line()) == "1 7")
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `An unforeseen error is reported to the service`() async throws {
@@ -100,18 +100,18 @@ import Testing
             ].joined(separator: "\n"))
         wire.endSending()
         _ = await wire.lines(3)
-        await ended.next()
+        try await ended.next()
         #expect(reportInternalError.waiting == Array(repeating: "fail: Odd()", count: 3))
     }
 
     @Test func `Finishing answers pending requests, and returns when the output is flushed`() async throws {
         let (connection, ended) = try desk.connect(wire)
         await wire.sendLine(wait("1"))
-        _ = await desk.started.next()
+        _ = try await desk.started.next()
         await connection.finish()
         #expect(try complaint(await wire.line()) == "1 -32800")
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
         desk.tell(1)
         connection.close()
     }
@@ -130,11 +130,11 @@ import Testing
         #expect(write(ends[1], message, message.utf8.count) == message.utf8.count)
         #expect(await wire.line() == reply("1"))
         close(ends[1])
-        await until { connection.phase != .open }
-        await until { !connection.watchesInput }
+        try await until { connection.phase != .open }
+        try await until { !connection.watchesInput }
         #expect(!connection.watchesInput, "the poller would tell of the hang-up for ever")
         enough.wakeAll()
-        await ended.next()
+        try await ended.next()
     }
 
     private func pipe2(_ ends: inout [Int32]) -> Int32 {

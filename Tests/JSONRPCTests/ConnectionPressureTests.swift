@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionPressureTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ConnectionPressureTests {
     let desk = TestContext()
 
     @Test func `Admission limits a flood of slow requests`() async throws {
@@ -14,14 +14,14 @@ import Testing
         let count = ConnectionLimits().requests * 2
         let flood = (0..<count).map { wait("\($0)") + "\n" }.joined()
         async let sent = wire.send(flood)
-        for number in 0..<ConnectionLimits().requests { #expect(await desk.started.next() == "\(number)") }
+        for number in 0..<ConnectionLimits().requests { #expect(try await desk.started.next() == "\(number)") }
         try await laterReply()
         #expect(desk.running == ConnectionLimits().requests && desk.started.waiting.isEmpty)
         async let answers = wire.lines(count)
         var started = ConnectionLimits().requests
         desk.opened.wakeAll()
         while started < count {
-            _ = await desk.started.next()
+            _ = try await desk.started.next()
             started += 1
             desk.opened.wakeAll()
         }
@@ -36,7 +36,7 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         let count = ConnectionLimits().requests * 2
         async let sent = wire.send((0..<count).map { wait("\($0)", aside: true) + "\n" }.joined())
-        for _ in 0..<count { _ = await desk.started.next() }
+        for _ in 0..<count { _ = try await desk.started.next() }
         _ = await sent
         await wire.sendLine(echo("1"))
         #expect(await wire.line() == reply("1"))
@@ -51,12 +51,12 @@ import Testing
             wire, limits: .with { $0.messageBytes = ConnectionLimits().requestBytes * 2 })
         let padding = String(repeating: " ", count: ConnectionLimits().requestBytes)
         await wire.sendLine(wait("1") + padding)
-        _ = await desk.started.next()
+        _ = try await desk.started.next()
         async let sent: Void = wire.sendLine(wait("2"))
         try await laterReply()
         #expect(desk.running == 1 && desk.started.waiting.isEmpty)
         desk.opened.wakeAll()
-        #expect(await desk.started.next() == "2")
+        #expect(try await desk.started.next() == "2")
         desk.opened.wakeAll()
         #expect(await wire.lines(2) == [reply("1", #""1""#), reply("2", #""2""#)])
         await sent
@@ -94,7 +94,7 @@ import Testing
         }
         for number in 2...4 { desk.show(number) }
         await wire.sendLine(inBatch ? "[\(echo("3"))]" : echo("3"))
-        await until { connection.lastNumber > 0 && connection.pending.isEmpty }
+        try await until { connection.lastNumber > 0 && connection.pending.isEmpty }
         var line = await wire.line()
         while line?.contains("told") == true { line = await wire.line() }
         #expect(line == #"{"jsonrpc":"2.0","method":"shown","params":{"number":4}}"#)
@@ -125,12 +125,12 @@ import Testing
             while await wire.send(big) == big.utf8.count { sent += 1 }
             return sent
         }
-        await until { connection.outbox.unsent >= 64 << 20 }
+        try await until { connection.outbox.unsent >= 64 << 20 }
         try await laterReply()
         #expect(connection.outbox.unsent < 80 << 20)
         wire.vanish()
         #expect(await sender.value < 100)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `Large answers wait until the peer has taken others`() async throws {
@@ -138,18 +138,18 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# + "\n" }.joined()
         await wire.send(bulk)
-        await openWhenAllHaveStarted(80)
-        await until { connection.outbox.unsent >= 64 << 20 }
+        try await openWhenAllHaveStarted(80)
+        try await until { connection.outbox.unsent >= 64 << 20 }
         try await laterReply()
         #expect(connection.outbox.unsent < 66 << 20)
         let waiting = connection.pending.count
         #expect(waiting > 0)
         _ = await wire.line()
-        await until { connection.pending.count != waiting }
+        try await until { connection.pending.count != waiting }
         #expect(connection.outbox.unsent < 66 << 20)
         connection.close()
         #expect(connection.stream == nil)
-        await until { connection.pending.isEmpty }
+        try await until { connection.pending.isEmpty }
     }
 
     @Test func `A batch of large answers is refused beyond the limit`() async throws {
@@ -157,14 +157,14 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         let bulk = (0..<80).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"bulk"}"# }.joined(separator: ",")
         await wire.sendLine("[\(bulk)]")
-        await openWhenAllHaveStarted(80)
-        await until { connection.outbox.unsent > 0 }
+        try await openWhenAllHaveStarted(80)
+        try await until { connection.outbox.unsent > 0 }
         #expect((63 << 20..<66 << 20).contains(connection.outbox.unsent))
         connection.close()
     }
 
-    private func openWhenAllHaveStarted(_ count: Int) async {
-        for _ in 0..<count { _ = await desk.started.next() }
+    private func openWhenAllHaveStarted(_ count: Int) async throws {
+        for _ in 0..<count { _ = try await desk.started.next() }
         desk.opened.wakeAll()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ConnectionTests {
     let desk = TestContext()
     let wire = Wire()
 
@@ -102,7 +102,7 @@ import Testing
     @Test func `A batch waits for its slowest request, and later requests overtake it`() async throws {
         let (connection, _) = try desk.connect(wire)
         await wire.sendLine("[\(wait("1")),\(echo("2"))]")
-        _ = await desk.started.next()
+        _ = try await desk.started.next()
         await wire.sendLine(echo("3"))
         #expect(await wire.line() == reply("3"))
         desk.opened.wakeAll()
@@ -114,10 +114,10 @@ import Testing
         let (connection, ended) = try desk.connect(wire, limits: .with { $0.requests = 1 })
         let announce = #"{"jsonrpc":"2.0","id":"a","method":"announce"}"#
         await wire.sendLine("[\(announce),\(wait("1")),\(announce)]")
-        _ = await desk.started.next()
+        _ = try await desk.started.next()
         connection.close()
-        _ = await ended.next()
-        _ = await desk.cancelled.next()
+        _ = try await ended.next()
+        _ = try await desk.cancelled.next()
         while connection.requests.active > 0 { await Loop.nextIteration() }
         #expect(desk.told == 3)
     }
@@ -126,7 +126,7 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         for id in ["1", #""one""#, "99999999999999999999"] {
             await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(id),"method":"wait","params":{"aside":true}}"#)
-            _ = await desk.started.next()
+            _ = try await desk.started.next()
         }
         await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"1"}}"#)
         await wire.sendLine(#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99999999999999999999}}"#)
@@ -168,7 +168,7 @@ import Testing
         #expect(head.hasPrefix("Content-Length: "))
         _ = await wire.line()
         #expect(try complaint(await wire.bytes(1 << 20)) == "null -32600")
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A message that is too long or malformed is skipped`() async throws {

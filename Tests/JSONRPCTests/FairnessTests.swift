@@ -6,7 +6,7 @@ import Testing
 @testable import JSONRPC
 
 /// One connection does not delay the requests of another.
-@Loop @Suite(.timeLimit(.minutes(5))) struct FairnessTests {
+@Loop @Suite(.watchdog) struct FairnessTests {
     private let hostile = TestContext(), wire = Wire()
     private let other = TestContext(), otherWire = Wire()
     private static let look = #"{"jsonrpc":"2.0","id":1,"method":"look"}"#
@@ -53,7 +53,7 @@ import Testing
     @Test func `A large answer is written in several iterations`() async throws {
         let (connection, _) = try hostile.connect(wire)
         await wire.sendLine(#"{"jsonrpc":"2.0","id":1,"method":"bulk"}"#)
-        _ = await hostile.started.next()
+        _ = try await hostile.started.next()
         var turns = 0
         async let answer = wire.line()
         hostile.opened.wakeAll()
@@ -70,7 +70,7 @@ import Testing
 }
 
 /// The behaviour while a thread decodes a large message.
-@Loop @Suite(.timeLimit(.minutes(5))) struct DecodingTests {
+@Loop @Suite(.watchdog) struct DecodingTests {
     private let desk = TestContext(), wire = Wire()
     private let threads = DecodingThreads()
     private let gate = Signal()
@@ -88,7 +88,7 @@ import Testing
         holdThreads()
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2") + "\n")
-        await until { connection.inputState.isDecoding }
+        try await until { connection.inputState.isDecoding }
         let (other, otherWire) = (TestContext(), Wire())
         let (second, _) = try other.connect(otherWire, threads: threads)
         for id in ["1", "2", "3"] {
@@ -115,11 +115,11 @@ import Testing
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.send(echo("1", Self.long) + "\n" + echo("2"))
         wire.endSending()
-        await until { connection.inputState.isDecoding }
+        try await until { connection.inputState.isDecoding }
         gate.fire()
         #expect(await wire.lines(2) == [reply("1", Self.long), reply("2")])
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A large message before a disconnect still begins`() async throws {
@@ -127,22 +127,22 @@ import Testing
         let padding = String(repeating: " ", count: 40_000)
         await wire.send(wait("1") + padding + "\n" + wait("2") + "\n")
         let (connection, ended) = try desk.connect(wire, threads: threads)
-        await until { connection.inputState.isDecoding }
+        try await until { connection.inputState.isDecoding }
         wire.vanish()
-        await until { connection.peerIsGone }
+        try await until { connection.peerIsGone }
         gate.fire()
-        #expect(await desk.started.next() == "1")
-        #expect(await desk.started.next() == "2")
-        await ended.next()
+        #expect(try await desk.started.next() == "1")
+        #expect(try await desk.started.next() == "2")
+        try await ended.next()
     }
 
     @Test func `The end of a connection drops the message that is being decoded`() async throws {
         holdThreads()
         let (connection, ended) = try desk.connect(wire, threads: threads)
         await wire.sendLine(echo("1", Self.long))
-        await until { connection.inputState.isDecoding }
+        try await until { connection.inputState.isDecoding }
         connection.close()
-        await ended.next()
+        try await ended.next()
         gate.fire()
         #expect(await wire.line() == nil)
         #expect(connection.lastNumber == 0)
@@ -151,11 +151,11 @@ import Testing
     @Test func `The end of the service answers the begun requests of a batch`() async throws {
         let (connection, ended) = try desk.connect(wire, limits: .with { $0.requests = 2 }, threads: threads)
         await wire.sendLine("[\(wait("1")),\(wait("2")),\(wait("3"))]")
-        for _ in 1...2 { _ = await desk.started.next() }
+        for _ in 1...2 { _ = try await desk.started.next() }
         await connection.finish()
         let answers = try parse(try #require(await wire.line())).array ?? []
         #expect(answers.map { $0["error"]?["code"]?.number?.int64 } == [-32800, -32800])
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A long blank line is ignored`() async throws {

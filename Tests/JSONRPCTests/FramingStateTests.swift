@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import JSONRPC
 
-struct FramingStateTests {
+@Suite(.watchdog) struct FramingStateTests {
     @Test func `The first bytes determine the framing`() {
         for (input, style) in [
             ("", nil), (" \r\n", nil), ("Content-Length", nil), ("{", .lines), ("\n[", .lines), ("x y", .lines),
@@ -54,7 +55,7 @@ struct FramingStateTests {
     private let twoHundred = "[\(String(repeating: "7", count: 198))]"
 }
 
-struct FramingMemoryTests {
+@Suite(.watchdog) struct FramingMemoryTests {
     private static let piece = 64 << 10
     private static let limit = 1 << 20
     /// The memory limit of one message, one piece and the headers, with the rounding of the allocator.

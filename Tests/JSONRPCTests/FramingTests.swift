@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JSONRPC
@@ -49,7 +50,7 @@ struct FramingCase: Sendable, CustomTestStringConvertible {
 private let tooLongLine = Frame<String>.tooLong(bytes: nil, limit: 20)
 private let twenty = "[\(String(repeating: "1", count: 18))]"
 
-struct LineFramingTests {
+@Suite(.watchdog) struct LineFramingTests {
     static let cuttings = [
         FramingCase("nothing", "", []),
         FramingCase("blank", " \r\n\t\n", []),
@@ -92,7 +93,7 @@ struct LineFramingTests {
     }
 }
 
-struct HeaderFramingTests {
+@Suite(.watchdog) struct HeaderFramingTests {
     static let cuttings = [
         FramingCase(
             "two messages", "Content-Length: 2\r\n\r\n{}Content-Length: 3\r\n\r\n[1]",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Loop @Suite(.timeLimit(.minutes(5))) struct MemoryQuotaTests {
+@Loop @Suite(.watchdog) struct MemoryQuotaTests {
     private let clock = ManualClock()
     private let quota: MemoryQuota
 
@@ -51,17 +51,17 @@ import Testing
         #expect(shares[2].reserved == 500)
     }
 
-    @Test func `A share without progress is revoked while others wait`() async {
+    @Test func `A share without progress is revoked while others wait`() async throws {
         let (idle, busy, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota), QuotaShare(of: quota))
         idle.revoke = { [unowned idle] in idle.free(500) }
         busy.revoke = { Issue.record("it gets on") }
         #expect(idle.reserve(500) {} && busy.reserve(500) {})
         let granted = Mail<Void>()
         #expect(!waiting.reserve(500) { granted.deliver(()) })
-        #expect(await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(30))
         busy.progress += 1
         clock.advance(by: .seconds(30))
-        await granted.next()
+        try await granted.next()
         #expect(idle.reserved == 0 && busy.reserved == 500)
     }
 
@@ -70,7 +70,7 @@ import Testing
         idle.revoke = { Issue.record("nobody waits") }
         #expect(idle.reserve(800) {})
         #expect(!waiting.reserve(800) {})
-        _ = await clock.nextSleep()
+        _ = try await clock.nextSleep()
         waiting.leave()
         clock.advance(by: .seconds(30))
         try await laterReply()
@@ -82,7 +82,7 @@ import Testing
         #expect(first.reserve(800) {})
         let desk = TestContext()
         let granted = Task { @Loop in try await second.reserve(300, unless: { desk.isShut }) }
-        #expect(await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(30))
         desk.isShut = true
         first.free(1)
         #expect(try await !granted.value)
@@ -91,7 +91,7 @@ import Testing
 }
 
 /// Connections when memory is short.
-@Loop @Suite(.timeLimit(.minutes(5))) struct ConnectionMemoryTests {
+@Loop @Suite(.watchdog) struct ConnectionMemoryTests {
     private let clock = ManualClock()
     private let desk = TestContext(), wire = Wire()
     private let other = TestContext(), otherWire = Wire()
@@ -104,9 +104,9 @@ import Testing
         let (first, _) = try desk.connect(wire, limits: limits, memory: memory)
         let (second, _) = try other.connect(otherWire, limits: limits, memory: memory)
         await wire.send(header + Self.long)
-        await until { first.inputMemory.reserved > 0 }
+        try await until { first.inputMemory.reserved > 0 }
         async let sent: Void = otherWire.sendLine(echo("2", Self.long))
-        #expect(await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(30))
         #expect(second.inputMemory.isWaiting)
         clock.advance(by: .seconds(30))
         #expect(await otherWire.line() == reply("2", Self.long))
@@ -124,13 +124,13 @@ import Testing
         let (first, ended) = try desk.connect(narrow, memory: memory)
         let (second, _) = try other.connect(otherWire, memory: memory)
         await narrow.sendLine(echo("1", Self.long))
-        await until { first.outputMemory.used >= 500 << 10 }
+        try await until { first.outputMemory.used >= 500 << 10 }
         await otherWire.sendLine(#"{"jsonrpc":"2.0","id":2,"method":"bulk"}"#)
-        _ = await other.started.next()
+        _ = try await other.started.next()
         other.opened.wakeAll()
-        #expect(await clock.nextSleep() == .seconds(30))
+        #expect(try await clock.nextSleep() == .seconds(30))
         clock.advance(by: .seconds(30))
-        await ended.next()
+        try await ended.next()
         #expect(first.overrun?.contains("--max-total-unread-bytes") == true)
         #expect(await otherWire.line()?.contains("xxx") == true)
         second.close()

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import JSONRPC
 
-@Suite struct OutboxTests {
+@Suite(.watchdog) struct OutboxTests {
     /// Accepts up to `room` bytes.
     private struct Reader {
         var text = ""

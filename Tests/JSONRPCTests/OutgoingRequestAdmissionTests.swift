@@ -6,7 +6,7 @@ import Testing
 @testable import JSONRPC
 
 /// Responses that arrive behind the requests that wait for them.
-@Loop @Suite(.timeLimit(.minutes(10))) struct OutgoingRequestAdmissionTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct OutgoingRequestAdmissionTests {
     let desk = TestContext()
     let wire = Wire()
 
@@ -29,7 +29,7 @@ import Testing
         _ = await wire.lines(ConnectionLimits().requests)
         #expect(connection.admission.isOpen())
         for number in 1...ConnectionLimits().requests { await wire.sendLine(response(number, "\(number)")) }
-        for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
+        for _ in 1...ConnectionLimits().requests { _ = try await desk.started.next() }
         #expect(!connection.admission.isOpen())
         await wire.sendLine(echo("0"))
         try await laterReply()
@@ -46,7 +46,7 @@ import Testing
         for number in 1...ConnectionLimits().requests {
             await wire.sendLine(#"{"jsonrpc":"2.0","id":\#(number),"method":"share"}"#)
         }
-        for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
+        for _ in 1...ConnectionLimits().requests { _ = try await desk.started.next() }
         #expect(connection.admission.isOpen())
         await wire.sendLine(response(1, "5"))
         #expect(await shared.value == "5")
@@ -59,7 +59,7 @@ import Testing
         let (connection, _) = try desk.connect(wire)
         let flood = (1...ConnectionLimits().requests).map { wait("\($0)") + "\n" }.joined()
         await wire.send(flood)
-        for _ in 1...ConnectionLimits().requests { _ = await desk.started.next() }
+        for _ in 1...ConnectionLimits().requests { _ = try await desk.started.next() }
         await wire.sendLine(wait("0"))
         try await laterReply()
         #expect(desk.started.waiting.isEmpty)
@@ -67,12 +67,12 @@ import Testing
         #expect(await wire.line() == question(1))
         await wire.sendLine(response(1, "5"))
         #expect(await answer.value == "5")
-        #expect(await desk.started.next() == "0")
+        #expect(try await desk.started.next() == "0")
         await wire.sendLine(wait("-1"))
         try await laterReply()
         #expect(desk.started.waiting.isEmpty, "the gate is as it was")
         desk.opened.wakeAll()
-        #expect(await desk.started.next() == "-1")
+        #expect(try await desk.started.next() == "-1")
         desk.opened.wakeAll()
         #expect(await wire.lines(ConnectionLimits().requests + 2).count == ConnectionLimits().requests + 2)
         connection.close()
@@ -85,10 +85,10 @@ import Testing
         #expect(await wire.line() == question(1))
         let count = ConnectionLimits().requests * 2
         async let sent = wire.send((1...count).map { wait("\($0)") + "\n" }.joined() + response(1) + "\n")
-        for _ in 1...count { _ = await desk.started.next() }
+        for _ in 1...count { _ = try await desk.started.next() }
         try await laterReply()
         #expect(!connection.outgoingRequests.isEmpty)
-        #expect(await clock.nextSleep() == TestContext.timeout)
+        #expect(try await clock.nextSleep() == TestContext.timeout)
         clock.advance(by: TestContext.timeout)
         #expect(await answer.value == "timedOut")
         desk.opened.wakeAll()

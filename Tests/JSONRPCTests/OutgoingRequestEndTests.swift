@@ -5,7 +5,7 @@ import Testing
 @testable import JSONRPC
 
 /// Outgoing requests whose peer is gone.
-@Loop @Suite(.timeLimit(.minutes(10))) struct OutgoingRequestEndTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct OutgoingRequestEndTests {
     let desk = TestContext()
     let wire = Wire()
 
@@ -15,7 +15,7 @@ import Testing
         #expect(await wire.line() == question(1))
         connection.close()
         #expect(await answer.value == "disconnected")
-        await ended.next()
+        try await ended.next()
         #expect(await desk.asking().value == "disconnected")
     }
 
@@ -25,7 +25,7 @@ import Testing
         #expect(await wire.line() == question(1))
         wire.vanish()
         #expect(await answer.value == "disconnected")
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A peer whose input has ended gets no requests, and pending ones fail`() async throws {
@@ -41,7 +41,7 @@ import Testing
         #expect(connection.outgoingRequests.isEmpty)
         enough.wakeAll()
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A response before the end of the input is used`() async throws {
@@ -52,7 +52,7 @@ import Testing
         wire.endSending()
         #expect(await wire.line() == reply("1", "5"))
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `A request whose outgoing request fails is answered before the linger ends`() async throws {
@@ -62,7 +62,7 @@ import Testing
         wire.endSending()
         #expect(try complaint(await wire.line()) == "1 -32603")
         #expect(await wire.line() == nil)
-        await ended.next()
+        try await ended.next()
     }
 
     @Test func `Finishing does not wait for responses of the peer`() async throws {
@@ -73,6 +73,6 @@ import Testing
         await connection.finish()
         #expect(await answer.value == "disconnected")
         #expect(try complaint(await wire.line()) == "1 -32800")
-        await ended.next()
+        try await ended.next()
     }
 }

@@ -1,9 +1,10 @@
 import JSONText
+import TestSupport
 import Testing
 
 @testable import JSONRPC
 
-@Suite struct ParamsTests {
+@Suite(.watchdog) struct ParamsTests {
     private typealias Reading = @Sendable (inout Params) throws(RPCError) -> Void
     private static let one: JSON = 1
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSONRPC
 
-@Suite struct IncomingTests {
+@Suite(.watchdog) struct IncomingTests {
     @Test(arguments: [
         "1", "0", "-1", "-0", "99999999999999999999", "9007199254740993", "-99999999999999999999999999", #""""#,
         #""a""#, #""1""#, #""\u0000""#, #""\"\\""#, #""é😀""#, "null", #""null""#, #""1.5""#, "1.0", "1e3", "1E3",

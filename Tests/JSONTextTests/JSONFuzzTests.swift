@@ -2,7 +2,7 @@ import JSONText
 import TestSupport
 import Testing
 
-struct JSONFuzzTests {
+@Suite(.watchdog) struct JSONFuzzTests {
     private static let seeds = [
         #"{"jsonrpc":"2.0","id":9007199254740993,"method":"a/b","params":{"x":[1,-0.5e+3,null,true,false],"y":"é\n😀"}}"#,
         #"[[[{"a":{"b":["\uD83D\uDE00\u0000\\\"/"]}}]], 0, "", {}, [], "a longer string than sixteen bytes"]"#,

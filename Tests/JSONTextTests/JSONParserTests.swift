@@ -2,7 +2,7 @@ import TestSupport
 import JSONText
 import Testing
 
-struct JSONParserTests {
+@Suite(.watchdog) struct JSONParserTests {
     @Test func `Every kind of value is read`() throws {
         let text = #" { "a" : [ null , true , false , -1.5e3 , "x" , [ ] , { } ] , "b" : "" } "#
         let expected: JSON = [
@@ -78,7 +78,7 @@ struct JSONParserTests {
     }
 }
 
-struct JSONNumberTests {
+@Suite(.watchdog) struct JSONNumberTests {
     @Test(
         arguments: [
             ("0", 0, 0), ("-0", 0, -0.0), ("9007199254740993", 9_007_199_254_740_993, 9_007_199_254_740_992),
@@ -115,7 +115,7 @@ struct JSONNumberTests {
     }
 }
 
-struct JSONCountTests {
+@Suite(.watchdog) struct JSONCountTests {
     private func parse(_ text: String, maxValues: Int) throws(JSONSyntaxError) -> JSON {
         let outcome = Array(text.utf8).withUnsafeBytes { bytes in
             Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxValues: maxValues) }

@@ -2,7 +2,7 @@ import TestSupport
 import JSONText
 import Testing
 
-struct JSONStringTests {
+@Suite(.watchdog) struct JSONStringTests {
     @Test(arguments: [
         (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
         (#""\u0041\u00e9\u20AC\uD83D\uDE00""#, "Aé€😀"),

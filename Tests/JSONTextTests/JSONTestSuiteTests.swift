@@ -2,7 +2,7 @@ import TestSupport
 import JSONText
 import Testing
 
-@Suite(.enabled(if: !JSONTestSuite.files.isEmpty, "\(JSONTestSuite.isMissing)"))
+@Suite(.watchdog, .enabled(if: !JSONTestSuite.files.isEmpty, "\(JSONTestSuite.isMissing)"))
 struct JSONTestSuiteTests {
     @Test func `Valid texts are accepted`() {
         for file in JSONTestSuite.files("y_") {

@@ -6,7 +6,7 @@ import Testing
 @testable import LocalFiles
 
 /// Which files may be uploaded where `--allow-read` names directories.
-@Suite(.timeLimit(.minutes(5))) struct AllowedReadingTests {
+@Suite(.watchdog) struct AllowedReadingTests {
     private let scene: AllowedScene
     private var path: String { scene.path }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import LocalFiles
 
 /// Which files may be written by downloads where `--allow-write` names directories.
-@Suite(.timeLimit(.minutes(5))) struct AllowedWritingTests {
+@Suite(.watchdog) struct AllowedWritingTests {
     private let scene: AllowedScene
     private let allowed: FileAccessPolicy
     private var path: String { scene.path }
@@ -153,7 +153,7 @@ import Testing
 }
 
 /// Where nothing is restricted.
-@Suite struct MovedDirectoryTests {
+@Suite(.watchdog) struct MovedDirectoryTests {
     @Test(arguments: [false, true])
     func `A directory that was moved meanwhile gets nothing`(isReplaced: Bool) throws {
         let scene = try AllowedScene()

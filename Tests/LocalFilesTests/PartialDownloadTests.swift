@@ -8,7 +8,7 @@ import Testing
 @testable import LocalFiles
 @testable import Roots
 
-@Suite struct PartialDownloadTests {
+@Suite(.watchdog) struct PartialDownloadTests {
     private let scratch: Scratch
     private let bytes = noise(3 << 20)
     private var target: String { scratch.path + "/file" }

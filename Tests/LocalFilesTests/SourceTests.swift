@@ -6,7 +6,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import LocalFiles
 
-@Suite(.timeLimit(.minutes(10))) struct SourceTests {
+@Suite(.watchdog(minutes: 10)) struct SourceTests {
     enum Meddling: String, CaseIterable {
         case append, truncate, overwrite, overwriteAndHide, replace, remove, makeEmpty
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Methods
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ConnectionTokensTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ConnectionTokensTests {
     let client = TokenClient()
     let time = TimeOfDay()
 
@@ -44,7 +44,7 @@ import Testing
     @Test func `Many whose token was refused share one request`() async throws {
         let tokens = tokens(holding: "old")
         let callers = (1...100).map { _ in Task.immediate { @Loop in try await tokens.secret(insteadOf: "old") } }
-        let question = await client.questions.next()
+        let question = try await client.questions.next()
         #expect(question.method == "auth/refreshToken" && question.timeout == .seconds(30))
         #expect(question.params == ["kind": "idToken", "reason": "refused"])
         let other = Task.immediate { @Loop in try await tokens.secret() }
@@ -61,7 +61,7 @@ import Testing
         async let id = tokens.secret(insteadOf: "id")
         async let access = tokens.secret(.accessToken, insteadOf: "access")
         for _ in 1...2 {
-            let question = await client.questions.next()
+            let question = try await client.questions.next()
             client.answer(question.number, .success(.string("new " + (question.params["kind"]?.string ?? ""))))
         }
         #expect(try await (id, access) == (nil, nil), "a token has no blanks")
@@ -74,7 +74,7 @@ import Testing
         #expect(try await tokens.secret() == "old")
         time.advance(bySeconds: 1)
         async let fresh = tokens.secret()
-        let question = await client.questions.next()
+        let question = try await client.questions.next()
         #expect(question.params == ["kind": "idToken", "reason": "expired"])
         client.answer(question.number, .success(["token": "new", "expiresIn": 3600]))
         #expect(try await fresh == "new")
@@ -86,30 +86,30 @@ import Testing
     @Test func `A token with a shorter lifetime is used`() async throws {
         let tokens = tokens(holding: "old", for: 1)
         async let fresh = tokens.secret()
-        client.answer(await client.questions.next().number, .success(["token": "new", "expiresIn": 1]))
+        client.answer(try await client.questions.next().number, .success(["token": "new", "expiresIn": 1]))
         #expect(try await fresh == "new")
     }
 
     @Test func `Without a new token the old one is used while it is valid`() async throws {
         let tokens = tokens(holding: "old", for: 30)
         async let first = tokens.secret()
-        client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
+        client.answer(try await client.questions.next().number, .failure(PeerRequestError.timedOut))
         #expect(try await first == "old")
         time.advance(bySeconds: 30)
         async let second = tokens.secret()
-        client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
+        client.answer(try await client.questions.next().number, .failure(PeerRequestError.timedOut))
         #expect(try await second == nil)
     }
 
     @Test func `A client that gave no new token is not asked again when the old one is refused`() async throws {
         let tokens = tokens(holding: "old", for: 29)
         async let first = tokens.secret()
-        client.answer(await client.questions.next().number, .failure(RPCError.methodNotFound("auth/refreshToken")))
+        client.answer(try await client.questions.next().number, .failure(RPCError.methodNotFound("auth/refreshToken")))
         #expect(try await first == "old")
         #expect(try await tokens.secret(insteadOf: "old") == nil)
         #expect(client.asked == 1)
         async let next = tokens.secret()
-        let question = await client.questions.next()
+        let question = try await client.questions.next()
         #expect(question.params == ["kind": "idToken", "reason": "refused"])
         client.answer(question.number, .success("new"))
         #expect(try await next == "new")
@@ -131,7 +131,7 @@ import Testing
         for own in [nil, "own", "old"] {
             let tokens = tokens(holding: "old", own: own)
             async let fresh = tokens.secret(insteadOf: "old")
-            client.answer(await client.questions.next().number, Self.noAnswers[index])
+            client.answer(try await client.questions.next().number, Self.noAnswers[index])
             #expect(try await fresh == nil)
         }
     }
@@ -140,11 +140,11 @@ import Testing
         let tokens = tokens(holding: "old")
         for refused in ["old", nil, "older"] {
             async let fresh = tokens.secret(insteadOf: refused)
-            client.answer(await client.questions.next().number, .failure(PeerRequestError.timedOut))
+            client.answer(try await client.questions.next().number, .failure(PeerRequestError.timedOut))
             #expect(try await fresh == nil)
         }
         async let fresh = tokens.secret()
-        client.answer(await client.questions.next().number, .success("new"))
+        client.answer(try await client.questions.next().number, .success("new"))
         #expect(try await fresh == "new")
     }
 
@@ -152,7 +152,7 @@ import Testing
         for answer: JSON in ["new", ["token": "new", "expiresIn": nil, "more": 1]] {
             let tokens = tokens(holding: "old")
             async let fresh = tokens.secret(insteadOf: "old")
-            client.answer(await client.questions.next().number, .success(answer))
+            client.answer(try await client.questions.next().number, .success(answer))
             #expect(try await fresh == "new")
             time.advance(bySeconds: 1_000_000_000)
             #expect(try await tokens.secret() == "new")
@@ -162,10 +162,10 @@ import Testing
     @Test func `Setting a token ends the refresh`() async throws {
         let tokens = tokens(holding: "old")
         async let fresh = tokens.secret(insteadOf: "old")
-        let question = await client.questions.next()
+        let question = try await client.questions.next()
         tokens.set(.idToken, to: Token(.idToken, "set"))
         #expect(try await fresh == "set")
-        #expect(await client.withdrawn.next() == question.number)
+        #expect(try await client.withdrawn.next() == question.number)
         client.answer(question.number, .success("late"))
         #expect(try await tokens.secret() == "set")
     }
@@ -173,7 +173,7 @@ import Testing
     @Test func `Removing the token ends the refresh`() async throws {
         let tokens = tokens(holding: "old", own: "own")
         async let fresh = tokens.secret(insteadOf: "old")
-        _ = await client.questions.next()
+        _ = try await client.questions.next()
         tokens.set(.idToken, to: nil)
         #expect(try await fresh == "own")
     }
@@ -181,7 +181,7 @@ import Testing
     @Test func `Setting the refused token again ends the refresh, without a token`() async throws {
         let tokens = tokens(holding: "old")
         async let fresh = tokens.secret(insteadOf: "old")
-        _ = await client.questions.next()
+        _ = try await client.questions.next()
         tokens.set(.idToken, to: Token(.idToken, "old"))
         #expect(try await fresh == nil)
         #expect(try await tokens.secret() == "old")
@@ -211,7 +211,7 @@ import Testing
     @Test func `A cancelled caller leaves the other callers waiting`() async throws {
         let tokens = tokens(holding: "old")
         let impatient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
-        let question = await client.questions.next()
+        let question = try await client.questions.next()
         let patient = Task.immediate { @Loop in try await tokens.secret(insteadOf: "old") }
         impatient.cancel()
         await #expect(throws: StorageError.self) { try await impatient.value }

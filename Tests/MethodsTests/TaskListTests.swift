@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Lists of many tasks over a connection.
-@Loop @Suite(.timeLimit(.minutes(5))) struct TaskListTests {
+@Loop @Suite(.watchdog) struct TaskListTests {
     private let scene = TestService(ScriptedBackend()), wire = Wire()
 
     @Test func `A request behind a long list does not wait until the list is encoded`() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import Methods
 
 /// Limits of texts without a flag: params, errors and lists.
-@Loop @Suite(.timeLimit(.minutes(5))) struct TextBoundTests {
+@Loop @Suite(.watchdog) struct TextBoundTests {
     private let wire = Wire()
 
     @Test func `A string in params has at most 1 MiB, except data`() async throws {

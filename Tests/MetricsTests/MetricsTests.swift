@@ -1,8 +1,9 @@
 import Metrics
 import Platform
+import TestSupport
 import Testing
 
-@Suite struct MetricsTests {
+@Suite(.watchdog) struct MetricsTests {
     @Test func `A histogram counts each value in all buckets that it fits`() {
         let histogram = Histogram()
         for value in [-5, 100_000, 100_001, 3_000_000, 9_000_000_000] as [Int64] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Platform
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct AcceptorTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct AcceptorTests {
     private let clock = ManualClock()
     private let accepted = Mail<Descriptor>()
 
@@ -28,19 +28,19 @@ import Testing
         let acceptor = try acceptor(failing: [EMFILE, ENFILE, ENOBUFS, ENOMEM], attempts)
         acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
         for attempt in 1...4 {
-            #expect(await clock.nextSleep() == .milliseconds(100))
+            #expect(try await clock.nextSleep() == .milliseconds(100))
             acceptor.resume()
             #expect(attempts.waiting.count == attempt && accepted.waiting.isEmpty)
             clock.advance(by: .milliseconds(100))
         }
-        _ = await accepted.next()
+        _ = try await accepted.next()
         acceptor.close()
     }
 
     @Test func `A peer that is gone already costs no pause`() async throws {
         let acceptor = try acceptor(failing: [ECONNABORTED, EINTR], Mail())
         acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
-        _ = await accepted.next()
+        _ = try await accepted.next()
         acceptor.close()
     }
 
@@ -56,12 +56,12 @@ import Testing
             accepted.deliver($0)
         }
         for number in 0..<3 {
-            await asked.next()
+            try await asked.next()
             #expect(attempts.waiting.count == number && accepted.waiting.isEmpty)
             hasRoom = true
             acceptor.resume()
-            await asked.next()
-            _ = await accepted.next()
+            try await asked.next()
+            _ = try await accepted.next()
         }
         acceptor.close()
     }

@@ -3,15 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct DescriptorWatcherTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct DescriptorWatcherTests {
     @Test func `Tells of bytes until they are read`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()
         let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { news.deliver($0) })
         #expect(news.waiting.isEmpty)
         pipe.write("a")
-        #expect(await news.next() == .readable)
-        #expect(await news.next() == .readable, "they are still there")
+        #expect(try await news.next() == .readable)
+        #expect(try await news.next() == .readable, "they are still there")
         watcher.cancel()
     }
 
@@ -22,7 +22,7 @@ import Testing
         try await laterEvent()
         #expect(news.waiting.isEmpty)
         watcher.change(to: .writable)
-        #expect(await news.next() == .writable)
+        #expect(try await news.next() == .writable)
         watcher.change(to: .readable)
         try await laterEvent()
         let before = news.waiting.count
@@ -37,7 +37,7 @@ import Testing
             let news = Mail<Readiness>()
             let watcher = try #require(DescriptorWatcher(pipe.reading, for: interest) { news.deliver($0) })
             pipe.closeWriting()
-            #expect(await news.next().contains(.hungUp))
+            #expect(try await news.next().contains(.hungUp))
             watcher.cancel()
         }
     }
@@ -50,7 +50,7 @@ import Testing
         let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { news.deliver($0) })
         // A program that is being started elsewhere may hold the writing end a little longer.
         var told: Readiness = []
-        while !told.contains(.hungUp) { told.formUnion(await news.next()) }
+        while !told.contains(.hungUp) { told.formUnion(try await news.next()) }
         #expect(told == [.readable, .hungUp])
         watcher.cancel()
     }
@@ -67,7 +67,7 @@ import Testing
                 for watcher in watchers.all.values { watcher.cancel() }
             }
         }
-        _ = await heard.next()
+        _ = try await heard.next()
         try await laterEvent()
         #expect(heard.waiting.isEmpty)
     }
@@ -91,7 +91,7 @@ import Testing
         }
         for pipe in pipes { pipe.write("x") }
         var numbers: Set<Int> = []
-        for _ in pipes { numbers.insert(await heard.next()) }
+        for _ in pipes { numbers.insert(try await heard.next()) }
         #expect(numbers.count == pipes.count)
     }
 }
@@ -101,7 +101,7 @@ import Testing
     let (pipe, heard) = (try Pipe(), Mail<Readiness>())
     let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { heard.deliver($0) })
     pipe.write("x")
-    _ = await heard.next()
+    _ = try await heard.next()
     watcher.cancel()
 }
 

@@ -2,25 +2,25 @@ import Platform
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LoopTests {
+@Suite(.watchdog(minutes: 10)) struct LoopTests {
     @Loop private final class Log {
         var entries: [Int] = []
         nonisolated init() {}
         func add(_ entry: Int) { entries.append(entry) }
     }
 
-    @Test func `Jobs of one thread run in the order in which they came`() async {
+    @Test func `Jobs of one thread run in the order in which they came`() async throws {
         let log = Log()
         let done = Mail<Void>()
         startTestThread("many jobs") {
             for number in 0..<10_000 { Task { @Loop in log.add(number) } }
             Task { @Loop in done.deliver(()) }
         }
-        await done.next()
+        try await done.next()
         #expect(await log.entries == Array(0..<10_000))
     }
 
-    @Test func `Jobs of many threads all run, each thread's in order`() async {
+    @Test func `Jobs of many threads all run, each thread's in order`() async throws {
         let log = Log()
         let done = Mail<Void>()
         for thread in 0..<4 {
@@ -29,7 +29,7 @@ import Testing
                 Task { @Loop in done.deliver(()) }
             }
         }
-        for _ in 0..<4 { await done.next() }
+        for _ in 0..<4 { try await done.next() }
         for thread in 0..<4 {
             let own = await log.entries.filter { $0 / 1000 == thread }
             #expect(own == Array(thread * 1000..<(thread + 1) * 1000))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test @Loop func `The end of a turn comes once, after the job that asked for it, also when it asks for another`()
-        async
+        async throws
     {
         let log = Log()
         let done = Mail<Void>()
@@ -61,7 +61,7 @@ import Testing
             }
         }
         log.add(1)
-        await done.next()
+        try await done.next()
         await Loop.nextIteration()
         #expect(log.entries == [1, 2, 3])
     }

@@ -1,7 +1,8 @@
 import Platform
+import TestSupport
 import Testing
 
-@Suite struct QueueTests {
+@Suite(.watchdog) struct QueueTests {
     @Test func `Elements leave in their order, whenever they came`() {
         var random = SystemRandomNumberGenerator()
         var queue = Queue<Int>()

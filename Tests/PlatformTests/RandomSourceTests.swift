@@ -1,7 +1,8 @@
 import Platform
+import TestSupport
 import Testing
 
-@Suite struct RandomSourceTests {
+@Suite(.watchdog) struct RandomSourceTests {
     @Test func `A source that repeats its numbers repeats its ids`() {
         let source = RandomSource { 0x0102_0304_0506_0708 }
         #expect(source.uuid() == "01020304-0506-4708-8102-030405060708")

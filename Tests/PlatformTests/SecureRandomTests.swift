@@ -1,10 +1,11 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Platform
 
-@Suite struct SecureRandomTests {
+@Suite(.watchdog) struct SecureRandomTests {
     /// A source that gives these bytes, as many at a time as it is told; a negative number is an error.
     private func random(_ counts: [Int]) -> SecureRandom {
         let state = Mutex((counts: counts, last: UInt8(0)))

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Platform
 
-@Suite(.timeLimit(.minutes(10))) struct SharedSyncTests {
+@Suite(.watchdog(minutes: 10)) struct SharedSyncTests {
     private let syncs = SharedSync<Int>()
     private let mayEnd = DispatchSemaphore(value: 0)
     private let began = Mail<Void>()
 
     /// Returns once so many threads are in `run`.
-    private func threads(_ count: Int) async {
-        await until { syncs.places.withLock { places, _ in places[1]?.threads } == count }
+    private func threads(_ count: Int) async throws {
+        try await until { syncs.places.withLock { places, _ in places[1]?.threads } == count }
     }
 
     /// The error of a sync that waits for `mayEnd`.
@@ -29,43 +29,43 @@ import Testing
         return nil
     }
 
-    @Test func `Threads that come during a sync share the next one`() async {
+    @Test func `Threads that come during a sync share the next one`() async throws {
         let others = Atomic(0)
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 9)
         workers.submit { outcomes.deliver(longSync()) }
-        await began.next()
+        try await began.next()
         for _ in 0..<8 { workers.submit { outcomes.deliver(outcome { others.add(1, ordering: .relaxed) }) } }
-        await threads(9)
+        try await threads(9)
         mayEnd.signal()
-        for _ in 0..<9 { #expect(await outcomes.next() == nil) }
+        for _ in 0..<9 { #expect(try await outcomes.next() == nil) }
         #expect(others.load(ordering: .relaxed) == 1)
     }
 
-    @Test func `A failure is that of all who have waited for this sync`() async {
+    @Test func `A failure is that of all who have waited for this sync`() async throws {
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 4)
         workers.submit { outcomes.deliver(longSync()) }
-        await began.next()
+        try await began.next()
         for _ in 0..<3 {
             workers.submit { outcomes.deliver(outcome { () throws(SystemError) in throw .inputOutput }) }
         }
-        await threads(4)
+        try await threads(4)
         mayEnd.signal()
         var failures = 0
-        for _ in 0..<4 where await outcomes.next() == .inputOutput { failures += 1 }
+        for _ in 0..<4 where try await outcomes.next() == .inputOutput { failures += 1 }
         #expect(failures == 3)
     }
 
-    @Test func `A failure is not that of threads that came during the sync`() async {
+    @Test func `A failure is not that of threads that came during the sync`() async throws {
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 3)
         workers.submit { outcomes.deliver(longSync(.inputOutput)) }
-        await began.next()
+        try await began.next()
         for _ in 0..<2 { workers.submit { outcomes.deliver(outcome {}) } }
-        await threads(3)
+        try await threads(3)
         mayEnd.signal()
-        let all = [await outcomes.next(), await outcomes.next(), await outcomes.next()]
+        let all = [try await outcomes.next(), try await outcomes.next(), try await outcomes.next()]
         #expect(all.compactMap { $0 } == [.inputOutput])
     }
 

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Platform
 
-@Suite(.timeLimit(.minutes(10))) struct ThreadConfinedTests {
-    @Test func `The thread that owns the state may touch it`() async {
+@Suite(.watchdog(minutes: 10)) struct ThreadConfinedTests {
+    @Test func `The thread that owns the state may touch it`() async throws {
         let results = Mail<Int>()
         startTestThread("owner") {
             let state = ThreadConfined(1)
@@ -12,7 +12,7 @@ import Testing
             state.withState { $0 += 1 }
             results.deliver(state.withState { $0 })
         }
-        #expect(await results.next() == 2)
+        #expect(try await results.next() == 2)
     }
 
     @Test func `Any other thread is stopped`() async {
@@ -23,7 +23,7 @@ import Testing
                 state.bind()
                 bound.deliver(state)
             }
-            await bound.next().withState { $0 += 1 }
+            try await bound.next().withState { $0 += 1 }
         }
     }
 }

@@ -2,7 +2,7 @@ import Platform
 import TestSupport
 import Testing
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct WaitersTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct WaitersTests {
     private func wait(_ waiters: Waiters, _ number: Int, _ results: Mail<String>) async {
         do {
             try await waiters.wait()
@@ -15,31 +15,31 @@ import Testing
         Task.immediate { await wait(waiters, number, results) }
     }
 
-    @Test func `All are woken`() async {
+    @Test func `All are woken`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         for number in 0..<50 { _ = waiter(waiters, number, results) }
         #expect(!waiters.isEmpty && results.waiting.isEmpty)
         waiters.wakeAll()
         #expect(waiters.isEmpty)
         var woken: Set<String> = []
-        for _ in 0..<50 { woken.insert(await results.next()) }
+        for _ in 0..<50 { woken.insert(try await results.next()) }
         #expect(woken == Set((0..<50).map { "\($0) woken" }))
     }
 
-    @Test func `Each can be cancelled on its own`() async {
+    @Test func `Each can be cancelled on its own`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         let tasks = (0..<3).map { waiter(waiters, $0, results) }
         tasks[1].cancel()
-        #expect(await results.next() == "1 cancelled")
+        #expect(try await results.next() == "1 cancelled")
         waiters.wakeAll()
-        #expect(await [results.next(), results.next()].sorted() == ["0 woken", "2 woken"])
+        #expect(try await [results.next(), results.next()].sorted() == ["0 woken", "2 woken"])
     }
 
-    @Test func `Who was cancelled before does not wait`() async {
+    @Test func `Who was cancelled before does not wait`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         let task = Task { await wait(waiters, 0, results) }
         task.cancel()
-        #expect(await results.next() == "0 cancelled")
+        #expect(try await results.next() == "0 cancelled")
         #expect(waiters.isEmpty)
     }
 
@@ -52,15 +52,15 @@ import Testing
         #expect(results.waiting == ["0 woken"])
     }
 
-    @Test func `Who waits again waits for the next time`() async {
+    @Test func `Who waits again waits for the next time`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         let task = Task {
             for number in 0..<2 { await wait(waiters, number, results) }
         }
-        await until { !waiters.isEmpty }
+        try await until { !waiters.isEmpty }
         waiters.wakeAll()
-        #expect(await results.next() == "0 woken")
-        await until { !waiters.isEmpty }
+        #expect(try await results.next() == "0 woken")
+        try await until { !waiters.isEmpty }
         #expect(results.waiting.isEmpty)
         waiters.wakeAll()
         await task.value

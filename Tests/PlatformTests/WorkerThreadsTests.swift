@@ -5,9 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct WorkerThreadsTests {
+@Suite(.watchdog(minutes: 10)) struct WorkerThreadsTests {
     @Test(arguments: [1, 2, 5])
-    func `At most so many work at once, and that many do`(limit: Int) async {
+    func `At most so many work at once, and that many do`(limit: Int) async throws {
         let threads = WorkerThreads("test", limit: limit)
         let (started, ended) = (Mail<Int>(), Mail<Int>())
         let gate = DispatchSemaphore(value: 0)
@@ -23,16 +23,16 @@ import Testing
         }
         // Who starts waits at the gate, so these can only be heard together if they work at once.
         var first: Set<Int> = []
-        for _ in 0..<limit { first.insert(await started.next()) }
+        for _ in 0..<limit { first.insert(try await started.next()) }
         #expect(first == Set(0..<limit), "the first in line are the first to start")
         for _ in 0..<20 { gate.signal() }
         var all: Set<Int> = []
-        for _ in 0..<20 { all.insert(await ended.next()) }
+        for _ in 0..<20 { all.insert(try await ended.next()) }
         #expect(all == Set(0..<20))
         #expect(atOnce.withLock { $0.most } == limit)
     }
 
-    @Test func `Threads end after the last work, when nobody has them any more`() async {
+    @Test func `Threads end after the last work, when nobody has them any more`() async throws {
         let ended = Mail<Void>()
         let start: ThreadStarter = { name, stackSize, body throws(ThreadUnavailable) in
             try systemThreads(name, stackSize) {
@@ -50,15 +50,15 @@ import Testing
         }
         threads = nil
         for _ in 0..<3 { gate.signal() }
-        for _ in 0..<3 { _ = await done.next() }
-        for _ in 0..<3 { await ended.next() }
+        for _ in 0..<3 { _ = try await done.next() }
+        for _ in 0..<3 { try await ended.next() }
     }
 
-    @Test func `One thread works in order`() async {
+    @Test func `One thread works in order`() async throws {
         let threads = WorkerThreads("test")
         let results = Mail<Int>()
         for number in 0..<5000 { threads.submit { results.deliver(number) } }
-        for number in 0..<5000 { #expect(await results.next() == number) }
+        for number in 0..<5000 { #expect(try await results.next() == number) }
     }
 
     @Test func `Threads that were idle work again`() async {
@@ -96,8 +96,8 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct SerialQueueTests {
-    @Test func `Work runs in order and never two at once`() async {
+@Suite(.watchdog(minutes: 10)) struct SerialQueueTests {
+    @Test func `Work runs in order and never two at once`() async throws {
         let threads = WorkerThreads("test", limit: 4)
         let queue = SerialQueue(on: threads, 0)
         let results = Mail<Int>()
@@ -112,10 +112,10 @@ import Testing
                 isBusy.withLock { $0 = false }
             }
         }
-        for number in 0..<5000 { #expect(await results.next() == number) }
+        for number in 0..<5000 { #expect(try await results.next() == number) }
     }
 
-    @Test func `Work that is submitted here runs here where the queue is idle, and behind other work otherwise`() async
+    @Test func `Work that is submitted here runs here where the queue is idle, and behind other work otherwise`() async throws
     {
         let queue = SerialQueue(on: WorkerThreads("test"), 0)
         let results = Mail<Int>()
@@ -129,11 +129,11 @@ import Testing
             }
             #expect(ranHere.withLock { $0 })
         }
-        #expect(await results.next() == 1)
-        #expect(await results.next() == 2)
+        #expect(try await results.next() == 1)
+        #expect(try await results.next() == 2)
     }
 
-    @Test func `One that is stuck does not hold up another`() async {
+    @Test func `One that is stuck does not hold up another`() async throws {
         let threads = WorkerThreads("test", limit: 2)
         let (stuck, free) = (SerialQueue(on: threads, 0), SerialQueue(on: threads, 0))
         let gate = DispatchSemaphore(value: 0)
@@ -143,18 +143,18 @@ import Testing
         }
         stuck.submit { _ in results.deliver("behind") }
         free.submit { _ in results.deliver("free") }
-        #expect(await results.next() == "free")
+        #expect(try await results.next() == "free")
         gate.signal()
-        #expect(await results.next() == "stuck")
-        #expect(await results.next() == "behind")
+        #expect(try await results.next() == "stuck")
+        #expect(try await results.next() == "behind")
     }
 
-    @Test func `An idle queue holds no thread`() async {
+    @Test func `An idle queue holds no thread`() async throws {
         let threads = WorkerThreads("test", limit: 1)
         let queues = (0..<50).map { _ in SerialQueue(on: threads, 0) }
         let results = Mail<Int>()
         for (number, queue) in queues.enumerated() { queue.submit { _ in results.deliver(number) } }
-        for number in 0..<50 { #expect(await results.next() == number) }
+        for number in 0..<50 { #expect(try await results.next() == number) }
     }
 
     private struct Tally: ~Copyable {
@@ -169,19 +169,19 @@ import Testing
         await #expect(throws: Full.self) { try await queue.run { _ throws(Full) in throw Full() } }
     }
 
-    @Test func `Work may bring more work`() async {
+    @Test func `Work may bring more work`() async throws {
         let queue = SerialQueue(on: WorkerThreads("test"), 0)
         let results = Mail<Int>()
         queue.submit { _ in
             queue.submit { _ in results.deliver(2) }
             results.deliver(1)
         }
-        #expect(await results.next() == 1)
-        #expect(await results.next() == 2)
+        #expect(try await results.next() == 1)
+        #expect(try await results.next() == 2)
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct ThreadShortageTests {
+@Suite(.watchdog(minutes: 10)) struct ThreadShortageTests {
     /// Whether each attempt to start a thread succeeds.
     private func threads(limit: Int, _ succeeds: @escaping @Sendable (Int) -> Bool) -> (WorkerThreads, Mail<Int>) {
         let attempts = Mail<Int>()
@@ -193,23 +193,23 @@ import Testing
         return (threads, attempts)
     }
 
-    @Test func `Those that there are do all the work`() async {
+    @Test func `Those that there are do all the work`() async throws {
         let (threads, attempts) = threads(limit: 4) { $0 == 1 }
         let results = Mail<Int>()
         let gate = DispatchSemaphore(value: 0)
         threads.submit { gate.wait() }
         for number in 0..<50 { threads.submit { results.deliver(number) } }
         gate.signal()
-        for number in 0..<50 { #expect(await results.next() == number) }
+        for number in 0..<50 { #expect(try await results.next() == number) }
         #expect(attempts.waiting.count > 1)
     }
 
-    @Test func `Work waits until the first one can be started`() async {
+    @Test func `Work waits until the first one can be started`() async throws {
         let (threads, attempts) = threads(limit: 2) { $0 > 3 }
         let results = Mail<Int>()
         threads.submit { results.deliver(1) }
         threads.submit { results.deliver(2) }
-        #expect(await Set([results.next(), results.next()]) == [1, 2])
+        #expect(try await Set([results.next(), results.next()]) == [1, 2])
         #expect(attempts.waiting.count > 3)
         #expect(await threads.run { 3 } == 3)
     }

@@ -2,7 +2,7 @@ import Secrets
 import TestSupport
 import Testing
 
-@Suite struct HidingTests {
+@Suite(.watchdog) struct HidingTests {
     @Test(arguments: [
         ("Bearer abc, abc", "Bearer (…), (…)"), ("ab c", "ab c"), ("", ""), ("éabcé", "é(…)é"), ("d", "(…)"),
         ("ABC aBc", "(…) (…)"), (#"\u0061b\u0063"#, "(…)"), ("%61%62%63", "(…)"), ("%2561bc", "(…)"),
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-@Suite struct SecretNameTests {
+@Suite(.watchdog) struct SecretNameTests {
     @Test(arguments: [
         "token", "Token", "idToken", "access_token", "downloadTokens", "X-Goog-Signature", "Signature", "sig",
         "upload_id",

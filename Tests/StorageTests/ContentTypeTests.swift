@@ -1,8 +1,9 @@
 import Resources
 import Storage
+import TestSupport
 import Testing
 
-@Suite struct ContentTypeTests {
+@Suite(.watchdog) struct ContentTypeTests {
     @Test(arguments: [
         ("a.txt", "text/plain"), ("a.png", "image/png"), ("a.mp3", "audio/mpeg"), ("a.mov", "video/quicktime"),
         ("a.js", "text/javascript"), ("a.mjs", "text/javascript"), ("a.json", "application/json"),

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct DownloadMachineTests {
+@Suite(.watchdog) struct DownloadMachineTests {
     static let end: [DownloadMachine.Effect] = [.discard, .release, .publish(.failure)]
 
     @Test func `Progress is published and the end is published once`() throws {
@@ -85,7 +85,7 @@ import Testing
 }
 
 /// How long failures of downloads are slept over, and when that ends.
-@Suite struct DownloadMachineRetryTests {
+@Suite(.watchdog) struct DownloadMachineRetryTests {
     static let end = DownloadMachineTests.end
 
     @Test func `A failure is followed by a delay and another attempt`() {

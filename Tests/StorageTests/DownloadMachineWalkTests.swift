@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Walks at random through everything that can happen to a download, and watches what was promised.
-@Suite struct DownloadMachineWalkTests {
+@Suite(.watchdog) struct DownloadMachineWalkTests {
     @Test(arguments: 0..<10)
     func `Every random walk keeps the promises`(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct ExactReferenceTests {
+@Suite(.watchdog) struct ExactReferenceTests {
     private func exact(_ name: String) throws -> Storage.Reference { try Reference(bucket: "b", object: name) }
 
     private func path(_ path: String) throws -> Storage.Reference { try Reference(bucket: "b", path: path) }

@@ -1,7 +1,8 @@
 import Storage
+import TestSupport
 import Testing
 
-@Suite struct MetadataTests {
+@Suite(.watchdog) struct MetadataTests {
     // What a property is, what is written to it (.some(nil) is null), and what it is then.
     static let truths: [(before: String?, write: String??, after: String?)] = [
         (nil, .none, nil), (nil, .some(nil), nil), (nil, "", ""), (nil, "new", "new"),

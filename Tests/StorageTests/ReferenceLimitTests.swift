@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct ReferenceLimitTests {
+@Suite(.watchdog) struct ReferenceLimitTests {
     private static func x(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     static let atMost1024: [String] = [

@@ -1,7 +1,8 @@
 import Storage
+import TestSupport
 import Testing
 
-@Suite struct ReferenceTests {
+@Suite(.watchdog) struct ReferenceTests {
     @Test(arguments: [
         ("", ""), ("/", ""), ("///", ""), ("a", "a"), ("/a", "a"), ("a/", "a"), ("a//b", "a/b"),
         ("//a///b///", "a/b"), ("a/./b", "a/./b"), ("..", ".."), ("a/../b", "a/../b"), (" ", " "), ("a/ /b", "a/ /b"),

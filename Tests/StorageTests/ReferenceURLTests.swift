@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct ReferenceURLTests {
+@Suite(.watchdog) struct ReferenceURLTests {
     @Test(arguments: [
         ("gs://b", "b", ""), ("gs://b/", "b", ""), ("gs://b//", "b", ""), ("gs://b/p", "b", "p"),
         ("gs://b/a//b/", "b", "a/b"), ("gs://b/a%20b", "b", "a%20b"), ("gs://b/a?b#c", "b", "a?b#c"),

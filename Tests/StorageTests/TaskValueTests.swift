@@ -1,7 +1,8 @@
 import Storage
+import TestSupport
 import Testing
 
-@Suite struct TaskValueTests {
+@Suite(.watchdog) struct TaskValueTests {
     @Test(
         arguments: [
             (1, 1), (262_143, 1), (262_144, 1), (262_145, 2), (0, 1), (-1, 1), (.min, 1), (8 << 20, 32),

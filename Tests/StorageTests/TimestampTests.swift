@@ -1,7 +1,8 @@
 import Storage
+import TestSupport
 import Testing
 
-@Suite struct TimestampTests {
+@Suite(.watchdog) struct TimestampTests {
     @Test(arguments: [
         (0, "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.000Z"), (999, "1970-01-01T00:00:00.000Z"),
         (1000, "1970-01-01T00:00:00.001Z"), (999_999, "1970-01-01T00:00:00.999Z"),

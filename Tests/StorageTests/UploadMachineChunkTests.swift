@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How much is sent at once.
-@Suite struct UploadMachineChunkTests {
+@Suite(.watchdog) struct UploadMachineChunkTests {
     /// The ranges that are sent, each of them accepted whole, in so many seconds.
     private func ranges(_ machine: UploadMachine, _ first: Range<Int64>, seconds: [Double]) -> [Int64] {
         var machine = machine, range = first, lengths: [Int64] = []

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Engines that forget, lie, or do nothing.
-@Suite struct UploadMachineDoubtTests {
+@Suite(.watchdog) struct UploadMachineDoubtTests {
     static let end = UploadMachineEndTests.end
 
     @Test func `Progress does not fall when the engine loses bytes`() {
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// Engines that have lost the whole upload.
-@Suite struct UploadMachineForgottenTests {
+@Suite(.watchdog) struct UploadMachineForgottenTests {
     static let end = UploadMachineEndTests.end
 
     /// 6 bytes are acknowledged, then all is forgotten, and 4 bytes sent again.

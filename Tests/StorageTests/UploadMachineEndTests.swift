@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct UploadMachineEndTests {
+@Suite(.watchdog) struct UploadMachineEndTests {
     static let end: [UploadMachine.Effect] = [.discard, .release, .publish(.failure)]
 
     @Test func `A cancellation ends the upload after the step in flight`() {

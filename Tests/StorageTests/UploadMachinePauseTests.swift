@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct UploadMachinePauseTests {
+@Suite(.watchdog) struct UploadMachinePauseTests {
     @Test func `A pause waits for the step in flight and a resume queries the offset`() {
         var machine = UploadMachine.growing()
         machine.converse(

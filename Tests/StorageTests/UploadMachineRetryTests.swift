@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How long failures are slept over, and when that ends.
-@Suite struct UploadMachineRetryTests {
+@Suite(.watchdog) struct UploadMachineRetryTests {
     static let end = UploadMachineEndTests.end
 
     @Test func `A failure is followed by a delay and a query`() {
@@ -183,7 +183,7 @@ import Testing
 }
 
 /// What can be seen of a rest.
-@Suite struct RetryValueTests {
+@Suite(.watchdog) struct RetryValueTests {
     @Test func `A pending retry has its attempt, step, time and error`() {
         var machine = UploadMachine.sending()
         #expect(machine.retry == nil)

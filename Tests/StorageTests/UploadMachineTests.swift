@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct UploadMachineTests {
+@Suite(.watchdog) struct UploadMachineTests {
     @Test func `Chunks grow up to the maximum and the last one completes the upload`() throws {
         var machine = UploadMachine.growing()
         machine.converse(

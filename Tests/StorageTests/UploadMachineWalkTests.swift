@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Walks at random through everything that can happen to an upload, and watches what was promised.
-@Suite struct UploadMachineWalkTests {
+@Suite(.watchdog) struct UploadMachineWalkTests {
     @Test(arguments: 0..<20)
     func `Every random walk keeps the promises`(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {

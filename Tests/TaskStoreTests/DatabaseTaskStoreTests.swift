@@ -11,7 +11,7 @@ import Testing
 @testable import Roots
 @testable import TaskStore
 
-@Suite(.timeLimit(.minutes(10))) struct DatabaseTaskStoreTests {
+@Suite(.watchdog(minutes: 10)) struct DatabaseTaskStoreTests {
     static func longFailure() -> StorageError {
         var error = StorageError(.retryLimitExceeded, "A sentence.")
         (error.bucket, error.object, error.file, error.param) = ("b", "o", "f", "p")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.watchdog)
     func `Spooled bytes are there for their owner alone, until they are not needed`() async throws {
         let scratch = try Scratch()
         let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")

@@ -10,7 +10,7 @@ import Testing
 @testable import TaskStore
 
 /// Ends of tasks that the database has no room for.
-@Suite(.timeLimit(.minutes(10))) struct TombstoneTests {
+@Suite(.watchdog(minutes: 10)) struct TombstoneTests {
     let scratch: Scratch
     let root: StorageRoot
 

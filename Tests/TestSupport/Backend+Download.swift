@@ -91,7 +91,11 @@ package final class ThreadGate: Sendable {
         gate.wait()
     }
 
-    package func reached() async { await arrived.next() }
+    package func reached(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await arrived.next(file: file, location)
+    }
     package func open() { gate.signal() }
 }
 

@@ -30,11 +30,7 @@ public struct Command: Sendable {
         self.withErrors = withErrors
     }
 
-    public func run() async -> Outcome {
-        await withCheckedContinuation { waiter in
-            startTestThread("command") { waiter.resume(returning: runHere()) }
-        }
-    }
+    public func run() async -> Outcome { await onThread { runHere() } }
 
     /// Blocks. What it writes goes by way of a file, which is never full.
     public func runHere() -> Outcome {

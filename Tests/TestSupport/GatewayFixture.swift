@@ -80,16 +80,11 @@ package final class GatewaySpace: @unchecked Sendable {
     }
 
     static func enter() async throws -> GatewaySpace {
-        try await withCheckedThrowingContinuation { waiter in
-            startTestThread("enter", stackSize: 2 << 20) {
-                waiter.resume(
-                    with: Result {
-                        let wire = try WireClient(connectingTo: service.get().socket)
-                        wire.send(#"{"jsonrpc":"2.0","id":1,"method":"harness/space","params":{"gateway":true}}"#)
-                        let address = try wire.next()?["result"]?["gateway"]?.string
-                        return GatewaySpace(try #require(address), wire)
-                    })
-            }
+        try await onThread {
+            let wire = try WireClient(connectingTo: service.get().socket)
+            wire.send(#"{"jsonrpc":"2.0","id":1,"method":"harness/space","params":{"gateway":true}}"#)
+            let address = try wire.next()?["result"]?["gateway"]?.string
+            return GatewaySpace(try #require(address), wire)
         }
     }
 

@@ -1,10 +1,11 @@
 import Synchronization
+import Testing
 
-/// Things that come one by one, each to be taken once, in order; who wants the next one waits for it.
+/// A queue: each item is received once, in order.
 public final class Mail<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
-        var waiters: [CheckedContinuation<Item, Never>] = []
+        var waiters: [Waiter<Item>] = []
     }
 
     private let state = Mutex(State())
@@ -12,18 +13,26 @@ public final class Mail<Item: Sendable>: Sendable {
     public init() {}
 
     public func deliver(_ item: Item) {
-        let waiter: CheckedContinuation<Item, Never>? = state.withLock { state in
+        while let waiter = nextWaiter(orKeep: item) {
+            if waiter.resume(.success(item)) { return }
+        }
+    }
+
+    private func nextWaiter(orKeep item: Item) -> Waiter<Item>? {
+        state.withLock { state in
             if state.waiters.isEmpty {
                 state.items.append(item)
                 return nil
             }
             return state.waiters.removeFirst()
         }
-        waiter?.resume(returning: item)
     }
 
-    public func next() async -> Item {
-        await withCheckedContinuation { waiter in
+    /// The next item. Waits as `until` does.
+    public func next(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Item {
+        try await withWaiter(file: file, location) { waiter in
             let item: Item? = state.withLock { state in
                 if state.items.isEmpty {
                     state.waiters.append(waiter)
@@ -31,10 +40,10 @@ public final class Mail<Item: Sendable>: Sendable {
                 }
                 return state.items.removeFirst()
             }
-            if let item { waiter.resume(returning: item) }
+            if let item { waiter.resume(.success(item)) }
         }
     }
 
-    /// What has come and was not taken yet.
+    /// The items that are not received yet.
     public var waiting: [Item] { state.withLock { $0.items } }
 }

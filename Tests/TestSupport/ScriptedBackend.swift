@@ -1,3 +1,4 @@
+import Testing
 import Storage
 import Synchronization
 
@@ -49,7 +50,11 @@ public final class ScriptedBackend: Backend {
     public var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
 
     /// The session of the next upload that was begun.
-    public func nextSession() async -> ScriptedSession { await begun.next() }
+    public func nextSession(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> ScriptedSession {
+        try await begun.next(file: file, location)
+    }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity { try inspection.get() }
 
@@ -70,7 +75,11 @@ public final class ScriptedBackend: Backend {
     }
 
     /// The session of the next download that was begun.
-    public func nextDownload() async -> ScriptedDownload { await downloads.next() }
+    public func nextDownload(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> ScriptedDownload {
+        try await downloads.next(file: file, location)
+    }
 
     public func beginDownload(_ download: Download) -> any DownloadSession {
         let session = ScriptedDownload(download)
@@ -130,7 +139,11 @@ public final class ScriptedSession: TransferSession {
     public var replacesNewer: Bool { mayReplaceNewer.withLock { $0 } }
 
     /// The next step that was asked for; it is in flight until it is answered.
-    public func nextStep() async -> UploadMachine.Step { await steps.next() }
+    public func nextStep(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> UploadMachine.Step {
+        try await steps.next(file: file, location)
+    }
 
     /// The step in flight ends so. False where none is.
     @discardableResult
@@ -197,7 +210,11 @@ public final class ScriptedDownload: TransferSession {
     init(_ download: Download) { self.download = download }
 
     /// The next try: what it may report with. It is under way until it is answered.
-    public func nextTry() async -> Report { await tries.next() }
+    public func nextTry(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Report {
+        try await tries.next(file: file, location)
+    }
 
     /// The try under way ends so.
     public func answer(_ answer: DownloadAnswer) {

@@ -1,3 +1,4 @@
+import Testing
 import CSystem
 import Foundation
 import Glibc
@@ -86,9 +87,7 @@ public final class ServiceProcess {
     }
 
     private func readLog() throws -> Bool {
-        guard waitUntilReadable(log) else {
-            throw Failure(description: "the service neither speaks nor ends: \(logged)")
-        }
+        do { try blockUntilReadable(log) } catch { throw Failure(description: "\(error); the log: \(logged)") }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(log, &buffer, buffer.count)
         if count > 0 { logged += String(decoding: buffer[..<count], as: UTF8.self) }
@@ -135,10 +134,4 @@ public final class ServiceProcess {
             (reader, writer) = (ends[0], ends[1])
         }
     }
-}
-
-/// False when nothing comes for so long that nothing ever will.
-func waitUntilReadable(_ descriptor: Int32) -> Bool {
-    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&request, 1, 60_000) > 0
 }

@@ -1,9 +1,17 @@
 import CSystem
 import Glibc
+import Synchronization
+import Testing
 
 /// Something that happens once. Tasks await it; threads of fixtures wait for it.
 public final class Signal: Sendable {
-    private let (stream, continuation) = AsyncStream<Void>.makeStream()
+    private struct State {
+        var hasHappened = false
+        var waiters: [Waiter<Void>] = []
+        var continuations: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
     /// Readable from then on.
     let descriptor = csystem_event()
 
@@ -12,12 +20,37 @@ public final class Signal: Sendable {
     deinit { close(descriptor) }
 
     public func fire() {
-        continuation.finish()
+        let (waiters, continuations) = state.withLock { state in
+            defer { state = State(hasHappened: true) }
+            return (state.waiters, state.continuations)
+        }
         csystem_event_set(descriptor)
+        waiters.forEach { $0.resume(.success(())) }
+        continuations.forEach { $0.resume() }
     }
 
-    public func happened() async {
-        for await _ in stream {}
+    /// Waits as `until` does.
+    public func happened(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await withWaiter(file: file, location) { waiter in
+            let hasHappened = state.withLock { state in
+                if !state.hasHappened { state.waiters.append(waiter) }
+                return state.hasHappened
+            }
+            if hasHappened { waiter.resume(.success(())) }
+        }
+    }
+
+    /// Waits without a limit, for scripts of engines, which cannot throw and do not react to cancellation.
+    public func wait() async {
+        await withCheckedContinuation { continuation in
+            let hasHappened = state.withLock { state in
+                if !state.hasHappened { state.continuations.append(continuation) }
+                return state.hasHappened
+            }
+            if hasHappened { continuation.resume() }
+        }
     }
 
     public func block() {

@@ -1,6 +1,6 @@
 import Platform
 
-/// A thread that a test cannot do without.
+/// Starts a thread; a test cannot do without it.
 public func startTestThread(
     _ name: StaticString, stackSize: Int = 256 << 10, _ body: @escaping @Sendable () -> Void
 ) {
@@ -8,5 +8,28 @@ public func startTestThread(
         try startThread(name, stackSize: stackSize, body)
     } catch {
         fatalError("\(error)")
+    }
+}
+
+/// Runs what blocks on a thread of its own, within the task of the test: failures belong to the test, and its
+/// cancellation can be seen.
+public func onThread<Result: Sendable, Failure>(
+    _ body: @escaping @Sendable () throws(Failure) -> Result
+) async throws(Failure) -> Result {
+    try await withTaskExecutorPreference(ThreadPerJob()) { () async throws(Failure) in try await runHere(body) }
+}
+
+/// Leaves the actor of the caller, for an executor preference applies to code without an actor only.
+@concurrent private func runHere<Result: Sendable, Failure>(
+    _ body: @Sendable () throws(Failure) -> Result
+) async throws(Failure) -> Result {
+    try body()
+}
+
+/// Runs each job on a thread of its own.
+private final class ThreadPerJob: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        startTestThread("test", stackSize: 4 << 20) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

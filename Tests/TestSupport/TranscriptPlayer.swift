@@ -47,20 +47,13 @@ public final class TranscriptPlayer {
         check: @escaping @Sendable (_ said: Bool, JSON) throws -> Void = { _, _ in },
         on stage: @escaping @Sendable (_ directory: String) throws -> any TranscriptStage
     ) async throws {
-        let outcome: Result<Void, any Error> = await withCheckedContinuation { waiter in
-            startTestThread("transcript", stackSize: 4 << 20) {
-                waiter.resume(
-                    returning: Result {
-                        try withTemporaryDirectory { directory in
-                            let files = directory + "/files"
-                            try FileManager.default.createDirectory(
-                                atPath: files, withIntermediateDirectories: true)
-                            try TranscriptPlayer(transcript, stage(directory), files, check).play()
-                        }
-                    })
+        try await onThread {
+            try withTemporaryDirectory { directory in
+                let files = directory + "/files"
+                try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+                try TranscriptPlayer(transcript, stage(directory), files, check).play()
             }
         }
-        try outcome.get()
     }
 
     private func play() throws {

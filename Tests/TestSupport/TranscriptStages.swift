@@ -1,3 +1,4 @@
+import Testing
 import EmbeddedEngine
 import GoogleEngines
 import Roots
@@ -132,9 +133,7 @@ final class ServiceInProcess: TranscriptStage {
     func restart() throws { throw TranscriptPlayer.Failure(description: "nothing restarts within the tests") }
 
     func waitForExit() throws -> Int32 {
-        guard scene.hasEnded.wait(timeout: .now() + 60) == .success else {
-            throw TranscriptPlayer.Failure(description: "the service does not end")
-        }
+        try blockUntil { scene.hasEnded.withLock { $0 } }
         return scene.status.withLock { $0 }
     }
 
@@ -146,7 +145,7 @@ final class ServiceInProcess: TranscriptStage {
 
 /// What the program does when it starts, without the program.
 private final class ServiceScene: Sendable {
-    let hasEnded = DispatchSemaphore(value: 0)
+    let hasEnded = Mutex(false)
     let status = Mutex<Int32>(-1)
     private let backend: EmbeddedBackend
     private let limits: Limits
@@ -198,7 +197,7 @@ private final class ServiceScene: Sendable {
         Task { @Loop in
             try await rest()
             for connection in connections.values { await connection.finish() }
-            hasEnded.signal()
+            hasEnded.withLock { $0 = true }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Testing
 import JSONText
 import Foundation
 import Glibc
@@ -17,7 +18,6 @@ public final class WireClient {
 
     /// Owns both, which may be one and the same socket: the end that it reads from, and the one that it writes to.
     public init(reading input: Int32, writing output: Int32, framing: WireFraming = .lines) {
-        signal(SIGPIPE, SIG_IGN)
         (self.input, self.output, self.framing) = (input, output, framing)
     }
 
@@ -93,7 +93,7 @@ public final class WireClient {
     }
 
     private func fill() throws -> Bool {
-        guard waitUntilReadable(input) else { throw Silence(description: "nothing more is heard") }
+        try blockUntilReadable(input)
         // A raw buffer: an array that grows by one element at a time takes seconds under the thread sanitizer.
         return withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { bytes in
             let count = read(input, bytes.baseAddress, bytes.count)

@@ -5,7 +5,7 @@ import Testing
 import Tracing
 
 /// The timeline of a trace that is being recorded.
-@Suite struct LiveTimelineTests {
+@Suite(.watchdog) struct LiveTimelineTests {
     /// The lines that follow each line of a trace, and those at its end.
     private func live(
         _ lines: [String], asJSON: Bool = false, _ choose: (inout Timeline.Options) -> Void = { _ in }

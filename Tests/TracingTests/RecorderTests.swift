@@ -3,11 +3,12 @@ import Foundation
 import Glibc
 import JSONRPC
 import JSONText
+import TestSupport
 import Testing
 import Tracing
 
 /// The lines of a trace: all messages in order, or the number of missing ones.
-@Suite(.timeLimit(.minutes(2))) struct RecorderTests {
+@Suite(.watchdog) struct RecorderTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString)").path
 
     private func recorder(capacity: Int = 16 << 20, report: @escaping @Sendable (String) -> Void = { _ in }) throws

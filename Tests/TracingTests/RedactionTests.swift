@@ -6,7 +6,7 @@ import Testing
 import Tracing
 
 /// Redaction of secrets and long values in traces.
-@Suite struct RedactionTests {
+@Suite(.watchdog) struct RedactionTests {
     private static let secret = "Sq7-Kx2"
 
     @Test(arguments: [

@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import JSONText
 import Platform
+import TestSupport
 import Testing
 import Tracing
 
 /// The timeline and the page of a trace.
-@Suite(.timeLimit(.minutes(2))) struct StoryTests {
+@Suite(.watchdog) struct StoryTests {
     private static let head = #"{"trace":1,"version":"9","at":100,"pid":7,"engine":"embedded"}"#
 
     @Test func `A session becomes a timeline`() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import Transfers
 
 /// What all clients together may have the service keep: at the bound, beyond it, and afterwards.
-@Loop @Suite(.timeLimit(.minutes(10))) struct BoundTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct BoundTests {
     private func stage(_ backend: ScriptedBackend = ScriptedBackend(), _ change: (inout TransferLimits) -> Void)
         -> TransfersFixture
     {
@@ -30,7 +30,7 @@ import Testing
         let made = (0..<10).map { _ in
             Task { try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init()) }
         }
-        for _ in 0..<3 { await store.stalled.next() }
+        for _ in 0..<3 { try await store.stalled.next() }
         store.goOn()
         var refused = 0
         for task in made {
@@ -54,7 +54,7 @@ import Testing
         for work in more { #expect(await refusal(work, "--max-tasks")) }
         #expect(stage.transfers.uploads.all.count == 1 && stage.transfers.downloads.all.count == 1)
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.complete()
         _ = try await task.result()
         _ = try await stage.upload(1)
@@ -81,7 +81,7 @@ import Testing
         #expect(await refusal({ _ = try connection.newHandles(2) }, "--max-connection-observers"))
         _ = try connection.newHandles(1)
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.complete()
         _ = try await task.result()
         _ = try connection.newHandles(2)
@@ -106,7 +106,7 @@ import Testing
         let connection = stage.connection()
         let (task, session) = try await stage.upload(1)
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.complete()
         _ = try await task.result()
         for _ in 1...2 { task.observe(.success, handle: try connection.newHandles(1)[0], connection) }

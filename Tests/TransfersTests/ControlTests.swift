@@ -4,19 +4,19 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ControlTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ControlTests {
     let stage = TransfersFixture()
 
     @Test func `A pause returns after the step in flight has ended`() async throws {
         let (task, session) = try await stage.sending()
         let answered = Mail<Bool>()
         let pause = Task { answered.deliver(try await task.pause()) }
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         try await TransfersFixture.succeedElsewhere()
         #expect(session.aborts == 1 && answered.waiting.isEmpty)
         #expect(task.state == .running)
         session.answer(.aborted)
-        #expect(await answered.next())
+        #expect(try await answered.next())
         #expect(task.state == .paused)
         try await pause.value
     }
@@ -24,8 +24,8 @@ import Transfers
     @Test func `A step that is aborted in the iteration in which it begins gets the abort`() async throws {
         let (task, session) = try await stage.upload()
         Task {
-            #expect(await session.nextStep() == .open)
-            await until { session.aborts == 1 }
+            #expect(try await session.nextStep() == .open)
+            try await until { session.aborts == 1 }
             #expect(session.abortsInVain == 0)
             session.answer(.aborted)
         }
@@ -37,7 +37,7 @@ import Transfers
         let (task, session) = try await stage.sending()
         // Tasks begin on the loop in their order: both have asked when the engine hears of the first.
         let pauses = (0..<2).map { _ in Task { try await task.pause() } }
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.aborted)
         for pause in pauses { #expect(try await pause.value) }
         #expect(try await !task.pause(), "it is paused already")
@@ -46,7 +46,7 @@ import Transfers
     @Test func `A cancellation returns after the step in flight has ended`() async throws {
         let (task, session) = try await stage.sending()
         async let cancelled = task.cancel()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         #expect(try await !task.pause(), "too late for that")
         #expect(!task.resume())
         session.answer(.received(upTo: 2))
@@ -59,14 +59,14 @@ import Transfers
     @Test func `A pause or cancellation returns false when the upload completes first`() async throws {
         let (first, one) = try await stage.sending()
         async let paused = first.pause()
-        await until { one.aborts == 1 }
+        try await until { one.aborts == 1 }
         one.complete()
         #expect(try await !paused)
         #expect(first.state == .success)
 
         let (second, two) = try await stage.sending()
         async let cancelled = second.cancel()
-        await until { two.aborts == 1 }
+        try await until { two.aborts == 1 }
         two.complete()
         #expect(try await !cancelled)
         #expect(second.state == .success && two.discards == 0)
@@ -75,7 +75,7 @@ import Transfers
     @Test func `A pause returns false when the task fails first`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.failed(.refused))
         #expect(try await !paused)
         #expect(task.state == .failed)
@@ -84,7 +84,7 @@ import Transfers
     @Test func `A finished task accepts no control`() async throws {
         let (task, session) = try await stage.upload(1)
         task.start()
-        #expect(await session.nextStep() == .sendWhole)
+        #expect(try await session.nextStep() == .sendWhole)
         session.complete()
         _ = try await task.result()
         #expect(try await !task.pause())
@@ -98,25 +98,25 @@ import Transfers
         let (task, session) = try await stage.sending()
         #expect(!task.resume())
         async let paused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.received(upTo: 2))
         #expect(try await paused)
         #expect(task.resume() && !task.resume())
-        #expect(await session.nextStep() == .send(2..<6))
+        #expect(try await session.nextStep() == .send(2..<6))
     }
 
     @Test func `A resumed task asks the engine for its offset`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.received(upTo: 2))
-        #expect(await session.nextStep() == .send(2..<6))
+        #expect(try await session.nextStep() == .send(2..<6))
         async let paused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await paused)
         #expect(task.resume())
-        #expect(await session.nextStep() == .query)
+        #expect(try await session.nextStep() == .query)
         session.answer(.received(upTo: 5))
-        #expect(await session.nextStep() == .send(5..<7))
+        #expect(try await session.nextStep() == .send(5..<7))
         #expect(task.snapshot().progress.completedUnitCount == 5)
     }
 
@@ -125,13 +125,13 @@ import Transfers
         let recorder = RecordingObserver()
         recorder.observeAll(task)
         async let paused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         #expect(task.resume())
         session.answer(.received(upTo: 2))
         #expect(try await paused)
-        #expect(await session.nextStep() == .send(2..<6))
+        #expect(try await session.nextStep() == .send(2..<6))
         session.answer(.received(upTo: 6))
-        #expect(await session.nextStep() == .send(6..<14))
+        #expect(try await session.nextStep() == .send(6..<14))
         #expect(
             recorder.lines.dropFirst(2) == [
                 "progress progress 2", "pause pause 2", "resume resume 2", "progress progress 6",
@@ -142,10 +142,10 @@ import Transfers
     @Test func `Cancelling the wait for a pause does not revoke the pause`() async throws {
         let (task, session) = try await stage.sending()
         let waiting = Task { try await task.pause() }
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         session.answer(.aborted)
-        await until { task.state == .paused }
+        try await until { task.state == .paused }
     }
 }

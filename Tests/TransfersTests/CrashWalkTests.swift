@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 /// Walks at random through the life of uploads and of the processes that carry them, each killed without a word.
-@Loop @Suite(.timeLimit(.minutes(10))) struct CrashWalkTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct CrashWalkTests {
     @Test(arguments: UInt64(0)..<20)
     func `No crash loses or duplicates a task`(block: UInt64) async throws {
         for seed in block * 5..<(block + 1) * 5 {
@@ -81,7 +81,7 @@ import Transfers
         case 3..<6: stage.store?.goOn()
         case 6, 7: all.randomElement(using: &random)?.task.start()
         case 8: if let known = all.randomElement(using: &random) { try await pause(known) }
-        case 9, 10: if let known = all.randomElement(using: &random) { await resume(known) }
+        case 9, 10: if let known = all.randomElement(using: &random) { try await resume(known) }
         case 11: stage.clock.advance(by: .seconds(60))
         case 12 where seed % 3 == 0: if let known = all.randomElement(using: &random) { try await cancel(known) }
         default: if let known = all.randomElement(using: &random) { try await answer(known) }
@@ -93,7 +93,7 @@ import Transfers
     /// Left alone, all come to their end.
     func finish() async throws {
         try await crash()
-        for known in all { await resume(known) }
+        for known in all { try await resume(known) }
         for _ in 0..<2000 where all.contains(where: { !$0.task.state.isFinished }) {
             for known in all { try await answer(known, isKind: true) }
             stage.clock.advance(by: .seconds(60))
@@ -127,9 +127,9 @@ import Transfers
         _ = try await other.storedUpload()
     }
 
-    private func resume(_ known: Known) async {
+    private func resume(_ known: Known) async throws {
         guard known.task.resume(), known.session == nil else { return }
-        known.session = await stage.backend.nextSession()
+        known.session = try await stage.backend.nextSession()
         known.session?.mark = known.session?.upload.bookmark?.text
     }
 
@@ -137,7 +137,7 @@ import Transfers
         let hasSession = known.session != nil, isOver = known.task.state.isFinished
         Task { _ = try await known.task.cancel() }
         _ = try await other.storedUpload()
-        if !hasSession, !isOver { known.session = await stage.backend.nextSession() }
+        if !hasSession, !isOver { known.session = try await stage.backend.nextSession() }
     }
 
     private func crash() async throws {
@@ -162,7 +162,7 @@ import Transfers
 
     private func answer(_ known: Known, isKind: Bool = false) async throws {
         guard let session = known.session, session.isInFlight else { return }
-        let step = await session.nextStep()
+        let step = try await session.nextStep()
         if session.aborts > known.abortsAnswered {
             known.abortsAnswered = session.aborts
             session.answer(.aborted)

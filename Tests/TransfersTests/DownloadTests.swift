@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct DownloadTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct DownloadTests {
     let stage = TransfersFixture()
     let recorder = RecordingObserver()
 
@@ -13,10 +13,10 @@ import Transfers
         recorder.observeAll(task)
         #expect(task.snapshot().metadata == nil && task.snapshot().progress == .unknown)
         task.start()
-        let report = await session.nextTry()
+        let report = try await session.nextTry()
         for completed in [Int64(5), 12] {
             report(.of(completed, 20))
-            await until { task.snapshot().progress == .of(completed, 20) }
+            try await until { task.snapshot().progress == .of(completed, 20) }
         }
         session.complete()
         let last = try await task.result()
@@ -44,7 +44,7 @@ import Transfers
         let (task, session) = try await stage.fetching()
         let late = session.report
         async let paused = task.pause()
-        await until { session.session.aborts == 1 }
+        try await until { session.session.aborts == 1 }
         late(.of(3, 20))
         session.session.answer(.aborted)
         #expect(try await paused)
@@ -52,7 +52,7 @@ import Transfers
         late(.of(4, 20))
         try await TransfersFixture.succeedElsewhere()
         #expect(task.resume())
-        _ = await session.session.nextTry()
+        _ = try await session.session.nextTry()
         late(.of(9, 50))
         try await TransfersFixture.succeedElsewhere()
         #expect(task.snapshot().progress == .of(3, 20))
@@ -62,7 +62,7 @@ import Transfers
         let (task, session) = try await stage.fetching()
         recorder.observeAll(task)
         async let cancelled = task.cancel()
-        await until { session.session.aborts == 1 }
+        try await until { session.session.aborts == 1 }
         session.session.answer(.aborted)
         #expect(try await cancelled)
         #expect(session.session.discards == 1)
@@ -75,11 +75,11 @@ import Transfers
         let (task, session) = try await stage.fetching()
         #expect(session.session.download.caller.retryTime == .seconds(2))
         session.report(.of(1, 20))
-        await until { task.snapshot().progress == .of(1, 20) }
+        try await until { task.snapshot().progress == .of(1, 20) }
         stage.clock.advance(by: .seconds(1))
         session.session.answer(.failed(.busy))
         stage.clock.advance(by: try await stage.rest(upTo: 1))
-        _ = await session.session.nextTry()
+        _ = try await session.session.nextTry()
         stage.clock.advance(by: .seconds(1))
         session.session.answer(.failed(.busy))
         let error = await #expect(throws: StorageError.self) { try await task.result() }
@@ -94,9 +94,9 @@ import Transfers
         upload.start()
         #expect(all.map(\.0.state) == [.running, .running, .queued] && upload.state == .running)
         #expect(stage.transfers.count(of: .running) == 3 && stage.transfers.count(of: .queued) == 1)
-        _ = await all[0].1.nextTry()
+        _ = try await all[0].1.nextTry()
         all[0].1.complete()
-        _ = await all[2].1.nextTry()
+        _ = try await all[2].1.nextTry()
         #expect(all[2].0.state == .running)
     }
 
@@ -110,10 +110,10 @@ import Transfers
         try await TransfersFixture.succeedElsewhere()
         #expect(rest.waiting.isEmpty)
         let suspended = Task { try await stage.transfers.suspend() }
-        await until { session.session.aborts == 1 }
+        try await until { session.session.aborts == 1 }
         session.session.answer(.aborted)
         try await suspended.value
-        await rest.next()
+        try await rest.next()
         #expect(task.state == .paused)
     }
 
@@ -142,14 +142,14 @@ extension TransfersFixture {
     /// A task that is not started.
     func download() async throws -> (DownloadTask, ScriptedDownload) {
         let task = try await transfers.download(Self.reference(), to: "/f")
-        return (task, await backend.nextDownload())
+        return (task, try await backend.nextDownload())
     }
 
     /// The same, with its first try under way.
     func fetching() async throws -> (DownloadTask, (session: ScriptedDownload, report: ScriptedDownload.Report)) {
         let (task, session) = try await download()
         task.start()
-        return (task, (session, await session.nextTry()))
+        return (task, (session, try await session.nextTry()))
     }
 }
 

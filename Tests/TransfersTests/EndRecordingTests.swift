@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 /// Ends that cannot be recorded: a task whose end was told never moves again.
-@Loop @Suite(.timeLimit(.minutes(10))) struct EndRecordingTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct EndRecordingTests {
     let store = InMemoryTaskStore()
     let stage: TransfersFixture
     let full = StorageError(.quotaExceeded, "There is no room left.")
@@ -18,7 +18,7 @@ import Transfers
         store.failure = full
         store.takesEnds = takesEnds
         async let accepted = task.cancel()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await accepted && task.state == .cancelled)
         return task
@@ -34,12 +34,12 @@ import Transfers
     @Test func `A paused task stays paused while its cancellation is recorded`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await paused)
         store.stall()
         async let cancelled = task.cancel()
-        await store.stalled.next()
+        try await store.stalled.next()
         let recorder = RecordingObserver()
         recorder.observeAll(task)
         #expect(store.waiting == 1 && task.state == .paused && task.snapshot().state == .paused)
@@ -60,13 +60,13 @@ import Transfers
     @Test func `A failed write of an outcome is retried with backoff until it succeeds`() async throws {
         let task = try await cancelled(takesEnds: false)
         for seconds in [1, 2, 4, 8, 16, 32, 60] {
-            #expect(await stage.clock.nextSleep() == .seconds(seconds))
+            #expect(try await stage.clock.nextSleep() == .seconds(seconds))
             stage.clock.advance(by: .seconds(seconds))
         }
-        #expect(await stage.clock.nextSleep() == .seconds(60))
+        #expect(try await stage.clock.nextSleep() == .seconds(60))
         store.failure = nil
         stage.clock.advance(by: .seconds(60))
-        #expect(await store.ends.next() == task.id)
+        #expect(try await store.ends.next() == task.id)
         #expect(try await stage.afterCrash().transfers.uploads.task(task.id).state == .cancelled)
     }
 
@@ -74,7 +74,7 @@ import Transfers
         let task = try await cancelled(takesEnds: false)
         store.failure = nil
         _ = try await stage.upload()
-        #expect(await store.ends.next() == task.id)
+        #expect(try await store.ends.next() == task.id)
     }
 
     @Test func `A pending outcome is recorded at shutdown`() async throws {
@@ -87,9 +87,9 @@ import Transfers
     @Test func `The service reports an outcome that it cannot record`() async throws {
         let task = try await cancelled(takesEnds: false)
         #expect(
-            await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
+            try await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
         #expect(
-            await stage.complaints.next()
+            try await stage.complaints.next()
                 == "Until it is kept, task \(task.id) would survive a restart: There is no room left.")
     }
 
@@ -118,7 +118,7 @@ import Transfers
         let (task, session) = try await stage.sending()
         store.stall()
         session.complete()
-        await store.stalled.next()
+        try await store.stalled.next()
         #expect(task.state == .running && task.snapshot().state == .running && task.snapshot().status == .resume)
         #expect(stage.transfers.count(of: .running) == 1 && stage.transfers.count(of: .success) == 0)
         let recorder = RecordingObserver()

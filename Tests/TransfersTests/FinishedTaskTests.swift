@@ -6,7 +6,7 @@ import Testing
 @testable import Transfers
 
 /// What is kept of tasks that have ended.
-@Loop @Suite(.timeLimit(.minutes(10))) struct FinishedTaskTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct FinishedTaskTests {
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     /// The largest metadata that an object may have.
@@ -24,9 +24,9 @@ import Testing
         change.content = try largest("x").content.mapValues { $0 }
         change.custom = .merge(["k": String(repeating: "x", count: 8191)])
         let task = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
-        let session = await stage.backend.nextSession()
+        let session = try await stage.backend.nextSession()
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         return (task, session)
     }
 
@@ -81,13 +81,13 @@ import Testing
     @Test func `A cancelled task keeps neither its bytes nor its last failure`() async throws {
         let task = try await stage.transfers.upload(
             [UInt8](repeating: 1, count: 1 << 20), to: TransfersFixture.reference(), .init())
-        let session = await stage.backend.nextSession()
+        let session = try await stage.backend.nextSession()
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         var error = StorageError(.unknown, String(repeating: "m", count: 1 << 20))
         error.retryable = true
         session.answer(.failed(error))
-        _ = await stage.clock.nextSleep()
+        _ = try await stage.clock.nextSleep()
         #expect(try await task.cancel())
         #expect(textBytes(task) <= 4 << 10)
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct ObserverTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct ObserverTests {
     let stage = TransfersFixture()
     let recorder = RecordingObserver()
 
@@ -13,13 +13,13 @@ import Transfers
         recorder.observeAll(task)
         #expect(recorder.lines == [], "a queued task has nothing to tell")
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.answer(.opened())
         for offset in [Int64(2), 6, 14] {
-            _ = await session.nextStep()
+            _ = try await session.nextStep()
             session.answer(.received(upTo: offset))
         }
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.complete()
         let last = try await task.result()
         #expect(
@@ -38,13 +38,13 @@ import Transfers
         recorder.observeAll(task)
         #expect(recorder.lines == ["resume resume 0", "progress progress 0"], "added late, told at once")
         async let paused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.received(upTo: 2))
         #expect(try await paused)
         _ = task.resume()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         async let cancelled = task.cancel()
-        await until { session.aborts == 2 }
+        try await until { session.aborts == 2 }
         session.answer(.aborted)
         #expect(try await cancelled)
         #expect(
@@ -69,7 +69,7 @@ import Transfers
         #expect(try await task.pause())
         #expect(events("paused") == [.pause])
         _ = task.resume()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         #expect(events("running") == [.resume, .progress])
         session.complete()
         _ = try await task.result()
@@ -77,7 +77,7 @@ import Transfers
 
         let (other, failing) = try await stage.upload(1)
         other.start()
-        _ = await failing.nextStep()
+        _ = try await failing.nextStep()
         failing.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await other.result() }
         other.observe(.failure, handle: "late", recorder.connection)
@@ -101,7 +101,7 @@ import Transfers
         #expect(recorder.connection.removeAllObservers(of: task, for: .pause) == 2)
         #expect(recorder.connection.removeAllObservers(of: task, for: .pause) == 0)
         session.answer(.received(upTo: 2))
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         #expect(recorder.lines.dropFirst(before.0) == ["2-progress progress 2"])
         #expect(recorder.connection.removeAllObservers(of: task) == 7)
         session.complete()
@@ -149,8 +149,8 @@ import Transfers
         task.observe(.success, handle: "meddler", meddler)
         other.observeAll(task)
         task.start()
-        _ = await session.nextStep()
-        await until { session.aborts == 1 }
+        _ = try await session.nextStep()
+        try await until { session.aborts == 1 }
         session.complete()
         _ = try await task.result()
         #expect(lines.waiting == ["meddler resume", "meddler success"])

@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 /// What goes without a task.
-@Loop @Suite(.timeLimit(.minutes(10))) struct OperationTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct OperationTests {
     @Test(arguments: [Int64(0), -1, 1001, .max, .min])
     func `A page has one to a thousand results`(count: Int64) async throws {
         let stage = TransfersFixture()
@@ -44,11 +44,11 @@ import Transfers
         let stage = TransfersFixture(
             ScriptedBackend(page: { _, _, token, _ in
                 pages.deliver(token ?? "first")
-                await may.happened()
+                await may.wait()
                 return Storage.Listing(pageToken: token.map { $0 + "+" } ?? "next")
             }))
         let listing = Task { try await stage.transfers.listAll(TransfersFixture.reference()) }
-        #expect(await pages.next() == "first")
+        #expect(try await pages.next() == "first")
         listing.cancel()
         may.fire()
         await #expect(throws: CancellationError.self) { try await listing.value }
@@ -77,13 +77,13 @@ import Transfers
                 describe: { reference, _ in .stored(reference, size: half) },
                 read: { _, most, caller in
                     asked.deliver(most)
-                    await may.happened()
+                    await may.wait()
                     return [UInt8(most == 1 ? 1 : 0)]
                 }))
         let large = [half, half].map { size in
             Task { try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: size) { $0 } }
         }
-        for _ in large { #expect(await asked.next() == half) }
+        for _ in large { #expect(try await asked.next() == half) }
         let small = Task { try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: 1) { $0 } }
         let upload = Task { try await stage.upload(1).0.state }
         try await TransfersFixture.succeedElsewhere()
@@ -101,7 +101,7 @@ import Transfers
                 describe: { reference, _ in .stored(reference, size: 100 << 20) },
                 read: { _, most, _ in
                     asked.deliver(most)
-                    if most > 1 { await may.happened() }
+                    if most > 1 { await may.wait() }
                     return []
                 }))
         let (asksTaker, taker) = (Signal(), Signal())
@@ -110,15 +110,15 @@ import Transfers
                 of: TransfersFixture.reference(), maxSize: 1,
                 mayBegin: {
                     asksTaker.fire()
-                    await taker.happened()
+                    await taker.wait()
                 }
             ) { _ in }
         }
-        await asksTaker.happened()
+        try await asksTaker.happened()
         let large = Task {
             try await stage.transfers.data(of: TransfersFixture.reference(), maxSize: .max, usable: 100 << 20) { _ in }
         }
-        #expect(await asked.next() == 100 << 20)
+        #expect(try await asked.next() == 100 << 20)
         taker.fire()
         try await TransfersFixture.succeedElsewhere()
         #expect(asked.waiting.isEmpty)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct QueueTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct QueueTests {
     let stage = TransfersFixture()
 
     private func uploads(_ count: Int, of size: Int = 20) async throws -> [(task: UploadTask, session: ScriptedSession)]
@@ -22,10 +22,10 @@ import Transfers
     @Test func `Tasks beyond the concurrency limit wait in order`() async throws {
         let all = try await uploads(5)
         #expect(states(all) == [.running, .running, .queued, .queued, .queued])
-        for index in 0...1 { _ = await all[index].session.nextStep() }
+        for index in 0...1 { _ = try await all[index].session.nextStep() }
         for (index, next) in [(1, 2), (0, 3), (2, 4)] {
             all[index].session.answer(.failed(.refused))
-            #expect(await all[next].session.nextStep() == .open)
+            #expect(try await all[next].session.nextStep() == .open)
             #expect(all[index].task.state == .failed)
         }
     }
@@ -41,9 +41,9 @@ import Transfers
         let all = try await uploads(4)
         #expect(try await all[2].task.pause())
         #expect(all[2].task.resume())
-        _ = await all[0].session.nextStep()
+        _ = try await all[0].session.nextStep()
         all[0].session.answer(.failed(.refused))
-        #expect(await all[3].session.nextStep() == .open)
+        #expect(try await all[3].session.nextStep() == .open)
         #expect(all[2].task.state == .queued)
     }
 
@@ -57,9 +57,9 @@ import Transfers
 
     @Test func `A paused task releases its place and waits again when it is resumed`() async throws {
         let all = try await uploads(3)
-        _ = await all[0].session.nextStep()
+        _ = try await all[0].session.nextStep()
         async let paused = all[0].task.pause()
-        await until { all[0].session.aborts == 1 }
+        try await until { all[0].session.aborts == 1 }
         all[0].session.answer(.aborted)
         #expect(try await paused)
         #expect(states(all) == [.paused, .running, .running])
@@ -74,14 +74,14 @@ import Transfers
         try await TransfersFixture.succeedElsewhere()
         #expect(task.state == .paused && !session.isInFlight)
         #expect(task.resume())
-        #expect(await session.nextStep() == .open)
+        #expect(try await session.nextStep() == .open)
     }
 
     @Test func `A task that waits for a retry keeps its place`() async throws {
         let all = try await uploads(3)
-        _ = await all[0].session.nextStep()
+        _ = try await all[0].session.nextStep()
         all[0].session.answer(.failed(.busy))
-        _ = await stage.clock.nextSleep()
+        _ = try await stage.clock.nextSleep()
         #expect(states(all) == [.running, .running, .queued])
         #expect(try await all[0].task.pause())
         #expect(states(all) == [.paused, .running, .running])
@@ -97,7 +97,7 @@ import Transfers
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         for upload in all {
-            _ = await upload.session.nextStep()
+            _ = try await upload.session.nextStep()
             upload.session.answer(.failed(.refused))
         }
         #expect(try await third.value.0.state == .queued)
@@ -110,15 +110,15 @@ import Transfers
         Task {
             try await stage.transfers.restsOnly(); rest.deliver(())
         }
-        for index in [0, 1] { _ = await all[index].session.nextStep() }
+        for index in [0, 1] { _ = try await all[index].session.nextStep() }
         let suspended = Task { try await stage.transfers.suspend() }
-        await until { all[0].session.aborts == 1 && all[1].session.aborts == 1 }
+        try await until { all[0].session.aborts == 1 && all[1].session.aborts == 1 }
         #expect(states(all) == [.running, .running, .paused], "what is in line gets no place")
         all[1].session.answer(.failed(.refused))
         await #expect(throws: StorageError.self) { try await all[1].task.result() }
         #expect(rest.waiting.isEmpty)
         all[0].session.answer(.aborted)
-        await rest.next()
+        try await rest.next()
         try await suspended.value
         #expect(states(all) == [.paused, .failed, .paused])
     }

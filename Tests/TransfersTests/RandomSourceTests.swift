@@ -4,17 +4,17 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct RandomSourceTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct RandomSourceTests {
     private func upload() async throws -> (id: String, delay: Duration?) {
         let (backend, clock) = (ScriptedBackend(), ManualClock())
         let transfers = Transfers(
             backend: backend, time: TimeSource(clock: clock), random: RandomSource { 0x0102_0304_0506_0708 })
         let task = try await transfers.upload([1], to: TransfersFixture.reference(), .init())
-        let session = await backend.nextSession()
+        let session = try await backend.nextSession()
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.answer(.failed(.busy))
-        let delay = await clock.nextSleep()
+        let delay = try await clock.nextSleep()
         #expect(try await task.cancel())
         return (task.id, delay)
     }

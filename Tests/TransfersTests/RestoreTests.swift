@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct RestoreTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct RestoreTests {
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     /// An upload of 20 bytes, 6 of them acknowledged.
@@ -12,11 +12,11 @@ import Transfers
         let (task, session) = try await stage.sending()
         session.mark = "two"
         session.answer(.received(upTo: 2))
-        #expect(await session.nextStep() == .send(2..<6))
+        #expect(try await session.nextStep() == .send(2..<6))
         session.mark = "six"
         session.answer(.received(upTo: 6))
-        #expect(await session.nextStep() == .send(6..<14))
-        await until { stage.store?.bookmark(of: task.id) == "six" }
+        #expect(try await session.nextStep() == .send(6..<14))
+        try await until { stage.store?.bookmark(of: task.id) == "six" }
         return (task, session)
     }
 
@@ -26,16 +26,16 @@ import Transfers
         change.custom = .merge(["k": "v"])
         change.md5Hash = "abc"
         let made = try await stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), change)
-        let first = await stage.backend.nextSession()
+        let first = try await stage.backend.nextSession()
         made.start()
-        _ = await first.nextStep()
+        _ = try await first.nextStep()
         first.mark = "opened"
         first.answer(.opened())
-        _ = await first.nextStep()
+        _ = try await first.nextStep()
         first.mark = "two"
         first.answer(.received(upTo: 2))
-        _ = await first.nextStep()
-        await until { stage.store?.bookmark(of: made.id) == "two" }
+        _ = try await first.nextStep()
+        try await until { stage.store?.bookmark(of: made.id) == "two" }
 
         let next = try await stage.afterCrash()
         let task = try #require(next.transfers.uploads.all.first)
@@ -46,12 +46,12 @@ import Transfers
         recorder.observeAll(task)
         #expect(recorder.lines == ["pause pause 2"])
         #expect(task.resume() && !task.resume())
-        let session = await next.backend.nextSession()
+        let session = try await next.backend.nextSession()
         #expect(session.upload.isRestored && session.upload.bookmark == Bookmark("two"))
         #expect(session.upload.metadata == first.upload.metadata && session.upload.expectedMD5 == "abc")
-        #expect(await session.nextStep() == .query)
+        #expect(try await session.nextStep() == .query)
         session.answer(.received(upTo: 6))
-        #expect(await session.nextStep() == .send(6..<8))
+        #expect(try await session.nextStep() == .send(6..<8))
         session.complete()
         #expect(try await task.result().state == .success)
         #expect(
@@ -63,11 +63,11 @@ import Transfers
     @Test func `An upload that was killed before its session opened opens a session`() async throws {
         let (made, first) = try await stage.upload()
         made.start()
-        #expect(await first.nextStep() == .open)
+        #expect(try await first.nextStep() == .open)
         let next = try await stage.afterCrash()
         let task = try next.transfers.uploads.task(made.id)
         #expect(task.resume())
-        #expect(await next.backend.nextSession().nextStep() == .open)
+        #expect(try await next.backend.nextSession().nextStep() == .open)
     }
 
     @Test func `An upload that is resumed and killed again keeps its progress`() async throws {
@@ -77,11 +77,11 @@ import Transfers
             stage = try await stage.afterCrash()
             let task = try stage.transfers.uploads.task(made.id)
             #expect(task.snapshot().progress == .of(6, 20) && task.resume())
-            let session = await stage.backend.nextSession()
+            let session = try await stage.backend.nextSession()
             #expect(session.upload.bookmark == Bookmark("six"))
             session.mark = "six"
-            #expect(await session.nextStep() == .query)
-            await until { stage.store?.keeps == 1 }
+            #expect(try await session.nextStep() == .query)
+            try await until { stage.store?.keeps == 1 }
         }
     }
 
@@ -89,15 +89,15 @@ import Transfers
         let (made, fetch) = try await stage.fetching()
         fetch.session.mark = "nine"
         fetch.report(.of(9 << 20, 20 << 20))
-        await until { stage.store?.bookmark(of: made.id) == "nine" }
+        try await until { stage.store?.bookmark(of: made.id) == "nine" }
         let next = try await stage.afterCrash()
         let task = try next.transfers.downloads.task(made.id)
         #expect(task.state == .paused && task.snapshot().progress == .of(9 << 20, 20 << 20))
         #expect(task.resume())
-        let session = await next.backend.nextDownload()
+        let session = try await next.backend.nextDownload()
         #expect(session.download.isRestored && session.download.bookmark == Bookmark("nine"))
         #expect(session.download.task == made.id && session.download.file == "/f")
-        _ = await session.nextTry()
+        _ = try await session.nextTry()
         session.complete()
         #expect(try await task.result().progress == .of(20, 20))
     }
@@ -109,7 +109,7 @@ import Transfers
             ids.append(task.id)
             guard index % 3 == 0 else { continue }
             task.start()
-            _ = await session.nextStep()
+            _ = try await session.nextStep()
             session.complete()
             _ = try await task.result()
         }
@@ -152,7 +152,7 @@ import Transfers
             for _ in 0..<400 {
                 let (task, session) = try await stage.upload(1)
                 task.start()
-                _ = await session.nextStep()
+                _ = try await session.nextStep()
                 stage.clock.advance(by: .seconds(1))
                 session.complete()
                 _ = try await task.result()
@@ -162,7 +162,7 @@ import Transfers
         }
         #expect(stage.transfers.uploads.all.map(\.id) == ids.suffix(TransferLimits().finishedTasks))
         let store = try #require(stage.store)
-        await until { store.kept.count < TransferLimits().finishedTasks + 64 }
+        try await until { store.kept.count < TransferLimits().finishedTasks + 64 }
     }
 
     @Test func `Only a finished task can be removed`() async throws {
@@ -185,7 +185,7 @@ import Transfers
         let tokens = Tokens()
         #expect(try await next.transfers.uploads.task(upload.id).cancel(tokens: tokens))
         #expect(try await next.transfers.downloads.task(download.id).cancel(tokens: tokens))
-        let session = await next.backend.nextSession(), fetch = await next.backend.nextDownload()
+        let session = try await next.backend.nextSession(), fetch = try await next.backend.nextDownload()
         #expect(session.discards == 1 && session.upload.bookmark == Bookmark("six"))
         #expect(fetch.discards == 1 && fetch.download.isRestored)
         #expect(session.upload.caller.tokens is Tokens && fetch.download.caller.tokens is Tokens)
@@ -200,7 +200,7 @@ import Transfers
         #expect(stage.store?.spooled == [:])
         let next = try await stage.afterCrash()
         #expect(try next.transfers.uploads.task(made.id).resume())
-        guard case .file("/no/such", let identity) = await next.backend.nextSession().upload.source else {
+        guard case .file("/no/such", let identity) = try await next.backend.nextSession().upload.source else {
             return #expect(Bool(false), "it is not about the file")
         }
         #expect(identity.inode == 0)

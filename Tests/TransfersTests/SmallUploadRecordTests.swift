@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct SmallUploadRecordTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct SmallUploadRecordTests {
     let store = InMemoryTaskStore()
 
     @Test func `A small upload that does not pause is not recorded before it is stored`() async throws {
@@ -13,7 +13,7 @@ import Transfers
             let before = store.keeps
             let (task, session) = try await stage.upload(1)
             task.start()
-            #expect(await session.nextStep() == .sendWhole)
+            #expect(try await session.nextStep() == .sendWhole)
             #expect(store.keeps == before && store.spooled.isEmpty)
             session.complete()
             _ = try await task.result()
@@ -27,11 +27,11 @@ import Transfers
         #expect(try await task.pause())
         #expect(store.spooled == [task.id: [1]] && store.kept[task.id] != nil)
         #expect(task.resume())
-        let session = await stage.backend.nextSession()
+        let session = try await stage.backend.nextSession()
         guard case .file("/spool/\(task.id)", .ofSize(1)) = session.upload.source else {
             return #expect(Bool(false), "\(session.upload.source)")
         }
-        #expect(await session.nextStep() == .sendWhole)
+        #expect(try await session.nextStep() == .sendWhole)
         session.complete()
         _ = try await task.result()
         #expect(store.spooled.isEmpty)
@@ -69,19 +69,19 @@ import Transfers
         let stage = TransfersFixture(ScriptedBackend(), store)
         let (task, session) = try await stage.upload(1)
         task.start()
-        #expect(await session.nextStep() == .sendWhole)
+        #expect(try await session.nextStep() == .sendWhole)
         session.answer(.failed(.busy))
         _ = try await stage.rest(upTo: 1)
-        await until { store.kept[task.id] != nil }
+        try await until { store.kept[task.id] != nil }
         #expect(store.spooled == [task.id: [1]])
         let next = try await stage.afterCrash()
         let restored = try #require(next.transfers.uploads.all.first)
         #expect(restored.id == task.id && restored.state == .paused && restored.resume())
-        let again = await next.backend.nextSession()
+        let again = try await next.backend.nextSession()
         guard case .file("/spool/\(task.id)", .ofSize(1)) = again.upload.source else {
             return #expect(Bool(false), "\(again.upload.source)")
         }
-        #expect(await again.nextStep() == .sendWhole)
+        #expect(try await again.nextStep() == .sendWhole)
     }
 
     @Test func `An upload that is stored while it is spooled leaves no spool file`() async throws {
@@ -89,9 +89,9 @@ import Transfers
         let (task, session) = try await stage.upload(1)
         store.stall()
         let pause = Task { try await task.pause() }
-        await store.stalled.next()
+        try await store.stalled.next()
         #expect(task.state == .paused && task.resume())
-        #expect(await session.nextStep() == .sendWhole)
+        #expect(try await session.nextStep() == .sendWhole)
         session.complete()
         try await TransfersFixture.succeedElsewhere()
         store.goOn()
@@ -109,7 +109,7 @@ import Transfers
         #expect(try await task.pause())
         #expect(store.spooled == [task.id: [1]] && store.kept.isEmpty)
         #expect(task.resume())
-        #expect(await session.nextStep() == .sendWhole)
+        #expect(try await session.nextStep() == .sendWhole)
         session.complete()
         #expect(try await task.result().state == .success)
         #expect(store.spooled.isEmpty)

@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 /// Uploads of an earlier process that find a newer object in their place.
-@Loop @Suite(.timeLimit(.minutes(10))) struct SupersededTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct SupersededTests {
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
     let newer = StorageError(.unknown, "There is a newer object.")
 
@@ -14,8 +14,8 @@ import Transfers
         let (made, _) = try await stage.sending()
         let next = try await stage.afterCrash(.resume)
         let task = try next.transfers.uploads.task(made.id)
-        let session = await next.backend.nextSession()
-        #expect(await session.nextStep() == .open)
+        let session = try await next.backend.nextSession()
+        #expect(try await session.nextStep() == .open)
         #expect(!session.replacesNewer)
         let pauses = Mail<TaskSnapshot>()
         let listener = ConnectionObservers { _, snapshot in pauses.deliver(snapshot) }
@@ -33,7 +33,7 @@ import Transfers
     @Test func `An upload that a client resumes replaces the newer object`() async throws {
         let (next, task, session) = try await superseded()
         #expect(task.resume() && task.snapshot().error == nil)
-        #expect(await session.nextStep() == .open)
+        #expect(try await session.nextStep() == .open)
         #expect(session.replacesNewer)
         session.complete()
         #expect(try await task.result().state == .success && next.transfers.count(of: .success) == 1)

@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 /// Lists of tasks, a page at a time.
-@Loop @Suite(.timeLimit(.minutes(10))) struct TaskPageTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct TaskPageTests {
     typealias Uploads = TaskList<UploadStrategy>
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore(), limits: .keeping(finished: 6))
 

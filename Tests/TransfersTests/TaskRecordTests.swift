@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct TaskRecordTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct TaskRecordTests {
     let store = InMemoryTaskStore()
     let stage: TransfersFixture
     let recorder = RecordingObserver()
@@ -32,7 +32,7 @@ import Transfers
         try await stage.transfers.ready()
         store.stall()
         async let made = stage.transfers.upload(file: "/f", to: TransfersFixture.reference(), .init())
-        await store.stalled.next()
+        try await store.stalled.next()
         #expect(store.waiting == 1 && stage.backend.uploadsBegun.isEmpty && stage.transfers.uploads.all.isEmpty)
         store.goOn()
         let task = try await made
@@ -45,7 +45,7 @@ import Transfers
         try await stage.transfers.ready()
         store.stall()
         async let made = stage.transfers.download(TransfersFixture.reference(), to: "/f")
-        await store.stalled.next()
+        try await store.stalled.next()
         #expect(store.waiting == 1 && stage.transfers.downloads.all.isEmpty)
         store.goOn()
         let task = try await made
@@ -56,12 +56,12 @@ import Transfers
         let stage = TransfersFixture(ScriptedBackend(oneRequestLimit: 20), store)
         let task = try await stage.transfers.upload(
             file: "/f", to: TransfersFixture.reference(), .init(), isAwaited: true)
-        let session = await stage.backend.nextSession()
+        let session = try await stage.backend.nextSession()
         task.start()
-        #expect(await session.nextStep() == .sendWhole)
+        #expect(try await session.nextStep() == .sendWhole)
         #expect(store.kept.isEmpty)
         async let isPaused = task.pause()
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.aborted)
         #expect(try await isPaused)
         #expect(try request(task.id)?.file == "/f")
@@ -75,9 +75,9 @@ import Transfers
 
     @Test func `A download that its client waits for is recorded once, when it asks for that`() async throws {
         let task = try await stage.transfers.download(TransfersFixture.reference(), to: "/f", isAwaited: true)
-        let session = await stage.backend.nextDownload()
+        let session = try await stage.backend.nextDownload()
         task.start()
-        _ = await session.nextTry()
+        _ = try await session.nextTry()
         #expect(store.kept.isEmpty)
         let record = try #require(session.download.record)
         try await record()
@@ -91,9 +91,9 @@ import Transfers
 
     @Test func `A download that has ended is not recorded as one that goes on`() async throws {
         let task = try await stage.transfers.download(TransfersFixture.reference(), to: "/f", isAwaited: true)
-        let session = await stage.backend.nextDownload()
+        let session = try await stage.backend.nextDownload()
         task.start()
-        _ = await session.nextTry()
+        _ = try await session.nextTry()
         let record = try #require(session.download.record)
         session.complete()
         _ = try await task.result()
@@ -109,7 +109,7 @@ import Transfers
         #expect(store.spooled[task.id]?.count == 20)
         #expect(try request(task.id)?.isSpooled == true)
         task.start()
-        #expect(await session.nextStep() == .open)
+        #expect(try await session.nextStep() == .open)
         session.complete()
         _ = try await task.result()
         #expect(store.spooled.isEmpty)
@@ -118,16 +118,16 @@ import Transfers
     @Test func `An upload session is recorded before the first chunk is sent`() async throws {
         let (task, session) = try await stage.upload()
         task.start()
-        #expect(await session.nextStep() == .open)
+        #expect(try await session.nextStep() == .open)
         store.stall()
         session.mark = "opened"
         session.answer(.opened())
-        await store.stalled.next()
+        try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(store.waiting == 1 && !session.isInFlight)
         #expect(try bookmark(task.id) == nil)
         store.goOn()
-        #expect(await session.nextStep() == .send(0..<2))
+        #expect(try await session.nextStep() == .send(0..<2))
         #expect(try bookmark(task.id) == "opened")
     }
 
@@ -136,14 +136,14 @@ import Transfers
         store.stall()
         session.mark = "two"
         session.answer(.received(upTo: 2))
-        #expect(await session.nextStep() == .send(2..<6))
+        #expect(try await session.nextStep() == .send(2..<6))
         session.mark = "six"
         session.answer(.received(upTo: 6))
         try await TransfersFixture.succeedElsewhere()
         #expect(store.waiting == 1 && !session.isInFlight, "the record before the last is not kept yet")
         store.goOn()
-        #expect(await session.nextStep() == .send(6..<14))
-        await until { store.bookmark(of: task.id) == "six" }
+        #expect(try await session.nextStep() == .send(6..<14))
+        try await until { store.bookmark(of: task.id) == "six" }
         #expect(try record(task.id).progress == .of(6, 20))
     }
 
@@ -154,13 +154,13 @@ import Transfers
         for (count, records) in [(1, 0), (mebibyte, 1), (mebibyte + 1, 1), (2 * mebibyte, 2), (2 * mebibyte + 5, 2)] {
             fetch.session.mark = "\(count)"
             fetch.report(.of(count, 1 << 30))
-            await until { task.snapshot().progress == .of(count, 1 << 30) && store.keeps >= before + records }
+            try await until { task.snapshot().progress == .of(count, 1 << 30) && store.keeps >= before + records }
             try await TransfersFixture.succeedElsewhere()
             #expect(store.keeps == before + records)
         }
         #expect(try bookmark(task.id) == "\(2 << 20)")
         async let paused = task.pause()
-        await until { fetch.session.aborts == 1 }
+        try await until { fetch.session.aborts == 1 }
         fetch.session.answer(.aborted)
         #expect(try await paused)
         #expect(
@@ -173,7 +173,7 @@ import Transfers
         async let result = task.result()
         store.stall()
         session.complete()
-        await store.stalled.next()
+        try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(store.waiting == 1 && recorder.lines.last == "progress progress 20" && recorder.events.count == 3)
         store.goOn()
@@ -188,7 +188,7 @@ import Transfers
         recorder.observeAll(task)
         store.stall()
         session.answer(.failed(.refused))
-        await store.stalled.next()
+        try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(recorder.events.count == 2 && store.waiting == 1)
         store.goOn()
@@ -203,13 +203,13 @@ import Transfers
         store.stall()
         let answered = Mail<Bool>()
         let cancel = Task { answered.deliver(try await task.cancel()) }
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.answer(.aborted)
-        await store.stalled.next()
+        try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(recorder.events.count == 2 && answered.waiting.isEmpty)
         store.goOn()
-        #expect(await answered.next())
+        #expect(try await answered.next())
         try await cancel.value
         #expect(recorder.lines.last == "failure failure 0")
         #expect(try outcome(task.id) == .cancelled)
@@ -219,7 +219,7 @@ import Transfers
         let (task, session) = try await stage.sending()
         store.stall()
         session.complete()
-        await store.stalled.next()
+        try await store.stalled.next()
         let suspended = Mail<Void>()
         Task {
             try await stage.transfers.suspend()
@@ -229,7 +229,7 @@ import Transfers
         try await TransfersFixture.succeedElsewhere()
         #expect(suspended.waiting.isEmpty)
         store.goOn()
-        await suspended.next()
+        try await suspended.next()
         #expect(try outcome(task.id) != nil)
     }
 
@@ -239,7 +239,7 @@ import Transfers
         #expect(session.upload.record?.id == large.id)
         store.stall()
         session.complete()
-        await until { large.state == .success }
+        try await until { large.state == .success }
         #expect(store.waiting <= 1)
         store.goOn()
         _ = try await large.result()
@@ -252,14 +252,14 @@ import Transfers
         store.stall()
         let answered = Mail<Bool>()
         let pause = Task { answered.deliver(try await task.pause()) }
-        await until { session.aborts == 1 }
+        try await until { session.aborts == 1 }
         session.mark = "there"
         session.answer(.aborted)
-        await store.stalled.next()
+        try await store.stalled.next()
         try await TransfersFixture.succeedElsewhere()
         #expect(task.state == .paused && answered.waiting.isEmpty)
         store.goOn()
-        #expect(await answered.next())
+        #expect(try await answered.next())
         try await pause.value
         #expect(try bookmark(task.id) == "there")
     }

@@ -45,14 +45,14 @@ import Transfers
     func upload(_ size: Int = 20, to path: String = "a") async throws -> (UploadTask, ScriptedSession) {
         let bytes = [UInt8](repeating: 1, count: size)
         let task = try await transfers.upload(bytes, to: Self.reference(path), .init())
-        return (task, await backend.nextSession())
+        return (task, try await backend.nextSession())
     }
 
     /// The id of a small one that has succeeded.
     func storedUpload() async throws -> String {
         let (task, session) = try await upload(1)
         task.start()
-        _ = await session.nextStep()
+        _ = try await session.nextStep()
         session.complete()
         _ = try await task.result()
         return task.id
@@ -65,15 +65,15 @@ import Transfers
     func sending() async throws -> (UploadTask, ScriptedSession) {
         let (task, session) = try await upload()
         task.start()
-        #expect(await session.nextStep() == .open)
+        #expect(try await session.nextStep() == .open)
         session.answer(.opened())
-        #expect(await session.nextStep() == .send(0..<2))
+        #expect(try await session.nextStep() == .send(0..<2))
         return (task, session)
     }
 
     /// The rest that somebody just began, which lasts at most so long and at least half of it.
     func rest(upTo seconds: Int) async throws -> Duration {
-        let rest = try #require(await clock.nextSleep())
+        let rest = try await clock.nextSleep()
         #expect(rest >= .milliseconds(seconds * 500) && rest <= .seconds(seconds))
         return rest
     }

@@ -4,17 +4,17 @@ import TestSupport
 import Testing
 import Transfers
 
-@Loop @Suite(.timeLimit(.minutes(10))) struct UnfinishedTasksTests {
+@Loop @Suite(.watchdog(minutes: 10)) struct UnfinishedTasksTests {
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
     @Test func `Tasks that continue after a restart use the tokens of the service`() async throws {
         let (upload, _) = try await stage.upload()
         let (download, _) = try await stage.download()
         let next = try await stage.afterCrash(.resume, tokens: Tokens())
-        let session = await next.backend.nextSession(), fetch = await next.backend.nextDownload()
+        let session = try await next.backend.nextSession(), fetch = try await next.backend.nextDownload()
         #expect(session.upload.caller.tokens is Tokens && fetch.download.caller.tokens is Tokens)
-        #expect(await session.nextStep() == .open)
-        _ = await fetch.nextTry()
+        #expect(try await session.nextStep() == .open)
+        _ = try await fetch.nextTry()
         #expect(try next.transfers.uploads.task(upload.id).state == .running)
         #expect(try next.transfers.downloads.task(download.id).state == .running)
     }
@@ -25,15 +25,15 @@ import Transfers
         _ = try await stage.download()
         try stage.transfers.settings.setUserProject("")
         let next = try await stage.afterCrash(.resume)
-        #expect(await next.backend.nextSession().upload.caller.userProject == "payer")
-        #expect(await next.backend.nextDownload().download.caller.userProject == "payer")
+        #expect(try await next.backend.nextSession().upload.caller.userProject == "payer")
+        #expect(try await next.backend.nextDownload().download.caller.userProject == "payer")
     }
 
     @Test func `A restored upload keeps its preconditions`() async throws {
         _ = try await stage.transfers.upload(
             file: "/f", to: TransfersFixture.reference(), .init(), if: Preconditions(generation: 7))
         let next = try await stage.afterCrash(.resume)
-        #expect(await next.backend.nextSession().upload.preconditions == Preconditions(generation: 7))
+        #expect(try await next.backend.nextSession().upload.preconditions == Preconditions(generation: 7))
     }
 
     @Test func `Tasks with a client's own tokens wait until a client resumes them`() async throws {
@@ -50,7 +50,7 @@ import Transfers
         }
         #expect(try next.transfers.uploads.task(upload.id).resume(tokens: own))
         #expect(try next.transfers.downloads.task(download.id).resume(tokens: own))
-        let session = await next.backend.nextSession(), fetch = await next.backend.nextDownload()
+        let session = try await next.backend.nextSession(), fetch = try await next.backend.nextDownload()
         #expect((session.upload.caller.tokens as? Tokens)?.personal == true)
         #expect((fetch.download.caller.tokens as? Tokens)?.personal == true)
     }
@@ -62,14 +62,14 @@ import Transfers
         _ = try await stage.download()
         let (won, small) = try await stage.upload(1)
         won.start()
-        _ = await small.nextStep()
+        _ = try await small.nextStep()
         small.complete()
         _ = try await won.result()
-        await until { stage.store?.bookmark(of: sending.id) == "m" }
+        try await until { stage.store?.bookmark(of: sending.id) == "m" }
         let next = try await stage.afterCrash(.forget)
         #expect(next.transfers.uploads.all.map(\.id) == [won.id] && next.transfers.downloads.all.isEmpty)
-        #expect(await next.backend.nextSession().discards == 1)
-        #expect(await next.backend.nextDownload().discards == 1)
+        #expect(try await next.backend.nextSession().discards == 1)
+        #expect(try await next.backend.nextDownload().discards == 1)
         #expect(next.store?.kept.keys.sorted() == [won.id] && next.store?.spooled.isEmpty == true)
     }
 

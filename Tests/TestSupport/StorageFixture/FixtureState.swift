@@ -14,7 +14,7 @@ struct FixtureState: Sendable {
     var sessionOrder: [String] = []
     /// How much of its session was persisted when each request came.
     var persistedBefore: [Int64] = []
-    var waiters: [(isMet: @Sendable (StorageFixture.Log) -> Bool, met: AsyncStream<Void>.Continuation)] = []
+    var waiters: [(isMet: @Sendable (StorageFixture.Log) -> Bool, waiter: Waiter<Void>)] = []
 
     var log: StorageFixture.Log {
         StorageFixture.Log(
@@ -22,12 +22,12 @@ struct FixtureState: Sendable {
     }
 
     /// Takes those whose condition is met.
-    mutating func takeMetWaiters() -> [AsyncStream<Void>.Continuation] {
+    mutating func takeMetWaiters() -> [Waiter<Void>] {
         guard !waiters.isEmpty else { return [] }
         let log = log
         let met = waiters.filter { $0.isMet(log) }
         if !met.isEmpty { waiters.removeAll { $0.isMet(log) } }
-        return met.map(\.met)
+        return met.map(\.waiter)
     }
 }
 

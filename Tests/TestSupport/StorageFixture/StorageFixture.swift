@@ -1,3 +1,4 @@
+import Testing
 import JSONText
 import Synchronization
 
@@ -49,11 +50,12 @@ public final class StorageFixture: Sendable {
     public var requests: [Request] { log.requests }
     public var unfired: [Fault] { log.unfired }
 
-    /// Returns when the log is so. Ends early where the task is cancelled.
-    public func until(_ isSo: @escaping @Sendable (Log) -> Bool) async {
-        let (stream, continuation) = AsyncStream<Void>.makeStream()
-        core.change { $0.waiters.append((isSo, continuation)) }
-        for await _ in stream {}
+    /// Returns when the log meets the condition. Waits as the function of that name does.
+    public func until(
+        file: String = #filePath, _ location: SourceLocation = #_sourceLocation,
+        _ isMet: @escaping @Sendable (Log) -> Bool
+    ) async throws {
+        try await withWaiter(file: file, location) { waiter in core.change { $0.waiters.append((isMet, waiter)) } }
     }
 }
 
@@ -102,7 +104,7 @@ final class FixtureCore: Sendable {
             let result = Result { () throws(E) in try body(&state) }
             return (result, state.takeMetWaiters())
         }
-        for waiter in met { waiter.finish() }
+        for waiter in met { waiter.resume(.success(())) }
         return try result.get()
     }
 }
