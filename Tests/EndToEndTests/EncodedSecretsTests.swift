@@ -4,9 +4,9 @@ import Secrets
 import TestSupport
 import Testing
 
-/// Secrets that come back in disguise: in params that errors repeat, and in answers of servers.
+/// Encoded secrets: in params that errors repeat, and in responses of servers.
 @Suite(.timeLimit(.minutes(5))) struct EncodedSecretsTests {
-    /// A text as it is, and as others write it.
+    /// A text in several encodings.
     private static func disguises(_ text: String) -> [String] {
         func encode(_ text: String, _ form: (UInt8) -> String) -> String { text.utf8.map(form).joined() }
         func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
@@ -22,7 +22,7 @@ import Testing
         text.repeats([secret]) || disguises(secret).contains { text.contains($0) }
     }
 
-    @Test func `What a client gives as a param is repeated without the secrets of URLs`() async throws {
+    @Test func `Errors, logs and traces repeat params without the secrets of URLs in them`() async throws {
         try await Lives.run(.embedded) { lives in
             let trace = lives.path("trace")
             try lives.start("--trace", trace, "--log-level", "debug")
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `What a server repeats is quoted without tokens and sessions`(engine: Lives.Engine) async throws {
+    func `Server responses are quoted without tokens and upload sessions`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             let trace = lives.path("trace")
             try lives.start("--trace", trace, "--log-level", "debug")

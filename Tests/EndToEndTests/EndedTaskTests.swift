@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Tasks of a process that is no more, beside what was stored since.
+/// Tasks of an earlier process, and objects that were stored since.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct EndedTaskTests {
     private static let size = 12 << 20
     private static let newer = noise(1000, seed: 2)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Lives.Engine.allCases)
-    func `A task that ended while nothing could be written is over in the next process`(engine: Lives.Engine)
+    func `A task that ended while the disk was full is ended in the next process`(engine: Lives.Engine)
         async throws
     {
         try await Lives.run(engine) { lives in
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Lives.Engine.allCases)
-    func `An upload that goes on by itself leaves a newer object alone`(engine: Lives.Engine) async throws {
+    func `An upload that resumes by itself does not replace a newer object`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             try lives.start()
             try lives.call("storage/updateSettings", ["uploadChunkSizeBytes": 262_144])

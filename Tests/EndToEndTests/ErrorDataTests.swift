@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Whatever goes wrong with an object, the error names it, and says what the server has answered where one has.
+/// Errors about an object name it, and have the HTTP status if a server has responded.
 @Suite(.timeLimit(.minutes(5))) struct ErrorDataTests {
     private typealias Members = [String: JSON]
 
@@ -20,7 +20,7 @@ import Testing
         ]
     }
 
-    /// No failure is tried again.
+    /// Starts the service without retries.
     private static func start(_ lives: Lives, _ flags: String...) throws {
         if let endpoint = flags.first { try lives.start("--endpoint", endpoint) } else { try lives.start() }
         try lives.call(
@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `Every method tells what the server has answered to it`(engine: Lives.Engine) async throws {
+    func `The error of every method has the object and the HTTP status of the server`(engine: Lives.Engine) async throws
+    {
         try await Lives.run(engine) { lives in
             try Self.start(lives)
             for (status, body) in [(404, ""), (403, ""), (412, ""), (503, ""), (200, "nonsense")] {
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `Every method names the object where nobody answers`(engine: Lives.Engine) async throws {
+    func `The error of every method names the object if the server is unreachable`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             try Self.start(lives, "http://127.0.0.1:1")
             for (method, params) in try Self.methods(lives) {
@@ -80,7 +81,9 @@ import Testing
     }
 
     @Test(arguments: Lives.Engine.allCases)
-    func `What is missing or another than it should be is named`(engine: Lives.Engine) async throws {
+    func `Errors about missing objects, preconditions and arguments have code and HTTP status`(engine: Lives.Engine)
+        async throws
+    {
         try await Lives.run(engine) { lives in
             try Self.start(lives)
             let missing: Set = ["getMetadata", "updateMetadata", "delete", "getData", "downloadURL", "writeToFile"]
@@ -100,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `Bytes that are damaged on their way are told with the answer that brought them`(
+    func `An error about bytes damaged in transit has the HTTP status of the response`(
         engine: Lives.Engine
     ) async throws {
         try await Lives.run(engine) { lives in
@@ -119,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: Lives.Engine.allCases)
-    func `What is at fault here is not told with what a server has answered`(engine: Lives.Engine) async throws {
+    func `An error without a response of a server has no HTTP status`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             try Self.start(lives)
             let nowhere = JSON.string(lives.path("none/file"))

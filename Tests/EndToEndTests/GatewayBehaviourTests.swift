@@ -574,7 +574,9 @@ let behaviours: [Behaviour] = [
     }
 
     @Test(arguments: behaviours.indices)
-    func `The behaviours of the emulator's suites are answered, or said to differ`(index: Int) async throws {
+    func `The gateway behaves as the emulator's own tests specify, except for listed differences`(index: Int)
+        async throws
+    {
         let running = try Self.running.get()
         let client = GatewayClient(running.base, "bucket\(index)") { [place = running.place] method, params in
             let result = Mutex(JSON.null)
@@ -587,7 +589,7 @@ let behaviours: [Behaviour] = [
         try await behaviours[index].check(client)
     }
 
-    @Test func `Every number of the list has a row`() {
+    @Test func `The table has a row for every number of the list`() {
         #expect(Set(behaviours.flatMap(\.numbers)) == Set(1...110))
     }
 }

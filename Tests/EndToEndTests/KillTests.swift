@@ -5,7 +5,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// The program, killed in the middle of what it does, at many offsets; `KILLS` in the environment says at how many.
+/// The program is ended during transfers, at many offsets; the variable `KILLS` sets how many.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct KillTests {
     static let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 12
     static let granule = 256 << 10
@@ -41,7 +41,7 @@ import Testing
             ])
     }
 
-    /// Under the same id, paused, or ended where that was before the kill.
+    /// The task with the same id: paused, or succeeded if that happened before the kill.
     private static func found(_ task: JSON, _ lives: Lives, _ kind: String = "upload") throws -> JSON {
         let tasks = try lives.tasks(kind)
         let found = try #require(tasks.first)
@@ -63,7 +63,7 @@ import Testing
     // MARK: - Uploads
 
     @Test(arguments: End.allCases)
-    func `An upload into the embedded engine`(end: End) async throws {
+    func `An upload to the embedded engine continues after a kill, a signal or a closed stdin`(end: End) async throws {
         let interrupted = Counter()
         let count = end == .kill ? Self.kills : 3
         for kill in 0..<count {
@@ -94,7 +94,9 @@ import Testing
     }
 
     @Test(arguments: remotes, End.allCases)
-    func `An upload to a server`(engine: Lives.Engine, end: End) async throws {
+    func `An upload to a server continues after a kill, a signal or a closed stdin`(engine: Lives.Engine, end: End)
+        async throws
+    {
         let size = Self.source.count
         let count = end == .kill ? Self.kills : 3
         for kill in 0..<count {
@@ -126,7 +128,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `An upload whose last answer was never heard`(engine: Lives.Engine) async throws {
+    func `An upload that was killed before its last response succeeds without a second upload`(engine: Lives.Engine)
+        async throws
+    {
         try await Lives.run(engine) { lives in
             let file = try lives.write(Self.source, to: "source")
             let fixture = try #require(lives.fixture)
@@ -148,7 +152,7 @@ import Testing
     // MARK: - Downloads
 
     @Test(arguments: Lives.Engine.allCases)
-    func `A download`(engine: Lives.Engine) async throws {
+    func `A download continues after a kill with the received bytes`(engine: Lives.Engine) async throws {
         for kill in 0..<Self.kills {
             try await Lives.run(engine) { lives in
                 try lives.start()

@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What a client finds that was away while the service ended.
+/// Tasks after the service was killed and started again.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LaterTests {
     static let remotes = [Lives.Engine.firebase, .gcs]
 
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: Lives.Engine.allCases)
-    func `How tasks ended is known, if killed right after the answer`(engine: Lives.Engine) async throws {
+    func `The outcome of a task is known after a kill right after the answer`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             let small = try lives.write(noise(1000), to: "small")
             let large = try lives.write(noise(600_000), to: "large")
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Lives.Engine.allCases)
-    func `Bytes that came in a message outlive the process`(engine: Lives.Engine) async throws {
+    func `A large putData survives a kill of the process`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             let bytes = noise(2 << 20)
             let held = Signal()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `So do few of them, once they had to wait`(engine: Lives.Engine) async throws {
+    func `A small putData that was paused survives a kill of the process`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             let held = Signal()
             defer { held.fire() }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// With an upload that was killed in its middle; what had left it stays on the way until the signal.
+    /// Kills the service during an upload; the fixture holds the bytes in flight until the signal.
     private static func interrupted(_ lives: Lives, until held: Signal) throws -> JSON {
         let file = try lives.write(noise(600_000), to: "source")
         lives.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Tasks can go on by themselves`(engine: Lives.Engine) async throws {
+    func `With --tasks resume unfinished tasks continue at the start`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { lives in
             let held = Signal()
             defer { held.fire() }
@@ -122,7 +122,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Tasks can be forgotten`(engine: Lives.Engine) async throws {
+    func `With --tasks forget unfinished tasks are cancelled and removed at the start`(engine: Lives.Engine)
+        async throws
+    {
         try await Lives.run(engine) { lives in
             let held = Signal()
             defer { held.fire() }
@@ -139,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Two services of one root have each their own tasks, and the next one has both's`(engine: Lives.Engine)
+    func `Services that share a root have separate tasks, and the next one takes over all`(engine: Lives.Engine)
         async throws
     {
         try await Lives.run(engine) { one in
@@ -159,7 +161,7 @@ import Testing
             try one.until { $0.unfired.isEmpty }
             for lives in [one, two] { try lives.kill() }
             held.fire()
-            // The next one takes over what both have left.
+            // The next service takes over the tasks of both.
             try one.start()
             #expect(try Set(one.tasks().map(\.id)) == [first.id, second.id])
             try two.start()

@@ -6,7 +6,9 @@ import Testing
 /// Metadata that is too large is refused by the program before it keeps any of it.
 @Suite(.timeLimit(.minutes(5))) struct MetadataLimitTests {
     @Test(arguments: Lives.Engine.allCases)
-    func `Large properties leave memory and the root where they were`(engine: Lives.Engine) async throws {
+    func `Metadata beyond the limit is refused without using memory or changing the root`(engine: Lives.Engine)
+        async throws
+    {
         try await Lives.run(engine) { lives in
             try lives.start()
             let reference: JSON = "gs://default-bucket/a"

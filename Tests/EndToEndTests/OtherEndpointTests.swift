@@ -37,7 +37,9 @@ import Testing
     }
 
     @Test(arguments: remotes, ["pause", "resume", "forget"])
-    func `Tasks of another endpoint are listed with it, and wait for it`(engine: Lives.Engine, wish: String)
+    func `Tasks of another endpoint are listed with that endpoint and resume only there`(
+        engine: Lives.Engine, wish: String
+    )
         async throws
     {
         try await Lives.run(engine) { one in
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Tasks of another endpoint can be cancelled, and its server hears nothing`(engine: Lives.Engine) async throws {
+    func `Tasks of another endpoint can be cancelled without a request to a server`(engine: Lives.Engine) async throws {
         try await Lives.run(engine) { one in
             let two = try Lives(engine, in: one.directory)
             let held = Signal()

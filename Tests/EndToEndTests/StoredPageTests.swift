@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What a browser is told about what it fetches from a download URL.
+/// Headers of download URLs that restrict what a browser does with an object.
 @Suite(.timeLimit(.minutes(5))) struct StoredPageTests {
     @Test func `A stored page is sandboxed, and a service worker is refused`() async throws {
         try await Lives.run(.embedded) { lives in
