@@ -9,7 +9,7 @@ import Testing
         func add(_ entry: Int) { entries.append(entry) }
     }
 
-    @Test func `Jobs of one thread run in the order in which they came`() async {
+    @Test func `Jobs of one thread run in the order of their submission`() async {
         let log = Log()
         let done = Mail<Void>()
         startTestThread("many jobs") {
@@ -20,7 +20,7 @@ import Testing
         #expect(await log.entries == Array(0..<10_000))
     }
 
-    @Test func `Jobs of many threads all run, each thread's in order`() async {
+    @Test func `Jobs of many threads all run, in order for each thread`() async {
         let log = Log()
         let done = Mail<Void>()
         for thread in 0..<4 {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test @Loop func `A job of the loop comes behind those that wait already`() async {
+    @Test @Loop func `A job that is submitted on the loop runs after those that are waiting`() async {
         let log = Log()
         let tasks = (0..<100).map { number in
             Task {
@@ -48,7 +48,7 @@ import Testing
         #expect(log.entries == Array(0..<200))
     }
 
-    @Test @Loop func `The end of a turn comes once, after the job that asked for it, also when it asks for another`()
+    @Test @Loop func `Work at the end of an iteration runs once, after the job, and may add more`()
         async
     {
         let log = Log()
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [false, true]) @Loop
-    func `An immediate task runs up to its first wait before its caller goes on`(isNested: Bool) async {
+    func `An immediate task runs to its first suspension before its caller continues`(isNested: Bool) async {
         let log = Log()
         let start: @Loop () -> Task<Void, Never> = {
             defer { log.add(2) }
@@ -81,7 +81,7 @@ import Testing
         #expect(log.entries == [1, 2, 3])
     }
 
-    @Test @Loop func `The loop is one thread, whoever calls`() async {
+    @Test @Loop func `The loop is isolated, also when called from a detached task`() async {
         Loop.shared.assertIsolated()
         await Task.detached { await Task { @Loop in Loop.shared.assertIsolated() }.value }.value
         Loop.shared.assertIsolated()

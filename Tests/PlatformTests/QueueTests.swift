@@ -2,7 +2,7 @@ import Platform
 import Testing
 
 @Suite struct QueueTests {
-    @Test func `Elements leave in their order, whenever they came`() {
+    @Test func `Elements are removed in the order in which they were appended`() {
         var random = SystemRandomNumberGenerator()
         var queue = Queue<Int>()
         var expected: [Int] = []
