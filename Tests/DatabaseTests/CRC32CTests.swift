@@ -2,7 +2,7 @@ import CChecksums
 import Testing
 
 @Suite struct CRC32CTests {
-    @Test func `The CRC32C of nothing and of the check value are right`() {
+    @Test func `CRC32C of no bytes and of the check string is correct`() {
         #expect(checksums_crc32c(0, "123456789", 9) == 0xE306_9283)
         #expect(checksums_crc32c_portable(0, "123456789", 9) == 0xE306_9283)
         #expect(checksums_crc32c(0, nil, 0) == 0)
@@ -15,11 +15,11 @@ import Testing
             ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
             ([UInt8](0..<32), 0x46DD_794E),
         ] as [([UInt8], UInt32)])
-    func `RFC 3720's own examples`(bytes: [UInt8], crc: UInt32) {
+    func `CRC32C of the examples of RFC 3720 is correct`(bytes: [UInt8], crc: UInt32) {
         #expect(checksums_crc32c(0, bytes, bytes.count) == crc)
     }
 
-    @Test func `Pieces give the same as the whole`() {
+    @Test func `CRC32C of pieces equals that of the whole`() {
         var random = SystemRandomNumberGenerator()
         for count in 0...300 {
             let bytes = randomBytes(count, using: &random)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `Both ways agree, at any length and address`() {
+    @Test func `The fast and the portable CRC32C agree at any length and address`() {
         var random = SystemRandomNumberGenerator()
         let bytes = randomBytes(20_000, using: &random)
         let lengths = Array(0...300) + (0..<100).map { _ in Int.random(in: 300...19_000, using: &random) }
