@@ -9,7 +9,7 @@ import Testing
 @testable import Roots
 @testable import TaskStore
 
-/// Ends of tasks that the database has no room for.
+/// Ends of tasks that are recorded in slots because the database is full.
 @Suite(.timeLimit(.minutes(10))) struct TombstoneTests {
     let scratch: Scratch
     let root: StorageRoot
