@@ -107,7 +107,7 @@ let package = Package(
         .testTarget(
             name: "HarnessTests",
             dependencies: ["Harness", "EmbeddedEngine", "Roots", "Transfers", "Storage", "Platform", "TestSupport"]),
-        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums"]),
+        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums", "TestSupport"]),
         .testTarget(
             name: "LocalFilesTests",
             dependencies: [

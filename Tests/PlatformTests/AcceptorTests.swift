@@ -38,9 +38,20 @@ import Testing
     }
 
     @Test func `A connection that was aborted before accept causes no pause`() async throws {
-        let acceptor = try acceptor(failing: [ECONNABORTED, EINTR], Mail())
+        let attempts = Mail<Void>()
+        let acceptor = try acceptor(failing: [ECONNABORTED, EINTR], attempts)
+        // Ends a pause, so that it is an error instead of a wait without end.
+        let pauses = Mail<Duration>()
+        let observer = Task { [clock] in
+            while let pause = await clock.nextSleep() {
+                pauses.deliver(pause)
+                clock.advance(by: pause)
+            }
+        }
         acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
         _ = await accepted.next()
+        #expect(attempts.waiting.count >= 3 && pauses.waiting.isEmpty)
+        observer.cancel()
         acceptor.close()
     }
 

@@ -50,8 +50,10 @@ import Testing
         }
         threads = nil
         for _ in 0..<3 { gate.signal() }
-        for _ in 0..<3 { _ = await done.next() }
+        var numbers: Set<Int> = []
+        for _ in 0..<3 { numbers.insert(await done.next()) }
         for _ in 0..<3 { await ended.next() }
+        #expect(numbers == [0, 1, 2] && ended.waiting.isEmpty)
     }
 
     @Test func `A single thread runs jobs in order`() async {
@@ -66,17 +68,20 @@ import Testing
         for round in 0..<500 { #expect(await threads.run { round * 2 } == round * 2) }
     }
 
-    @Test func `Two jobs that wait for each other both get a thread`() async {
+    @Test func `Two jobs that wait for each other both get a thread`() async throws {
         let threads = WorkerThreads("test", limit: 2)
         for _ in 0..<200 {
             let (ping, pong) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-            async let first: Void = threads.run {
-                ping.signal(); pong.wait()
+            async let first = threads.run {
+                ping.signal()
+                return pong.wait(timeout: .now() + 60) == .success
             }
-            async let second: Void = threads.run {
-                pong.signal(); ping.wait()
+            async let second = threads.run {
+                pong.signal()
+                return ping.wait(timeout: .now() + 60) == .success
             }
-            _ = await (first, second)
+            let both = await [first, second]
+            try #require(both == [true, true], "one of the jobs did not start")
         }
     }
 
