@@ -132,7 +132,7 @@ struct MultipartParserTests {
         #expect(try outcomes(of: padding(101)) == [.end], "it is no delimiter")
     }
 
-    @Test func `Content of any size takes the memory of a piece`() throws {
+    @Test func `Content of any size uses the memory of one piece`() throws {
         var parser = MultipartParser(try #require(MultipartBoundary("b")))
         parser.append(Array("--b\r\n\r\n".utf8))
         #expect(try parser.next() == .part([:]))

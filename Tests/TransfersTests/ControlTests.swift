@@ -35,7 +35,7 @@ import Transfers
 
     @Test func `A second pause returns with the first`() async throws {
         let (task, session) = try await stage.sending()
-        // Tasks begin on the loop in their order: both have asked when the engine hears of the first.
+        // Tasks begin on the loop in order: both have requested the pause before the engine gets the abort.
         let pauses = (0..<2).map { _ in Task { try await task.pause() } }
         await until { session.aborts == 1 }
         session.answer(.aborted)
