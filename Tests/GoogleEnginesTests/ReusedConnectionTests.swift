@@ -6,7 +6,7 @@ import Testing
 @testable import GoogleEngines
 
 /// A reused connection that the server closes without an answer to a request that it has executed.
-@Suite(.timeLimit(.minutes(10))) struct RemoteWarmTests {
+@Suite(.timeLimit(.minutes(10))) struct ReusedConnectionTests {
     /// Lets a server execute the next request of this kind and close the connection, which was used before.
     private func close(
         after kind: StorageFixture.Kind, at place: any RemoteFixture,

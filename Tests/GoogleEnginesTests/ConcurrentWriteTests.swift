@@ -8,7 +8,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Servers that execute a request but answer with an error, and other clients that write before the retry.
-@Suite(.timeLimit(.minutes(10))) struct OvertakenTests {
+@Suite(.timeLimit(.minutes(10))) struct ConcurrentWriteTests {
     static let others: [UInt8] = [7, 7]
     let caller = Caller(retryTime: .seconds(60))
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A preloaded library that prints to stdout.
-@Suite(.timeLimit(.minutes(5))) struct PollutionTests {
+@Suite(.timeLimit(.minutes(5))) struct StandardOutputTests {
     private let place = Place()
     private static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/usr/bin/gcc"].first {
         FileManager.default.isExecutableFile(atPath: $0)

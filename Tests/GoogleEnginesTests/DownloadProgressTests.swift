@@ -8,7 +8,7 @@ import Testing
 @testable import LocalFiles
 
 /// Progress reports of a download while bytes arrive and when they stop arriving.
-@Suite(.timeLimit(.minutes(10))) struct ArrivalTests {
+@Suite(.timeLimit(.minutes(10))) struct DownloadProgressTests {
     private let size = (2 << 20) + 3
     private let told = Mail<Progress>()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tasks after the service was killed and started again.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct LaterTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RestartTests {
     static let remotes = [Lives.Engine.firebase, .gcs]
 
     private static func put(_ lives: Lives, _ name: String, _ file: String, wait: Bool = false) throws -> JSON {

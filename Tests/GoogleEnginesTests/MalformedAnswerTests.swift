@@ -7,7 +7,7 @@ import Testing
 @testable import GoogleEngines
 
 /// Malformed answers: a request that a server may have executed is not repeated.
-@Suite(.timeLimit(.minutes(10))) struct StrangeAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct MalformedAnswerTests {
     typealias Deed = @Sendable (RemoteBackend, Caller) async throws -> Void
 
     private func check(
