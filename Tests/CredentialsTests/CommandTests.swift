@@ -84,7 +84,7 @@ import Testing
             while read(reader, &byte, 1) > 0 {}
             return true
         }
-        #expect(end, "somebody still has the pipe open")
+        #expect(end, "a process still has the pipe open")
     }
 
     @Test func `A command whose callers are cancelled is ended with its processes`() async throws {
@@ -98,7 +98,7 @@ import Testing
         asking.cancel()
         let error = await #expect(throws: StorageError.self) { try await asking.value }
         #expect(error?.code == .cancelled)
-        #expect(await !nextByte(of: reader), "somebody still has the pipe open")
+        #expect(await !nextByte(of: reader), "a process still has the pipe open")
     }
 
     @Test func `The end of the service ends its commands, and no other starts`() async throws {
@@ -109,7 +109,7 @@ import Testing
         #expect(await nextByte(of: reader))
         command.running.stopAll()
         #expect(await outcome == .failure(.killed(signal: SIGKILL)))
-        #expect(await !nextByte(of: reader), "somebody still has the pipe open")
+        #expect(await !nextByte(of: reader), "a process still has the pipe open")
         #expect(await credentialThreads.run { command.run() } == .failure(.stopped))
     }
 

@@ -111,7 +111,7 @@ struct MultipartParserTests {
         ("--b||x|--b-", "lacks the closing"), ("--b||x--b--", "lacks the closing"),
         ("--b||x\n--b--", "lacks the closing"), ("--b||x|--b--y", "lacks the closing"),
         ("--b||x|--b--\r", "lacks the closing"), ("--b\n\nx|--b--|", "lacks the closing"),
-    ]) func `A malformed body is an error that says why`(text: String, reason: String) throws {
+    ]) func `A malformed body is an error with the reason`(text: String, reason: String) throws {
         let bytes = Array(text.replacing("|", with: "\r\n").utf8)
         let whole = try outcomes(of: [bytes], "b")
         guard case .malformed(let message) = whole.last else { throw Unexpected(parts: "\(whole)") }

@@ -67,7 +67,7 @@ import Testing
 
     @Test func `No share is revoked while no other one waits`() async throws {
         let (idle, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota))
-        idle.revoke = { Issue.record("nobody waits") }
+        idle.revoke = { Issue.record("no other share waits") }
         #expect(idle.reserve(800) {})
         #expect(!waiting.reserve(800) {})
         _ = await clock.nextSleep()

@@ -49,7 +49,7 @@ struct JSONParserTests {
         #expect(throws: JSONSyntaxError(offset: offset, reason: reason)) { try parse(text) }
     }
 
-    @Test func `Errors tell reason and offset`() {
+    @Test func `Errors have a reason and an offset`() {
         #expect("\(JSONSyntaxError(offset: 7, reason: "expected a value"))" == "expected a value at byte 7")
     }
 

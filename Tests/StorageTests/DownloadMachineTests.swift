@@ -7,7 +7,7 @@ import Testing
 
     @Test func `Progress is published and the end is published once`() throws {
         var machine = DownloadMachine.fetching()
-        #expect(machine.progress.fractionCompleted == 0, "nobody knows how much there is")
+        #expect(machine.progress.fractionCompleted == 0, "the total is unknown")
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]), (.reported(.of(5, 20)), []),
             (.reported(.of(20, 20)), [.publish(.progress)]),

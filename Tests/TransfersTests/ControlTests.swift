@@ -105,7 +105,7 @@ import Transfers
         #expect(await session.nextStep() == .send(2..<6))
     }
 
-    @Test func `A resumed task asks the engine for its offset`() async throws {
+    @Test func `A resumed task queries the engine for its offset`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.received(upTo: 2))
         #expect(await session.nextStep() == .send(2..<6))
