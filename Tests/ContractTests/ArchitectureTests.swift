@@ -56,7 +56,7 @@ import Testing
         #expect(!files.isEmpty && files.allSatisfy { $0.hasPrefix("Platform/") }, "\(files)")
     }
 
-    @Test func `Each marker of unchecked code has a line that says why it is sound`() throws {
+    @Test func `Each marker of unchecked code has a comment that states why it is sound`() throws {
         let marker = /@unchecked|nonisolated\(unsafe\)|Unmanaged/
         for file in try sources(containing: marker) {
             #expect(try text("Sources/\(file)").contains("Sound: "), "\(file)")

@@ -8,13 +8,13 @@ import Testing
 @testable import JSONRPC
 @testable import Methods
 
-/// Holds what `protocol/openrpc.json` lists to what there is.
+/// Compares the lists of `protocol/openrpc.json` with those of the program.
 @Suite(.watchdog) struct DocumentTests {
     let document: ContractDocument
 
     init() throws { document = try ContractDocument() }
 
-    @Test func `The contract lists the methods of the table in its order`() {
+    @Test func `The contract lists the methods in the order of the table`() {
         #expect(document.methods.map { $0["name"]?.string } == allMethods.names)
     }
 
@@ -37,7 +37,7 @@ import Testing
         #expect(document.requests.map { $0["name"]?.string } == [ConnectionTokens.refreshToken])
     }
 
-    @Test func `Examples of requests follow their description`() throws {
+    @Test func `Examples of requests match the schemas of the contract`() throws {
         for request in document.requests {
             let example = try #require(request["example"])
             #expect(example["id"] == JSON(Int64(OutgoingRequests.firstNumber)))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Examples of notifications follow their description`() throws {
+    @Test func `Examples of notifications match the schemas of the contract`() throws {
         for notification in document.notifications {
             let example = try #require(notification["example"])
             for param in try #require(notification["params"]?.array) {
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// Generators of clients read an error as a code and a message, and follow no reference to it.
-    @Test func `Every method spells its errors out, each as the table has it`() {
+    @Test func `Every method lists its errors as the table defines them`() {
         let known = document.errors.map { [$0["code"], $0["name"]] }
         for method in document.methods {
             for error in method["errors"]?.array ?? [] {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// Generators of clients take a method without a result for a mistake.
+    /// Generators of clients treat a method without a result as an error.
     @Test func `Every method has a result`() {
         for method in document.methods { #expect(method["result"]?["schema"] != nil, "\(method["name"]?.text ?? "")") }
     }

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One example of a method, as it lies in `protocol/openrpc.json`.
+/// One example of a method in `protocol/openrpc.json`.
 struct Example: Sendable, CustomTestStringConvertible {
     let method: JSON
     let json: JSON
@@ -16,7 +16,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         json["params"]?.array?.map { .init(key: $0["name"]?.string ?? "", value: $0["value"] ?? .null) } ?? []
     }
 
-    /// What has to be said before it, then its request, then its answer. What follows is not its business.
+    /// The preceding messages, the request and its answer. Later messages are not compared.
     var transcript: Transcript {
         get throws {
             let before = json["x-before"]?.array?.compactMap(\.string) ?? []
@@ -45,25 +45,25 @@ struct Example: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Every example of the contract is answered as it is written there.
+/// Every example of the contract is played, and its answer compared.
 @Suite(.watchdog) struct ExampleTests {
     @Test(arguments: Example.all) func `Every example is answered as written`(_ example: Example) async throws {
         let transcript = try example.transcript
         let watch = ContractWatch(try ContractDocument(withHarness: ()))
         try await TranscriptPlayer.play(transcript, check: watch.look) { directory in
-            // Only the program itself has a remote engine.
+            // Only the program itself has remote engines.
             let depth = TranscriptDepth.allCases.first(where: transcript.isMeant) ?? .process
             return try depth.stage(transcript, directory)
         }
     }
 
-    @Test func `rpc discover answers the whole contract`() async throws {
+    @Test func `rpc.discover returns the whole contract`() async throws {
         let answer = try await answer(to: ["jsonrpc": "2.0", "id": 1, "method": "rpc.discover"])
         #expect(try answer["result"] == ContractDocument().json)
     }
 }
 
-/// What a service that has done nothing yet answers to a request.
+/// The answer of a new service to a request.
 func answer(to request: JSON) async throws -> JSON {
     let answer = Answer()
     let transcript = try Transcript("a request", ">> \(request.text)\n<<* \"<any>\"")

@@ -3,7 +3,7 @@ import JSONRPC
 import TestSupport
 import Testing
 
-/// Every param of the contract is really read, and nothing else is.
+/// Every param of the contract is read, and other params are refused.
 @Suite(.watchdog) struct ParamTests {
     struct Param: Sendable, CustomTestStringConvertible {
         let method: JSON
@@ -11,12 +11,12 @@ import Testing
         let isRequired: Bool
         var testDescription: String { "\(method["name"]?.string ?? "") \(name)" }
 
-        /// An example that shows it.
+        /// An example that has the param.
         var example: Example? {
             Example.all.first { $0.method == method && $0.params.contains { $0.key == name } }
         }
 
-        /// What is null is there, where null means something.
+        /// Whether null is a value of the param; otherwise null counts as absent.
         var takesNull: Bool {
             let descriptor = method["params"]?.array?.first { $0["name"]?.string == name }
             return descriptor?["schema"]?["type"]?.array?.contains("null") == true
@@ -34,7 +34,7 @@ import Testing
         } ?? []
     }
 
-    @Test(arguments: params) func `A param is read by its type`(_ param: Param) async throws {
+    @Test(arguments: params) func `A param of another type is refused by name`(_ param: Param) async throws {
         let example = try #require(param.example, "no example shows it")
         let wrong = example.params.replacing(param.name) {
             $0.string?.hasPrefix("<") == true ? true : $0.number == nil ? 7 : "seven"
@@ -42,7 +42,8 @@ import Testing
         #expect(try await refusal(of: example, wrong) == param.name)
     }
 
-    @Test(arguments: params) func `A param is required exactly if the contract says so`(_ param: Param) async throws {
+    @Test(arguments: params) func `A param is required exactly if the contract requires it`(_ param: Param) async throws
+    {
         let example = try #require(param.example, "no example shows it")
         let mustBeThere = param.isRequired || param.isOne(of: "x-exactly-one-of")
         let without = example.params.filter { $0.key != param.name }
@@ -51,13 +52,13 @@ import Testing
         #expect(try await (refusal(of: example, withNull) != nil) == (mustBeThere && !param.takesNull))
     }
 
-    @Test(arguments: methods) func `No other param is taken`(_ method: JSON) async throws {
+    @Test(arguments: methods) func `An unknown param is refused by name`(_ method: JSON) async throws {
         let example = try #require(Example.all.first { $0.method == method })
         let more = example.params + [.init(key: "stranger", value: 1)]
         #expect(try await refusal(of: example, more) == "stranger")
     }
 
-    @Test(arguments: open) func `Every param of the contract is taken`(_ method: JSON) async throws {
+    @Test(arguments: open) func `Methods with open params accept any param`(_ method: JSON) async throws {
         let example = try #require(Example.all.first { $0.method == method })
         for value in [nil, true, 1.5, "1", [], [:]] as [JSON] {
             let params = example.params.map { JSON.Member(key: $0.key, value: value) }
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: methods.filter { $0["x-exactly-one-of"] != nil || $0["x-not-together"] != nil })
-    func `Some params exclude each other`(_ method: JSON) async throws {
+    func `Params that exclude each other are refused together`(_ method: JSON) async throws {
         let group = Self.params.filter {
             $0.method == method && ($0.isOne(of: "x-exactly-one-of") || $0.isOne(of: "x-not-together"))
         }
@@ -83,13 +84,15 @@ import Testing
     }
 }
 
-/// What may be written to metadata: each property is taken, ignored or refused as the schema says.
+/// Properties of metadata in requests are read, ignored or refused as the schema defines.
 @Suite(.watchdog) struct MetadataWriteTests {
     static let properties = (try? ContractDocument())?.resolve("#/components/schemas/MetadataWrite/properties")
     static let readOnly = properties?.object?.filter { $0.value["readOnly"] == true }.map(\.key) ?? []
     static let writable = properties?.object?.filter { $0.value["readOnly"] != true }.map(\.key) ?? []
 
-    @Test(arguments: writable) func `A value is read`(_ property: String) async throws {
+    @Test(arguments: writable) func `A writable property of another type is refused by name`(_ property: String)
+        async throws
+    {
         #expect(try await refusal(of: property, 7) == "metadata.\(property)")
         #expect(try await refusal(of: property, nil) == nil)
     }
@@ -111,7 +114,7 @@ import Testing
     }
 }
 
-/// The param that a request is refused for with -32602; nil where it is answered in any other way.
+/// The param for which a request is refused with -32602; nil for any other answer.
 private func refusedParam(in request: JSON) async throws -> String? {
     let error = try await answer(to: request)["error"]
     guard error?["code"] == -32602, let param = error?["data"]?["param"]?.string else { return nil }

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page of promises, held to the tests that it names.
+/// The tests and programs that `protocol/promises.md` names.
 @Suite(.watchdog) struct PromiseTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardizedFileURL
 
     private let page = try? String(contentsOf: package.appending(path: "protocol/promises.md"), encoding: .utf8)
 
-    @Test func `Whatever is said to hold a promise is there`() throws {
+    @Test func `Every test and program that a promise names exists`() throws {
         let page = try #require(page)
         var file: String?
         var names = 0
@@ -26,7 +26,7 @@ import Testing
         #expect(names > 30)
     }
 
-    @Test func `Every promise names who holds it`() throws {
+    @Test func `Every promise names a test or a program`() throws {
         let rows = try #require(page).split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| promise") }
         #expect(rows.count > 20)
         for row in rows { #expect(row.split(separator: "|").last?.contains("`") == true, "\(row)") }

@@ -41,7 +41,7 @@ import Testing
         #expect(try rows(scratch.open()) == 2)
     }
 
-    @Test func `A step that fails leaves the one before`() throws {
+    @Test func `A failed migration keeps the previous version`() throws {
         let database = try scratch.open()
         let broken = Migration(version: 2, sql: "INSERT INTO t VALUES (7); INSERT INTO nowhere VALUES (1)")
         _ = try databaseError { try database.migrate([schema([one, broken])]) }
@@ -50,7 +50,7 @@ import Testing
         try database.migrate([schema([one, two, three])])
     }
 
-    @Test func `Two connections do not take a step twice`() throws {
+    @Test func `Two connections do not apply a migration twice`() throws {
         let first = try scratch.open()
         let second = try scratch.open()
         try first.migrate([schema([one])])
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `A newer file is refused`() throws {
+    @Test func `A file with a newer schema is refused`() throws {
         try scratch.open().migrate([schema([one, two])])
         let error = try databaseError { try scratch.open().migrate([schema([one])]) }
         #expect(error.finding == .newer)
@@ -81,7 +81,7 @@ import Testing
         #expect(try rows(database) == 2)
     }
 
-    @Test func `The single version of an older file counts for all its schemas`() throws {
+    @Test func `The single version of an older file applies to all its schemas`() throws {
         let database = try scratch.open()
         try database.execute(
             "CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO t VALUES (1); PRAGMA user_version = 1")
@@ -94,7 +94,7 @@ import Testing
         #expect(try rows(database) == 1)
     }
 
-    @Test func `A foreign file is refused and stays as it is`() throws {
+    @Test func `A database of another application is refused and not changed`() throws {
         let foreign = try Database(path: scratch.path, applicationID: 99)
         try foreign.execute("PRAGMA journal_mode = DELETE; CREATE TABLE theirs (a)")
         try foreign.close()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `An empty file is as good as none`() throws {
+    @Test func `An empty file is treated as a new database`() throws {
         try scratch.write([])
         try scratch.open().migrate([schema([one])])
         #expect(try pragma("application_id", of: scratch.open()) == 0x7465_7374)

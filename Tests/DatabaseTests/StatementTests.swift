@@ -36,7 +36,7 @@ import Testing
         #expect(try database.run("DELETE FROM t WHERE id = :id", ["id": .integer(9)]) == 0)
     }
 
-    @Test func `Values go to the parameters of their names`() throws {
+    @Test func `Values are bound to parameters by name`() throws {
         let insert = "INSERT INTO t (id, name) VALUES (:id, :name || :id)"
         try database.run(insert, ["name": .text("a"), "id": .integer(7)])
         #expect(try names() == ["a7"])
@@ -51,12 +51,12 @@ import Testing
     }
 
     @Test(arguments: ["", " ", "-- nothing", "SELECT 1; SELECT 2", "SELECT 1; nonsense", "SELECT 1\0", "SELEC"])
-    func `Exactly one statement at a time`(sql: String) throws {
+    func `A text without exactly one statement is refused`(sql: String) throws {
         let error = try databaseError { try database.run(sql) }
         #expect(error.path == scratch.path)
     }
 
-    @Test func `A statement may run again while its rows are read`() throws {
+    @Test func `A statement can run again while its rows are read`() throws {
         try database.execute("INSERT INTO t (name) VALUES ('a'), ('b')")
         var seen: [String] = []
         let select = "SELECT name FROM t ORDER BY id"
@@ -67,7 +67,7 @@ import Testing
         #expect(seen == ["aa", "ab", "ba", "bb"])
     }
 
-    @Test func `Reading stops when it is told to, or when the reader throws`() throws {
+    @Test func `Reading rows stops when the reader returns false or throws`() throws {
         struct Enough: Error {}
         try database.execute("INSERT INTO t (name) VALUES ('a'), ('b'), ('c')")
         var seen = 0
@@ -80,20 +80,20 @@ import Testing
         try database.execute("DROP TABLE t")
     }
 
-    @Test func `A write that is left at its first row is kept`() throws {
+    @Test func `A write with RETURNING is complete even if only its first row is read`() throws {
         let id = try database.first("INSERT INTO t (name) VALUES ('a'), ('b') RETURNING id") { try $0.integer("id") }
         #expect(id == 1)
         let other = try scratch.open()
         #expect(try other.first("SELECT count(*) AS count FROM t") { try $0.integer("count") } == 2)
     }
 
-    @Test func `More statements than are kept`() throws {
+    @Test func `More statements than the cache holds can be used`() throws {
         for number in 0..<300 {
             #expect(try database.first("SELECT \(number) AS number") { try $0.integer("number") } == Int64(number))
         }
     }
 
-    @Test func `A kept statement follows a change of the schema`() throws {
+    @Test func `A cached statement follows a change of the schema`() throws {
         let select = "SELECT * FROM t"
         try database.run("INSERT INTO t (name) VALUES ('a')")
         #expect(try database.first(select) { try $0.text("name") } == "a")
@@ -105,7 +105,7 @@ import Testing
         _ = try databaseError { _ = try database.first(select) { try $0.text("name") } }
     }
 
-    @Test func `After closing everything throws`() throws {
+    @Test func `After close all operations throw`() throws {
         try database.run("INSERT INTO t (name) VALUES ('a')")
         try database.rows("SELECT name FROM t") { row in
             try database.close()

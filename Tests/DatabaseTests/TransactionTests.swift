@@ -30,7 +30,7 @@ import Testing
         #expect(try answer == 42 && count(other) == 2)
     }
 
-    @Test func `A snapshot stays as it began, and holds up nobody who writes`() throws {
+    @Test func `A snapshot does not change and does not block writers`() throws {
         let other = try scratch.open()
         try database.snapshot {
             let before = try count(database)
@@ -55,7 +55,7 @@ import Testing
         #expect(try count(database) == 1)
     }
 
-    @Test func `An error that has undone everything itself is passed on`() throws {
+    @Test func `An error that rolled the transaction back itself is passed on`() throws {
         try database.run("INSERT INTO t VALUES (1)")
         let error = try databaseError {
             try database.transaction {
@@ -67,7 +67,7 @@ import Testing
         #expect(try count(database) == 1)
     }
 
-    @Test func `An undone transaction cannot be taken for a kept one`() throws {
+    @Test func `A transaction that was rolled back inside does not succeed`() throws {
         try database.run("INSERT INTO t VALUES (1)")
         _ = try databaseError {
             try database.transaction {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `An inner transaction throws and spoils the outer only if that lets it`() throws {
+    @Test func `A nested transaction throws, and the outer one can still commit`() throws {
         try database.transaction {
             try database.run("INSERT INTO t VALUES (1)")
             _ = try databaseError { try database.transaction {} }
@@ -84,7 +84,7 @@ import Testing
         #expect(try count(database) == 1)
     }
 
-    @Test func `A second writer is told that the file is busy`() throws {
+    @Test func `A second writer gets a busy error`() throws {
         let other = try Database(path: scratch.path, applicationID: 0x7465_7374, busyTimeout: 1)
         try database.transaction {
             let error = try databaseError { try other.transaction {} }
@@ -93,7 +93,7 @@ import Testing
         try other.transaction { try other.run("INSERT INTO t VALUES (1)") }
     }
 
-    @Test func `A full file is told apart, and used again`() throws {
+    @Test func `A full file causes an error of its own, and can be used again`() throws {
         try database.execute("PRAGMA max_page_count = 4")
         let error = try databaseError {
             try database.transaction {
@@ -106,7 +106,7 @@ import Testing
         #expect(try count(database) == 1)
     }
 
-    @Test func `Closing within a transaction undoes it`() throws {
+    @Test func `Closing within a transaction rolls it back`() throws {
         _ = try databaseError {
             try database.transaction {
                 try database.run("INSERT INTO t VALUES (1)")

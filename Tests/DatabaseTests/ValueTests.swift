@@ -19,23 +19,23 @@ import Testing
     }
 
     @Test(arguments: [0, 1, -1, .max, .min, 1 << 53 + 1] as [Int64])
-    func `Integers come back`(number: Int64) throws {
+    func `Integers are read as they were written`(number: Int64) throws {
         #expect(try roundTrip(.integer(number)) { try $0.integer("value") } == number)
     }
 
     @Test(arguments: ["", "a", "a\0b", "\0", "äöü 🥐 \u{301}", String(repeating: "long\0", count: 10_000)])
-    func `Text comes back, NUL characters included`(text: String) throws {
+    func `Text is read as it was written, including NUL characters`(text: String) throws {
         let back = try roundTrip(.text(text)) { try $0.text("value") }
         #expect(back.map { Array($0.utf8) } == Array(text.utf8))
     }
 
     @Test(arguments: [[], [0], [1, 0, 2], [UInt8](repeating: 7, count: 1 << 16)] as [[UInt8]])
-    func `Blobs come back, copied or in place`(bytes: [UInt8]) throws {
+    func `Blobs are read as they were written, copied or in place`(bytes: [UInt8]) throws {
         #expect(try roundTrip(.blob(bytes)) { try $0.blob("value") } == bytes)
         #expect(try roundTrip(.blob(bytes)) { try $0.withBytes("value") { Array($0) } } == bytes)
     }
 
-    @Test func `An empty blob is not NULL, nor is empty text`() throws {
+    @Test func `An empty blob and an empty text are not NULL`() throws {
         for value in [Value.blob([]), .text("")] {
             #expect(try roundTrip(value) { try $0.isNull("value") } == false)
         }
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `NULL is nil only where it is asked for`() throws {
+    @Test func `NULL is nil only for optional values, else an error`() throws {
         try database.run("INSERT INTO t VALUES (NULL)")
         try database.rows("SELECT value FROM t") { row in
             let values: [Any?] = [
@@ -58,7 +58,7 @@ import Testing
         #expect(error.path == scratch.path)
     }
 
-    @Test func `A column that is not there throws`() throws {
+    @Test func `A missing column throws`() throws {
         try database.run("INSERT INTO t VALUES (1)")
         for column in ["", "other", "VALUE"] {
             let error = try databaseError { _ = try database.first("SELECT value FROM t") { try $0.integer(column) } }
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `Two columns of one name throw`() throws {
+    @Test func `Two columns with the same name throw`() throws {
         let error = try databaseError { _ = try database.first("SELECT 1 AS a, 2 AS a") { try $0.integer("a") } }
         #expect(error.message == #"two columns have one name: ["a", "a"]"#)
     }
@@ -84,7 +84,7 @@ import Testing
         #expect(error.message == "column value is not UTF-8")
     }
 
-    @Test func `A statement takes many values, arrays among them`() throws {
+    @Test func `A statement accepts several values, including blobs`() throws {
         let row = try database.first(
             "SELECT :a AS a, :b AS b, :c AS c, :d AS d, :e AS e",
             ["b": .text("2"), "a": .blob([1]), "c": .blob([3, 3]), "e": .blob([]), "d": .integer(4)]

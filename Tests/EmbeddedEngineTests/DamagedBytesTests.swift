@@ -10,7 +10,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-/// Bytes on the disk that are not those that were stored: nobody gets them as a whole.
+/// Bytes on the disk that differ from the stored ones are never served as a whole object.
 @Suite(.watchdog(minutes: 10)) struct DamagedBytesTests {
     private let place: EmbeddedFixture
     private let backend: EmbeddedBackend
@@ -43,7 +43,7 @@ import Testing
             }
         }
 
-        /// Of the object.
+        /// The size of the object.
         var size: Int { self == .row ? 2 : 300_000 }
     }
 
@@ -67,7 +67,7 @@ import Testing
             } catch is HTTPError {
                 #expect(attempt == 0 && damage != .row, "the connection broke")
             }
-            // Nor does who has most of them get the rest.
+            // A request for the last byte alone is refused, too.
             #expect(try await get(url, "bytes=\(damage.size - 1)-").status == 500)
         }
         #expect(

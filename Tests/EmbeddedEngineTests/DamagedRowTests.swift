@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-/// Rows that no version of this program has written: errors, and nothing that is still whole is lost over them.
+/// Invalid rows cause errors, and undamaged objects are kept.
 @Suite(.watchdog(minutes: 10)) struct DamagedRowTests {
     private func damaged(_ size: Int, _ sql: String) async throws -> EmbeddedFixture {
         let place = try await EmbeddedFixture()
@@ -16,14 +16,14 @@ import Testing
         return place
     }
 
-    @Test func `The last generation there can be is followed by an error`() async throws {
+    @Test func `A write after the greatest possible generation is an error`() async throws {
         let place = try await damaged(10, "UPDATE counters SET generation = \(Int64.max)")
         let error = try await failure { try await place.backend.put([1], at: "a") }
         #expect(error.code == .unknown && error.message.contains(place.root.database))
         #expect(try await place.bytes(of: ref("a")) == noise(10))
     }
 
-    @Test func `The last metageneration there can be is followed by an error`() async throws {
+    @Test func `A change after the greatest possible metageneration is an error`() async throws {
         let place = try await damaged(10, "UPDATE objects SET metageneration = \(Int64.max)")
         for error in [
             try await failure { _ = try await place.backend.updateMetadata(of: ref("a"), .init()) },
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [-1, 0, 9, 11, Int64.max])
-    func `Bytes that are not as many as the row says are not given to anybody`(size: Int64) async throws {
+    func `An object whose number of bytes differs from its row is not served`(size: Int64) async throws {
         let place = try await damaged(10, "UPDATE objects SET size = \(size)")
         let token = try #require(try await place.backend.downloadTokens(of: ref("a")).first)
         for error in [
@@ -41,14 +41,14 @@ import Testing
         ] { #expect(error.code == .nonMatchingChecksum && error.message.contains("there are 10 of them")) }
     }
 
-    @Test func `A file that an object needs is not swept, whatever its row says`() async throws {
+    @Test func `The sweep keeps a file that an object needs, whatever the state in its row`() async throws {
         for state in [0, 2] {
             let place = try await damaged(400_000, "UPDATE files SET state = \(state)")
             #expect(try await place.reopened().bytes(of: ref("a")) == noise(400_000))
         }
     }
 
-    @Test func `An empty database beside the bytes of objects is no new one`() async throws {
+    @Test func `An empty database beside files of objects is an error, not a new database`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
         _ = try root.openDirectory("objects")

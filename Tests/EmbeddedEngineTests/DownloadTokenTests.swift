@@ -41,7 +41,7 @@ import Testing
         #expect(try await place.backend.servable(bucket: "", name: "a", token: token) == nil)
     }
 
-    @Test func `Any of several tokens will do`() async throws {
+    @Test func `Each of several tokens of an object is valid`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put([1], at: "a")
         try await place.backend.store.write { _ = try $0.run("UPDATE objects SET downloadTokens = 'one,two'") }
@@ -50,7 +50,7 @@ import Testing
         for token in ["one,two", "", "on", "twoo"] { #expect(try await servable(place, "a", token) == nil) }
     }
 
-    @Test func `New tokens make the old ones worthless, and count as a change`() async throws {
+    @Test func `A new token invalidates the old ones and increments the metageneration`() async throws {
         let place = try await EmbeddedFixture()
         var stored = try await place.backend.put([1], at: "a")
         let old = try await place.backend.downloadTokens(of: ref("a"))
@@ -68,7 +68,7 @@ import Testing
         #expect(try missing == .objectNotFound(ref("x")))
     }
 
-    @Test func `A URL names the object and its token`() async throws {
+    @Test func `A download URL contains the object's name and token`() async throws {
         let place = try await EmbeddedFixture()
         place.backend.urlBase = { () async throws(StorageError) in "http://127.0.0.1:9199" }
         let name = "dir/ä b+&?#%.txt"
@@ -85,7 +85,7 @@ import Testing
         #expect(try await place.backend.downloadURL(name) == next)
     }
 
-    @Test func `An object without a token is given one`() async throws {
+    @Test func `downloadURL gives an object without a token a token`() async throws {
         let place = try await EmbeddedFixture()
         place.backend.urlBase = { () async throws(StorageError) in "" }
         try await place.backend.put([1], at: "a")
@@ -97,7 +97,7 @@ import Testing
         #expect(try await place.backend.metadata(of: ref("a")).metageneration == 2)
     }
 
-    @Test func `Without a server there is no download URL, and a failing server's error is passed on`() async throws {
+    @Test func `downloadURL fails without a server, and passes on the error of a server`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put([1], at: "a")
         let unserved = try await failure { _ = try await place.backend.downloadURL("a") }

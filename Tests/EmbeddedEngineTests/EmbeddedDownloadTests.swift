@@ -11,7 +11,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct EmbeddedDownloadTests {
     private let bytes = noise((9 << 20) + 5)
 
-    /// Fetches 9 MiB, and does something to the object while the first 4 MiB are in the file.
+    /// Downloads 9 MiB, and runs `meanwhile` after the first 4 MiB.
     private func fetch(
         in place: EmbeddedFixture, meanwhile: (any DownloadSession) async throws -> Void
     ) async throws -> DownloadAnswer {
@@ -25,7 +25,7 @@ import Testing
         return await answer
     }
 
-    @Test func `An object that is deleted while it is fetched arrives whole`() async throws {
+    @Test func `A download of an object that is deleted meanwhile completes`() async throws {
         let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         let answer = try await fetch(in: place) { _ in
             try await place.backend.delete("a")
@@ -36,7 +36,7 @@ import Testing
         #expect(try contentsOf(place.scratch.path + "/file") == bytes)
     }
 
-    @Test func `An object that is overwritten during a download arrives as it was`() async throws {
+    @Test func `A download of an object that is overwritten meanwhile returns the old bytes`() async throws {
         let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         let answer = try await fetch(in: place) { _ in
             try await place.backend.put(noise(300_000, seed: 9), at: "a")
@@ -49,7 +49,8 @@ import Testing
         #expect(try await place.backend.data("a") == noise(300_000, seed: 9))
     }
 
-    @Test func `An abort answers while the thread is stuck, and the next try waits for it`() async throws {
+    @Test func `An abort returns while its thread is blocked, and the next attempt waits for the thread`() async throws
+    {
         let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         try await place.backend.put(bytes, at: "a")
         let stop = ThreadGate()
@@ -60,12 +61,12 @@ import Testing
         #expect(await first == .aborted)
         async let second = session.fetch { _ in }
         stop.open()
-        guard case .completed = await second else { return #expect(Bool(false), "it did not go on") }
+        guard case .completed = await second else { return #expect(Bool(false), "it did not continue") }
         #expect(try contentsOf(place.scratch.path + "/file") == bytes)
         #expect(try names(in: place.scratch.path) == ["file", "root"])
     }
 
-    @Test func `A discarded download leaves nothing, even while it is being written`() async throws {
+    @Test func `A download that is discarded while it is written leaves no file`() async throws {
         let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()))
         let answer = try await fetch(in: place) { $0.discard() }
         #expect(answer == .aborted)
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [10, 800_000])
-    func `Damaged bytes are neither returned nor put in place`(size: Int) async throws {
+    func `A download of damaged bytes fails and does not replace the file`(size: Int) async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(size), at: "a")
         if size == 10 {
@@ -89,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [0, 799_999, 800_001])
-    func `A file of another size is damaged`(size: Int) async throws {
+    func `An object whose file has another size is damaged`(size: Int) async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(800_000), at: "a")
         let name = try #require(try place.names().first)
@@ -111,7 +112,7 @@ import Testing
         #expect(try contentsOf(file) == [1])
     }
 
-    @Test func `A file that is missing is an error that names it`() async throws {
+    @Test func `A missing file of an object causes an error that names the file`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(800_000), at: "a")
         let path = place.backend.objectFiles.path + "/" + (try #require(try place.names().first))
@@ -120,7 +121,7 @@ import Testing
         #expect(error.code == .unknown && error.message.contains(path) && error.object == "a")
     }
 
-    @Test func `Whoever reads while others overwrite and delete gets one of the objects, whole`() async throws {
+    @Test func `A read concurrent with writes and deletions returns one complete version`() async throws {
         let place = try await EmbeddedFixture()
         let versions = [noise(280_000, seed: 1), noise(360_000, seed: 2), noise(100, seed: 3)]
         let isDone = ProgressRecorder()
@@ -142,7 +143,7 @@ import Testing
         try await changes
     }
 
-    @Test func `Uploads and deletions of one name at once leave all or nothing`() async throws {
+    @Test func `Concurrent uploads and deletions of one name leave a complete object or none`() async throws {
         let place = try await EmbeddedFixture()
         for round in 0..<30 {
             let bytes = noise(round % 2 == 0 ? 100 : 320_000)

@@ -9,7 +9,7 @@ import Testing
 @testable import EmbeddedEngine
 
 @Suite(.watchdog(minutes: 10)) struct EngineTimeTests {
-    @Test func `Objects, changes and answers to download URLs have the time of the clock that the engine is given`()
+    @Test func `Objects, changes and download URL responses use the engine's time source`()
         async throws
     {
         let day = TimeOfDay()
@@ -33,7 +33,7 @@ import Testing
     }
 }
 
-/// A time of day in 2030 that stands still until it is moved.
+/// A time of day in 2030 that changes only through `pass`.
 private final class TimeOfDay: Sendable {
     private let time = Mutex(Timestamp(microseconds: 1_900_000_000_000_000))
 

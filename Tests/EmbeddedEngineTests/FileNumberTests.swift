@@ -12,13 +12,13 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-/// Files in `objects`, which belong to one object each, whatever has happened to the database.
+/// Each file in `objects` belongs to one object, whatever the database has lost.
 @Suite(.watchdog(minutes: 10)) struct FileNumberTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    /// A root as it is found after its write-ahead log was lost: with one object, and the files of three more.
+    /// A root after the loss of its write-ahead log: one object is left, and the files of twelve lost ones.
     private func rootWithoutLog(damage: (Database) throws -> Void = { _ in }) async throws -> String {
         let (before, after) = (scratch.path + "/before", scratch.path + "/after")
         let backend = try EmbeddedBackend(StorageRoot(before), time: .system)
@@ -27,7 +27,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: after, withIntermediateDirectories: false)
         try await backend.checkpoint()
         try FileManager.default.copyItem(atPath: before + "/storage.sqlite3", toPath: after + "/storage.sqlite3")
-        // More than had been made ahead: the rows of the last ones are lost.
+        // More than the reserved files, so that rows of files are lost, too.
         for number in 0..<12 { try await backend.put(noise(280_000, seed: 2), at: "lost \(number)") }
         try FileManager.default.copyItem(atPath: before + "/objects", toPath: after + "/objects")
         let database = try Database(path: after + "/storage.sqlite3", applicationID: StorageRoot.applicationID)
@@ -36,7 +36,8 @@ import Testing
         return after
     }
 
-    @Test func `After a lost log new objects can be read, and the files of lost ones are removed`() async throws {
+    @Test func `After a lost write-ahead log, lost objects' files are removed and new objects are intact`() async throws
+    {
         let path = try await rootWithoutLog()
         let complaints = Complaints()
         let root = try StorageRoot(path)
@@ -49,10 +50,10 @@ import Testing
             #expect(try await backend.bytes(of: "new \(number)") == noise(360_000 + number))
         }
         #expect(try await backend.bytes(of: "kept") == noise(400_000))
-        #expect(backend.numbers == [1, 29, 30, 31, 32], "no number is given twice")
+        #expect(backend.numbers == [1, 29, 30, 31, 32], "each number is used once")
     }
 
-    @Test func `A file that an object needs stays though its row is lost`() async throws {
+    @Test func `The sweep keeps a file that an object needs if the row of the file is lost`() async throws {
         let path = try await rootWithoutLog { try $0.execute("DELETE FROM files") }
         let root = try StorageRoot(path)
         let backend = try EmbeddedBackend(root, time: .system)
@@ -60,7 +61,7 @@ import Testing
         #expect(backend.numbers == [1])
     }
 
-    @Test(arguments: 1...8) func `More files than are looked at in one go are all found`(batchSize: Int) async throws {
+    @Test(arguments: 1...8) func `The sweep finds all files, whatever its batch size`(batchSize: Int) async throws {
         let place = try await EmbeddedFixture()
         for name in ["a", "b"] { try await place.backend.put(noise(360_000), at: name) }
         try await place.backend.store.write { database in
@@ -77,9 +78,9 @@ import Testing
         #expect(try await place.contents().files == 2)
     }
 
-    @Test func `In a damaged database no file without a row is removed`() async throws {
+    @Test func `The sweep of a damaged database removes no files without a row`() async throws {
         let path = try await rootWithoutLog()
-        // As if its last page were one that nobody uses.
+        // Appends a page that no table uses, as damage.
         let file = try #require(fopen(path + "/storage.sqlite3", "r+"))
         #expect(fseek(file, 0, SEEK_END) == 0)
         let pages = UInt32(ftell(file) / 4096)
@@ -110,7 +111,7 @@ import Testing
         #expect(try await place.contents().files == 3)
     }
 
-    @Test func `Files that are made ahead are few, and the next start sweeps them`() async throws {
+    @Test func `At most eight files are reserved, and the next start removes them`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(360_000), at: "a")
         let ahead = place.backend.reserved.all
@@ -120,7 +121,7 @@ import Testing
         #expect(try await again.contents() == Contents(objects: 1, rows: 0, files: 1, filesOnDisk: 1))
     }
 
-    @Test func `A file that was made ahead and is gone or has bytes is passed over`() async throws {
+    @Test func `A reserved file that is missing or not empty is not used`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(360_000), at: "a")
         for change: (String) -> Bool in [{ unlink($0) == 0 }, { truncate($0, 10) == 0 }] {
@@ -133,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-1", "007", "9223372036854775807", "9223372036854775808", "note.txt"])
-    func `Names that the engine never gives are left alone`(name: String) async throws {
+    func `The sweep keeps files with names that the engine does not use`(name: String) async throws {
         let place = try await EmbeddedFixture()
         _ = try place.scratch.file("root/objects/\(name)", [1])
         let again = try await place.reopened()
@@ -142,9 +143,9 @@ import Testing
         #expect(try await again.bytes(of: ref("a")) == noise(360_000))
     }
 
-    // MARK: - Whose file it is
+    // MARK: - Files of other objects
 
-    @Test func `A row that names another object's file does not take that along`() async throws {
+    @Test func `Deleting an object whose row names another object's file keeps that file`() async throws {
         let place = try await EmbeddedFixture()
         for name in ["a", "b", "c"] { try await place.backend.put(noise(360_000), at: name) }
         try await place.backend.store.write { try $0.execute("UPDATE objects SET file = 1") }
@@ -155,10 +156,12 @@ import Testing
         #expect(try await place.reopened().backend.bytes(of: "a") == noise(360_000))
     }
 
-    enum Meddling: CaseIterable { case goingOn, discarding }
+    enum Continuation: CaseIterable { case resumed, discarded }
 
-    @Test(arguments: Meddling.allCases)
-    func `A bookmark that names another object's file does not reach that`(meddling: Meddling) async throws {
+    @Test(arguments: Continuation.allCases)
+    func `A bookmark that names another object's file does not change that file`(continuation: Continuation)
+        async throws
+    {
         let place = try await EmbeddedFixture()
         try await place.backend.put(noise(360_000, seed: 7), at: "other")
         let path = try place.scratch.file("source", noise(5 * granule))
@@ -169,7 +172,7 @@ import Testing
             try UploadCheckpoint(file: 1, offset: 0, crc32c: 0, md5: Checksum().md5State).text)
         let again = try await place.reopened()
         let session = again.backend.beginUpload(upload)
-        if meddling == .discarding { session.discard() }
+        if continuation == .discarded { session.discard() }
         guard case .forgotten = await session.perform(.query) else { throw Aborted() }
         await again.backend.filesAreIdle()
         #expect(again.backend.numbers.contains(1))
@@ -177,7 +180,7 @@ import Testing
     }
 }
 
-/// What the engine has found wrong.
+/// The messages that the engine logs.
 final class Complaints: Sendable {
     private let list = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
@@ -185,7 +188,7 @@ final class Complaints: Sendable {
 }
 
 extension EmbeddedBackend {
-    /// The numbers of all files, without those that are made ahead.
+    /// The numbers of all files except the reserved ones.
     var numbers: Set<Int64> {
         var numbers: Set<Int64> = []
         objectFiles.forEachBatch(100) { numbers.formUnion($0) }
@@ -197,9 +200,9 @@ extension EmbeddedBackend {
         try await data(of: ref(path), maxSize: 1 << 20, for: Caller(retryTime: .seconds(600)))
     }
 
-    /// Puts everything into the database file itself.
+    /// Writes the whole write-ahead log into the database file.
     fileprivate func checkpoint() async throws {
-        // No transaction may be open for that.
+        // The checkpoint needs a connection without a transaction.
         let database = try Database(path: objectFiles.root.database, applicationID: StorageRoot.applicationID)
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import Roots
 @testable import TaskStore
 
-/// The lock of a root goes in the middle of something: from then on another process may have the root.
+/// The lock file of a root is removed during an operation: from then on another process may use the root.
 @Suite(.watchdog) struct LostLockTests {
     private let place: EmbeddedFixture
 

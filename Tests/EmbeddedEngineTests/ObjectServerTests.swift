@@ -7,7 +7,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// Download URLs of the embedded engine, asked as any HTTP client would.
+/// Download URLs of the embedded engine, requested by an HTTP client.
 @Suite(.watchdog(minutes: 10)) struct ObjectServerTests {
     let place: EmbeddedFixture
     let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "dir/b c.txt", "100% +ü?#&=", "%2F/..x"])
-    func `A URL gives the object's bytes to anybody who has it`(path: String) async throws {
+    func `A download URL returns the object's bytes and headers without credentials`(path: String) async throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "image/png", .cacheControl: "public", .contentLanguage: "it"]
         metadata.custom = ["mood": "good"]
@@ -87,7 +87,7 @@ import Testing
         #expect(try await get(url, ["If-Range": "\"other\"", "Range": "bytes=0-1"]).status == 200)
     }
 
-    @Test func `Without the right token there is nothing, and no telling why`() async throws {
+    @Test func `A request without a valid token is refused without telling whether the object exists`() async throws {
         let url = try await store("a")
         let token = try #require(url.split(separator: "token=").last.map(String.init))
         let bare = url.replacing("&token=" + token, with: "")
@@ -103,7 +103,7 @@ import Testing
         #expect(try await get(url).status == 200)
     }
 
-    @Test func `A revoked URL is worthless, the new one is not`() async throws {
+    @Test func `A revoked download URL is refused, and the new one is served`() async throws {
         let old = try await store("a")
         #expect(try await url("a") == old)
         let new = try await place.backend.revokeDownloadURL(of: ref("a"), for: Caller(retryTime: .zero))
@@ -116,7 +116,7 @@ import Testing
         #expect(error.code == .objectNotFound)
     }
 
-    @Test func `An address that is taken is told`() async throws {
+    @Test func `An address in use is an error that names it`() async throws {
         let first = ObjectServer(place.backend, address: "127.0.0.1:0")
         let address = try await first.start().dropFirst("http://".count)
         let second = ObjectServer(place.backend, address: String(address))

@@ -23,7 +23,7 @@ import Testing
         try database.close()
     }
 
-    @Test func `A root without a table of tasks keeps its objects and gets one`() async throws {
+    @Test func `A root without a table of tasks keeps its objects and gets the table`() async throws {
         try make(version: 1, Self.firstSchema + Self.firstObjects)
         _ = try scratch.file("root/objects/1", noise(100_000))
         _ = try scratch.file("root/objects/2", noise(10))
@@ -61,7 +61,7 @@ import Testing
     @Test func `An object is recognised as newer than a task from an older root`() async throws {
         try make(version: 4, Self.lastSchema + Self.lastObjects + Self.task(place: "embedded"))
         let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)
-        // A clock that was set back says nothing.
+        // The time of the task does not matter, because the clock may have been set back.
         var record = try TaskRecord.sample("new")
         record.began = TimeSource.system.now().advanced(by: .seconds(3600))
         try await backend.tasks.keep(record, isUrgent: true)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await next.records().count == 1)
     }
 
-    @Test func `A root of tasks has no tables of objects, and room for them`() async throws {
+    @Test func `A root with only tasks has no tables of objects, and can get them later`() async throws {
         let table = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "http://server")
         try await table.keep(TaskRecord.sample(), isUrgent: true)
         let tables = try await table.database.read { database in

@@ -9,7 +9,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-/// Uploads into the embedded engine that one process began and another one ends.
+/// Uploads to the embedded engine that one process began and the next one continues.
 @Suite(.watchdog(minutes: 10)) struct RestoredUploadTests {
     let bytes = noise(5 * granule + 1000)
     let place: EmbeddedFixture
@@ -118,7 +118,7 @@ import Testing
         try await expectStored(again, stored)
     }
 
-    @Test func `A start keeps what unfinished uploads need, and sweeps the rest`() async throws {
+    @Test func `A start keeps the files of unfinished uploads and removes all other unused files`() async throws {
         let needed = try await place.backend.interrupted(file: path, to: "a", at: granule)
         let ended = try await place.backend.interrupted(file: path, to: "b", at: granule)
         let forgotten = try await place.backend.interrupted(file: path, to: "c", at: granule)
@@ -132,7 +132,7 @@ import Testing
         try await expectStored(again, again.backend.goOn(needed))
     }
 
-    @Test func `A restored upload that is given up leaves nothing`() async throws {
+    @Test func `A restored upload that is discarded leaves no file`() async throws {
         let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
         for looksFirst in [false, true] {
             let again = try await place.reopened()

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import Roots
 
-/// What others do to a root, and may not find in it.
+/// The protection of a root against other users, symbolic links and removal.
 @Suite(.watchdog) struct RootSecurityTests {
     private let scratch: Scratch
     private var root: String { scratch.path + "/root" }
@@ -28,7 +28,7 @@ import Testing
         try #require(#expect(throws: StorageRoot.OpenError.self) { _ = try StorageRoot(root) }).message
     }
 
-    @Test func `All that is made is private, even where the root is not`() async throws {
+    @Test func `All files of a root are private, even if the root directory is not`() async throws {
         let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.put(noise(400_000), at: "large")
         try await backend.put([1], at: "small")
@@ -42,7 +42,7 @@ import Testing
         "objects", "lock", "storage.sqlite3", "storage.sqlite3-wal", "storage.sqlite3-shm", "storage.sqlite3-journal",
         "storage.sqlite3-reserve",
     ])
-    func `A link in a root is not followed`(name: String) throws {
+    func `A root with a symbolic link in it is refused`(name: String) throws {
         for target in [outside, outside + "/none", try scratch.file("other", [7])] {
             #expect(symlink(target, "\(root)/\(name)") == 0)
             #expect(try refusal() == "The root \(root) cannot be used: \(name) is a symbolic link.")
@@ -51,7 +51,7 @@ import Testing
         #expect(try names(in: outside) == [] && contentsOf(scratch.path + "/other") == [7])
     }
 
-    @Test func `A link that is created in an open root is not followed`() async throws {
+    @Test func `A symbolic link that is created in an open root is not followed`() async throws {
         let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.open()
         #expect(rename(root + "/storage.sqlite3", outside + "/stolen") == 0)
@@ -62,7 +62,7 @@ import Testing
         #expect(try contentsOf(outside + "/stolen") == before)
     }
 
-    @Test func `A link at an object's bytes is neither read, written nor followed`() async throws {
+    @Test func `A symbolic link in place of an object's file is not followed`() async throws {
         let other = try scratch.file("other", noise(400_000))
         let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.put(noise(400_000), at: "a")
@@ -83,7 +83,7 @@ import Testing
         #expect(try contentsOf(other) == noise(400_000) && names(in: outside) == [])
     }
 
-    @Test func `A directory of objects that is swapped for a link gets nothing`() async throws {
+    @Test func `A directory of objects that is replaced by a link is not followed`() async throws {
         let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.put(noise(400_000), at: "a")
         #expect(rename(root + "/objects", root + "/moved") == 0 && symlink(outside, root + "/objects") == 0)
@@ -92,7 +92,7 @@ import Testing
         #expect(try names(in: outside) == [] && names(in: root + "/moved").contains("2"))
     }
 
-    @Test func `A root may be a link, which is followed once`() async throws {
+    @Test func `A root may be a symbolic link, which is resolved once at the start`() async throws {
         let link = scratch.path + "/link"
         #expect(symlink(root, link) == 0)
         let backend = try EmbeddedBackend(StorageRoot(link), time: .system)
@@ -111,7 +111,7 @@ import Testing
         #expect(try refusal() == "The root \(root) cannot be used: objects belongs to another user (65534).")
     }
 
-    @Test func `A root that is removed meanwhile is an error that names it, and no success`() async throws {
+    @Test func `Writes and reads fail with the path if the root is removed`() async throws {
         let file = try scratch.file("file", noise(400_000))
         let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.put(noise(400_000), at: "a")

@@ -9,14 +9,14 @@ import Testing
 @testable import Roots
 
 @Suite(.watchdog(minutes: 10)) struct RootTests {
-    @Test func `A second owner of a root is refused with the first one's process id`() async throws {
+    @Test func `Opening a root in use is an error with the id of its process`() async throws {
         let place = try await EmbeddedFixture()
         let error = #expect(throws: StorageRoot.OpenError.self) { try StorageRoot(place.root.path) }
         #expect(
             error?.message.contains(place.root.path) == true && error?.message.contains("process \(getpid())") == true)
     }
 
-    @Test func `A root that cannot be says so`() throws {
+    @Test func `A path that cannot be a root is an error that names it`() throws {
         let scratch = try Scratch()
         let file = try scratch.file("file", [])
         for path in [file, file + "/below", "/proc/none/root"] {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `A root is made with all directories above it, for its owner alone`() throws {
+    @Test func `A new root is private, and missing parent directories are created`() throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/a/b/c")
         var status = stat()
@@ -47,7 +47,7 @@ import Testing
         #expect(try await again.contents().filesOnDisk == 2)
     }
 
-    @Test func `An abandoned upload is swept too`() async throws {
+    @Test func `A start removes the file of an abandoned upload`() async throws {
         let place = try await EmbeddedFixture()
         let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
         #expect(await session.perform(.open) == .opened())
@@ -67,14 +67,14 @@ import Testing
         #expect(try await again.backend.put([1], at: "a").generation == ahead + 2)
     }
 
-    @Test func `A database of tomorrow is left alone`() async throws {
+    @Test func `A database of a newer version is refused`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.store.write { try $0.execute("PRAGMA user_version = 99") }
         let error = try await failure { _ = try await place.reopened() }
         #expect(error.message.contains(place.root.database) && error.message.contains("newer version"))
     }
 
-    @Test func `A damaged database is an error that names it`() async throws {
+    @Test func `A damaged database causes an error that names it`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
         _ = try scratch.file("root/storage.sqlite3", noise(8192))
@@ -85,7 +85,7 @@ import Testing
         #expect(later == error, "and stays one")
     }
 
-    @Test func `Calls before the root is open wait until it is`() async throws {
+    @Test func `Calls before the root is open wait for it`() async throws {
         let scratch = try Scratch()
         let backend = try EmbeddedBackend(StorageRoot(scratch.path + "/root"), time: .system)
         let stored = try await backend.put(noise(400_000), at: "a")

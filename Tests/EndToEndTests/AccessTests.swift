@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Who may do what: the flags, the permissions and the peers of the program as it is started.
+/// Access: `--allow-read` and `--allow-write`, permissions of files, and the users that may connect.
 @Suite(.watchdog) struct AccessTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "access-\(UUID().uuidString)").path
 
@@ -35,7 +35,7 @@ import Testing
         return lstat("\(directory)/\(name)", &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
-    @Test func `Errands keep to the directories that are allowed`() async throws {
+    @Test func `Commands cannot read or write outside of the allowed directories`() async throws {
         defer { cleanUp() }
         #expect(await run("put", "in/file", "a", "--allow-read", "in").status == 0)
         #expect(await run("get", "a", "in/new", "--allow-write=in/", "--allow-read", "out").status == 0)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody learns from a way that ends inside what there is outside`() async throws {
+    @Test func `An error for a path through an outside directory does not tell whether it exists`() async throws {
         defer { cleanUp() }
         #expect(await run("put", "in/file", "a", "--allow-read", "in").status == 0)
         for name in ["out/../in/file", "none/../in/file", "out/file/../../in/file", "out/none/../../in/file"] {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `Directories that cannot be allowed keep it from starting`() async throws {
+    @Test func `The program does not start with an allowed directory that does not exist`() async throws {
         defer { cleanUp() }
         let none = await run("ls", "--allow-read", "none")
         #expect(none == (1, "storage-rpc: --allow-read none cannot be used: No such file or directory\n"))
@@ -79,7 +79,9 @@ import Testing
     }
 
     @Test(arguments: [("000", 0o666), ("022", 0o644), ("027", 0o640), ("077", 0o600)] as [(String, mode_t)])
-    func `Files that are got follow the umask, the root does not`(umask: String, expected: mode_t) async throws {
+    func `Downloaded files follow the umask, and files of the root are always private`(umask: String, expected: mode_t)
+        async throws
+    {
         defer { cleanUp() }
         try Data(count: 300_000).write(to: URL(filePath: directory + "/in/large"))
         #expect(await run("put", "in/file", "a", umask: umask).status == 0)
@@ -91,7 +93,7 @@ import Testing
         #expect(files.contains("objects/1") && files.allSatisfy { mode("root/" + $0) == 0o600 })
     }
 
-    @Test func `A socket is its owner's alone, even where its file lets others in`() async throws {
+    @Test func `A socket refuses other users, even if the permissions of its file admit them`() async throws {
         defer { cleanUp() }
         let path = directory + "/socket"
         let service = try ServiceProcess([
@@ -109,7 +111,7 @@ import Testing
         #expect(try service.waitForExit() == 0)
     }
 
-    /// What another process, of this user, is told.
+    /// What a process of this user receives when it connects.
     private func visit(_ path: String, as user: uid_t) async -> String {
         let script = """
             import os, socket, sys

@@ -13,7 +13,7 @@ import Testing
             && error?["data"]?["name"] == "quotaExceeded" && error?["data"]?["retryable"] == true
     }
 
-    @Test func `Each bound has a flag, stands in the help, and is told to clients`() async throws {
+    @Test func `Each bound has a flag, a line in the help and a value in the answer to initialize`() async throws {
         let help = await Command(ServiceProcess.program, ["help", "bounds"]).run().text
         let flags = Bound.all.flatMap { [$0.flag, "\($0.range.upperBound)"] }
         for bound in Bound.all {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `Who comes when there is no room is told so; who leaves makes room`() async throws {
+    @Test func `A connection beyond the limit is refused with an error until another one ends`() async throws {
         try await onThread {
             let service = try place.listeningService(["--max-connections", "2"])
             let first = try place.connect()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `What cannot be kept or observed or waited for makes no task`() async throws {
+    @Test func `A request beyond a limit of tasks, observers or waiting requests creates no task`() async throws {
         try await onThread {
             let flags = ["--max-tasks", "2", "--max-connection-observers", "2", "--max-waiting-requests", "1"]
             let (service, client) = try place.service(Place.unreachable + flags)
@@ -87,10 +87,10 @@ import Testing
         }
     }
 
-    @Test func `No more tasks than there may be are made of puts that come all at once`() async throws {
+    @Test func `Simultaneous uploads create no more tasks than the limit`() async throws {
         try await onThread {
             let (service, client) = try place.service(Place.unreachable + ["--max-tasks", "10"])
-            // Kept before they are made, so that they wait for the disk together.
+            // The bytes are spooled before the task is created, so that all requests wait for the disk together.
             let text = String(repeating: "x", count: 300_000)
             for _ in 0..<100 { client.say("reference/putData", #"{"reference":"gs://b/a","text":"\#(text)"}"#) }
             var (made, refused) = (0, 0)
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ["putFile", "writeToFile"])
-    func `A path that no system takes makes no task, and is not repeated`(method: String) async throws {
+    func `A path that is too long creates no task, and the error does not repeat it`(method: String) async throws {
         try await onThread {
             let (service, client) = try place.service()
             for prefix in ["", "file://"] {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `Who reads nothing is disconnected, and the others hear nothing of it`() async throws {
+    @Test func `A client that does not read is disconnected without affecting others`() async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable + ["--max-unread-bytes", "100000"])
             let (stalled, other) = (try place.connect(), try place.connect())

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
 
-    @Test func `What was put is listed, got and removed`() async throws {
+    @Test func `put, ls, get and rm store, list, download and delete objects`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let bytes = Data("Hello, world!".utf8)
         try bytes.write(to: directory.appending(path: "in"))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["--if-generation-match", "--if-metageneration-match"])
-    func `What is put and removed is bound to the version that is there`(flag: String) async throws {
+    func `put and rm fail if the stored version does not match the precondition`(flag: String) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         try Data("Hello".utf8).write(to: directory.appending(path: "in"))
         #expect(try await run("put", "in", "a", flag, "1").status == 1)
@@ -51,7 +51,7 @@ import Testing
         #expect(try await run("ls") == (0, ""))
     }
 
-    @Test func `Exact names are told and reached`() async throws {
+    @Test func `With --exact the commands list and use names with empty segments`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         try Data().write(to: directory.appending(path: "in"))
         #expect(try await run("put", "in", "gs://default-bucket/a/", "--exact").status == 0)
@@ -66,7 +66,8 @@ import Testing
     }
 
     @Test(arguments: [[], ["--exact"]])
-    func `Names that only look alike are two, and a slash is one whatever follows`(flags: [String]) async throws {
+    func `Names are compared by bytes, and a slash before a combining character separates`(flags: [String]) async throws
+    {
         defer { try? FileManager.default.removeItem(at: directory) }
         let names = ["cafe\u{301}", "caf\u{E9}", "\u{600}/\u{301}x"]
         for (number, name) in names.enumerated() {
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `A flag's value begins behind its equals sign, whatever it begins with`() async throws {
+    @Test func `The value of a flag may begin with a combining character`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let root = directory.path + "/root/\u{301}"
         let program = Self.program.path
@@ -96,7 +97,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: root + "/storage.sqlite3"))
     }
 
-    @Test func `What is got to stdout is its bytes and nothing else`() async throws {
+    @Test func `A download to stdout writes the bytes of the object and nothing else`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let bytes = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 4) })
         try bytes.write(to: directory.appending(path: "in"))
@@ -124,13 +125,13 @@ import Testing
         ["--max-operation-retry-time", "soon"], ["--upload-chunk-size-bytes", "0"],
         ["put", "a", "b", "--if-metageneration-match"], ["get", "a", "b", "--if-generation-match", "1"],
     ])
-    func `A command line that cannot be understood is refused`(words: [String]) async throws {
+    func `An invalid command line exits with status 64`(words: [String]) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         #expect(try await run(words) == (64, ""))
     }
 
     @Test(arguments: ["photos", "gs://photos", "gs://photos/"])
-    func `The default bucket may be named by its URL`(bucket: String) async throws {
+    func `--bucket accepts a bucket name or its gs URL`(bucket: String) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         try Data().write(to: directory.appending(path: "in"))
         #expect(try await run("put", "in", "a", "--bucket", bucket).status == 0)
@@ -138,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: ["get", "ls", "rm", "url", "trace"])
-    func `A command can be asked for help`(command: String) async throws {
+    func `Each command has a help page`(command: String) async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let help = try await run(command, "--help")
         #expect(help.status == 0 && help.output.contains("storage-rpc \(command) "))
@@ -146,7 +147,7 @@ import Testing
 
     private var root: [String] { ["--root", directory.appending(path: "root").path] }
 
-    @Test func `Who waits is told why a transfer rests, and until when`() async throws {
+    @Test func `A command reports the reason and the delay of a retry`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         try Data([1]).write(to: directory.appending(path: "in"))
         let fixture = try StorageFixture()

@@ -8,7 +8,7 @@ import Testing
 @Suite(.watchdog) struct ConnectTests {
     private let place = Place()
 
-    /// A client that speaks through `connect`, and the process that relays for as long as it is kept.
+    /// A client that is connected through `connect`, and the process that relays its messages.
     private struct Relayed {
         let relay: ServiceProcess
         let client: Caller
@@ -23,7 +23,7 @@ import Testing
         return Relayed(relay: relay, client: Caller(WireClient(reading: relay.output, writing: relay.input)))
     }
 
-    @Test func `All who connect share one service, even those who come at once`() async throws {
+    @Test func `Clients that connect share one service, even if they connect simultaneously`() async throws {
         try await onThread {
             let all = try (0..<8).map { _ in try connect() }
             let services = try Set(all.map { try $0.servicePID() })
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `Good-bye ends the connection, and what is pending at the end of stdin is answered`() async throws {
+    @Test func `exit ends only the connection, and pending requests are answered at the end of stdin`() async throws {
         try await onThread {
             let (stays, leaves, closes) = (try connect(), try connect(), try connect())
             try leaves.client.call("shutdown")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `A service that listens elsewhere is found, in a root with a path of any length`() async throws {
+    @Test func `connect finds a service with a socket elsewhere, in a root with a long path`() async throws {
         let root = place.root + "/" + String(repeating: "long/", count: 40)
         try await onThread {
             let flags = ["--root", root, "--socket", place.socket, "--bucket", "photos", "--log-level", "info"]
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `After a service was killed there is another one`() async throws {
+    @Test func `connect starts a new service after the previous one was killed`() async throws {
         try await onThread {
             let one = try connect()
             let killed = try one.servicePID()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `Where the service cannot start the client is told why`() async throws {
+    @Test func `connect reports why the service cannot start`() async throws {
         try await onThread {
             let (holder, holding) = try place.service()
             try holding.call("service/ping")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `One that ends is waited for`() async throws {
+    @Test func `connect waits for another process to release the root`() async throws {
         try await onThread {
             let (holder, holding) = try place.service()
             try holding.call("service/ping")
@@ -114,8 +114,8 @@ import Testing
         }
     }
 
-    /// A service that ends pauses what runs; this upload has failed.
-    @Test func `A service that nobody is connected to ends, but not before what runs has ended`() async throws {
+    /// A service that ends pauses running tasks; this upload must have failed instead.
+    @Test func `A service without connections ends after its running tasks have ended`() async throws {
         try await onThread {
             let flags = Place.unreachable + ["--idle-timeout", "1", "--log-level", "info"]
             let first = try connect(flags + ["--max-upload-retry-time", "3"])

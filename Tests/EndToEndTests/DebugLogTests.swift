@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["text", "json"])
-    func `Who came, what ended and how long it took is logged with the time`(format: String) async throws {
+    func `The log records clients, ended tasks and durations, each line with the time`(format: String) async throws {
         try await onThread { [place] in
             let (service, caller) = try place.service(["--log-level", "info", "--log-format", format])
             try caller.call("initialize", #"{"client":{"name":"a client","version":"1.2"}}"#)

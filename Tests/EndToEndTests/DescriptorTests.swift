@@ -9,7 +9,7 @@ import Testing
     private let place = Place()
     private static let few = "ulimit -n 96"
 
-    @Test func `Peers without a token take no descriptor that a client needs`() async throws {
+    @Test func `HTTP peers without a token do not use up descriptors that clients need`() async throws {
         try await onThread {
             let (service, client) = try place.service(["--http", "127.0.0.1:0"], setUp: Self.few)
             let first = try url(ofNew: "first", client)
@@ -17,7 +17,7 @@ import Testing
             var crowd: [Visitor] = []
             while crowd.isEmpty || !crowd[0].isOver {
                 crowd.append(try Visitor(port))
-                try #require(crowd.count < 500, "it never has enough of them")
+                try #require(crowd.count < 500, "the server closes no idle connection")
             }
             let second = try url(ofNew: "second", client)
             let tokens = [first, second].map { $0.suffix(36) }
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `No more clients are let in than there are descriptors for`() async throws {
+    @Test func `The limit of connections is lowered to the available descriptors`() async throws {
         try await onThread {
             let service = try place.listeningService(["--max-connections", "1000"], setUp: Self.few)
             var clients = [try place.connect()]
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Of an object that was uploaded from a file in more than one step.
+    /// The download URL of a new object that was uploaded from a file in more than one step.
     private func url(ofNew name: String, _ client: Caller) throws -> String {
         let file = "\(place.directory)/\(name)"
         try (Data(count: 1 << 20) + Data(name.utf8)).write(to: URL(filePath: file))
@@ -66,7 +66,7 @@ import Testing
     }
 }
 
-/// A peer of the HTTP server that says nothing of itself.
+/// A connection to the HTTP server that sends nothing until `get`.
 private final class Visitor {
     private let raw: Int32
 

@@ -4,9 +4,9 @@ import Secrets
 import TestSupport
 import Testing
 
-/// Secrets that come back in disguise: in params that errors repeat, and in answers of servers.
+/// Encoded secrets: in params that errors repeat, and in responses of servers.
 @Suite(.watchdog) struct EncodedSecretsTests {
-    /// A text as it is, and as others write it.
+    /// A text in several encodings.
     private static func disguises(_ text: String) -> [String] {
         func encode(_ text: String, _ form: (UInt8) -> String) -> String { text.utf8.map(form).joined() }
         func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
@@ -22,25 +22,25 @@ import Testing
         text.repeats([secret]) || disguises(secret).contains { text.contains($0) }
     }
 
-    @Test func `What a client gives as a param is repeated without the secrets of URLs`() async throws {
-        try await Lives.run(.embedded) { lives in
-            let trace = lives.path("trace")
-            try lives.start("--trace", trace, "--log-level", "debug")
+    @Test func `Errors, logs and traces repeat params without the secrets of URLs in them`() async throws {
+        try await RestartableService.run(.embedded) { program in
+            let trace = program.path("trace")
+            try program.start("--trace", trace, "--log-level", "debug")
             let object: JSON = "gs://default-bucket/a"
-            try lives.call("reference/putData", ["reference": object, "text": "x", "wait": true])
-            let url = try #require(try lives.call("reference/downloadURL", ["reference": object])["url"]?.string)
+            try program.call("reference/putData", ["reference": object, "text": "x", "wait": true])
+            let url = try #require(try program.call("reference/downloadURL", ["reference": object])["url"]?.string)
             let token = try #require(url.split(separator: "token=").last.map(String.init))
             let names = ["token", "%74oken", "ToKeN", "%2574oken", "\\u0074oken", "X-Goog-Signature", "upload_id"]
             let texts =
                 Self.disguises(url) + names.flatMap { ["http://h/o/a?alt=media&\($0)=\(token)", "\($0)=\(token)"] }
             for text in texts {
                 for (method, params) in Self.calls(with: text, about: object) {
-                    let answer = try lives.answer(method, params)
+                    let answer = try program.answer(method, params)
                     let error = try #require(answer["error"] ?? answer["result"]?["error"], "\(method) \(answer.text)")
                     try #require(!Self.tells(error.text, token), "\(method) \(error.text)")
                 }
             }
-            let log = try lives.terminated()
+            let log = try program.terminated()
             let written = try String(contentsOfFile: trace, encoding: .utf8)
             for line in (written + log).split(separator: "\n") {
                 try #require(!Self.tells(String(line), token), "\(line)")
@@ -69,17 +69,17 @@ import Testing
         ]
     }
 
-    @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `What a server repeats is quoted without tokens and sessions`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { lives in
-            let trace = lives.path("trace")
-            try lives.start("--trace", trace, "--log-level", "debug")
+    @Test(arguments: [RestartableService.Engine.firebase, .gcs])
+    func `Server responses are quoted without tokens and upload sessions`(engine: RestartableService.Engine) async throws {
+        try await RestartableService.run(engine) { program in
+            let trace = program.path("trace")
+            try program.start("--trace", trace, "--log-level", "debug")
             let token = "fresh-Zt4mW9+/x"
-            try lives.call(
+            try program.call(
                 "auth/setToken",
                 ["token": .string(token), "kind": engine == .gcs ? "accessToken" : "idToken"])
-            let (fixture, object) = (try #require(lives.fixture), "gs://default-bucket/a" as JSON)
-            let file = try lives.write(noise(1_000_000), to: "file")
+            let (fixture, object) = (try #require(program.fixture), "gs://default-bucket/a" as JSON)
+            let file = try program.write(noise(1_000_000), to: "file")
             var (secrets, errors) = ([token], [JSON]())
             for index in Self.disguises(token).indices {
                 let session = "AHxI1n\(index + 1)_-14"
@@ -92,13 +92,13 @@ import Testing
                     [.init(.first(.chunk), .answer(400, body: body(session)))]
                     + [1, 2].map { .init(.nth($0, .query), .answer(400, body: body(session))) }
                 errors.append(
-                    try lives.answer("reference/putFile", ["reference": object, "file": .string(file), "wait": true]))
+                    try program.answer("reference/putFile", ["reference": object, "file": .string(file), "wait": true]))
                 for (kind, status) in [(StorageFixture.Kind.getMetadata, 403), (.getMetadata, 200), (.list, 200)] {
                     fixture.faults = [
                         .init(.first(kind), .answer(status, body: status == 200 ? "?" + body(token) : body(token)))
                     ]
                     let method = kind == .list ? "reference/list" : "reference/getMetadata"
-                    errors.append(try lives.answer(method, ["reference": object]))
+                    errors.append(try program.answer(method, ["reference": object]))
                 }
             }
             #expect(fixture.log.sessions.map(\.id) == Array(secrets.dropFirst()))
@@ -106,7 +106,7 @@ import Testing
                 let quoted = (error["error"] ?? error["result"]?["error"])?["data"]?["serverResponse"]?.string
                 #expect(try #require(quoted, "\(error.text)").contains(String.hidden), "\(error.text)")
             }
-            let log = try lives.terminated()
+            let log = try program.terminated()
             let written = try String(contentsOfFile: trace, encoding: .utf8)
             for secret in secrets {
                 for line in errors.map(\.text) + (written + log).split(separator: "\n").map(String.init) {

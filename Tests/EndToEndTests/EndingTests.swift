@@ -10,7 +10,7 @@ import Testing
     private static let upload = #"{"reference":"gs://b/a","text":"x"}"#
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func `A signal ends it in order, with a task that runs`(signal: Int32) async throws {
+    func `A signal ends the service with status 0 while a task runs`(signal: Int32) async throws {
         try await onThread {
             let (service, client) = try place.service(Place.unreachable)
             _ = try client.begin("reference/putData", Self.upload)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `When its parent is gone it ends, whatever runs`() async throws {
+    @Test func `The service ends when its parent has ended, even while a task runs`() async throws {
         try await onThread {
             let service = try {
                 let (service, client) = try place.service(Place.unreachable)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `When nobody reads its answers any more it ends, though its input is open`() async throws {
+    @Test func `The service ends when its stdout is closed, even if its stdin is open`() async throws {
         try await onThread {
             let (service, client) = try place.service(Place.unreachable)
             _ = try client.begin("reference/putData", Self.upload)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `At the end of its input it goes on while tasks run, then ends`() async throws {
+    @Test func `At the end of stdin the service continues while tasks run, then it ends`() async throws {
         try await onThread {
             let (service, client) = try place.service(Place.unreachable)
             let task = try client.begin("reference/putData", Self.upload)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `Whoever leaves its answers unread does not keep it from ending`() async throws {
+    @Test func `Unread answers do not prevent the service from ending`() async throws {
         try await onThread {
             let (service, client) = try place.service()
             for _ in 1...100 { client.say("rpc.discover") }
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
-    func `What is closed at the start cannot be served on`(closed: String) async throws {
+    func `The service does not start if stdin or stdout is closed`(closed: String) async throws {
         try await onThread {
             let (service, _) = try place.service(redirect: closed)
             if !closed.contains("2") { try service.waitForLog("stdin and stdout must be open to be served on") }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A stdout that is full ends it`() async throws {
+    @Test func `The service ends when its stdout is full`() async throws {
         try await onThread {
             let (service, client) = try place.service(redirect: ">/dev/full")
             client.say("service/ping")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `A file that may not grow further is an error, and not the end`() async throws {
+    @Test func `A file that reaches the size limit causes an error, and the service continues`() async throws {
         try await onThread {
             let (service, client) = try place.service(setUp: "ulimit -f 2048")
             let file = place.directory + "/large"
@@ -119,7 +119,7 @@ import Testing
         #"{"reference":"gs://b/\#(name)","text":"\#(text)","wait":true}"#
     }
 
-    @Test func `A peer that vanishes before its answers costs nobody else anything`() async throws {
+    @Test func `A client that disconnects before its answers does not affect others`() async throws {
         try await onThread {
             let service = try place.listeningService()
             for _ in 1...5 {
@@ -132,13 +132,13 @@ import Testing
         }
     }
 
-    @Test func `Nobody reads its log: it serves on, and tells later what was lost`() async throws {
+    @Test func `With a full stderr the service continues, and later logs how many lines were lost`() async throws {
         try await onThread {
             let service = try place.listeningService(["--max-connections", "1"])
             let client = try place.connect()
             try #require(try client.call("service/ping") == "pong")
             service.narrowLog(to: 8192)
-            // Each of them is worth a line: more than the pipe holds.
+            // Each refusal logs a line; together they exceed the capacity of the pipe.
             for _ in 1...200 { try turnAway() }
             try #require(try client.call("service/ping") == "pong")
             try service.waitForLog("turned a client away")
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `A log that nobody reads does not keep it from ending`() async throws {
+    @Test func `A full stderr does not prevent the service from ending`() async throws {
         try await onThread {
             let service = try place.listeningService(["--max-connections", "1"])
             let client = try place.connect()

@@ -3,75 +3,76 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Whatever goes wrong with an object, the error names it, and says what the server has answered where one has.
+/// Errors about an object name it, and have the HTTP status if a server has responded.
 @Suite(.watchdog) struct ErrorDataTests {
     private typealias Members = [String: JSON]
 
     private static let bytes = noise(600_000)
 
-    private static func methods(_ lives: Lives) throws -> [(name: String, params: Members)] {
-        let source = try lives.write(bytes, to: "source")
+    private static func methods(_ program: RestartableService) throws -> [(name: String, params: Members)] {
+        let source = try program.write(bytes, to: "source")
         return [
             ("getMetadata", [:]), ("updateMetadata", ["metadata": ["contentType": "text/plain"]]), ("delete", [:]),
             ("list", [:]), ("listAll", [:]), ("getData", ["maxSize": 1_000_000]), ("downloadURL", [:]),
             ("revokeDownloadURL", [:]), ("putData", ["text": "Hello", "wait": true]),
             ("putFile", ["file": .string(source), "wait": true]),
-            ("writeToFile", ["file": .string(lives.path("got")), "wait": true]),
+            ("writeToFile", ["file": .string(program.path("got")), "wait": true]),
         ]
     }
 
-    /// No failure is tried again.
-    private static func start(_ lives: Lives, _ flags: String...) throws {
-        if let endpoint = flags.first { try lives.start("--endpoint", endpoint) } else { try lives.start() }
-        try lives.call(
+    /// Starts the service without retries.
+    private static func start(_ program: RestartableService, _ flags: String...) throws {
+        if let endpoint = flags.first { try program.start("--endpoint", endpoint) } else { try program.start() }
+        try program.call(
             "storage/updateSettings",
             ["maxUploadRetryTime": 0, "maxDownloadRetryTime": 0, "maxOperationRetryTime": 0])
     }
 
     private static func expectError(
-        _ lives: Lives, _ method: String, _ params: Members = [:], code: Int64? = nil, status: Int64?
+        _ program: RestartableService, _ method: String, _ params: Members = [:], code: Int64? = nil, status: Int64?
     ) throws {
         let members = [JSON.Member(key: "reference", value: "gs://default-bucket/a")]
-        let answer = try lives.answer(
+        let answer = try program.answer(
             "reference/" + method, .object(members + params.map { .init(key: $0.key, value: $0.value) }))
-        let (error, comment) = (answer["error"], Comment("\(lives.engine) \(method) \(params.keys) \(answer)"))
+        let (error, comment) = (answer["error"], Comment("\(program.engine) \(method) \(params.keys) \(answer)"))
         let isAboutArgument = code == -13050
         #expect(error?["data"]?["bucket"]?.string == (isAboutArgument ? nil : "default-bucket"), comment)
         #expect(error?["data"]?["object"]?.string == (isAboutArgument ? nil : "a"), comment)
-        #expect(error?["data"]?["httpStatus"]?.number?.int64 == (lives.fixture == nil ? nil : status), comment)
+        #expect(error?["data"]?["httpStatus"]?.number?.int64 == (program.fixture == nil ? nil : status), comment)
         if let code { #expect(error?["code"]?.number?.int64 == code, comment) }
     }
 
-    @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `Every method tells what the server has answered to it`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { lives in
-            try Self.start(lives)
+    @Test(arguments: [RestartableService.Engine.firebase, .gcs])
+    func `The error of every method has the object and the HTTP status of the server`(engine: RestartableService.Engine) async throws
+    {
+        try await RestartableService.run(engine) { program in
+            try Self.start(program)
             for (status, body) in [(404, ""), (403, ""), (412, ""), (503, ""), (200, "nonsense")] {
-                for (method, params) in try Self.methods(lives) {
+                for (method, params) in try Self.methods(program) {
                     let isAsked = engine == .firebase || method != "revokeDownloadURL"
-                    lives.fixture?.faults = (0..<32).map { _ in
+                    program.fixture?.faults = (0..<32).map { _ in
                         .init(.request(1) { _ in true }, .answer(status, body: body))
                     }
-                    try Self.expectError(lives, method, params, status: isAsked ? Int64(status) : nil)
+                    try Self.expectError(program, method, params, status: isAsked ? Int64(status) : nil)
                 }
             }
-            try Self.expectTasksToTell(lives)
+            try Self.expectTasksToTell(program)
         }
     }
 
-    @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `Every method names the object where nobody answers`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { lives in
-            try Self.start(lives, "http://127.0.0.1:1")
-            for (method, params) in try Self.methods(lives) {
-                try Self.expectError(lives, method, params, status: nil)
+    @Test(arguments: [RestartableService.Engine.firebase, .gcs])
+    func `The error of every method names the object if the server is unreachable`(engine: RestartableService.Engine) async throws {
+        try await RestartableService.run(engine) { program in
+            try Self.start(program, "http://127.0.0.1:1")
+            for (method, params) in try Self.methods(program) {
+                try Self.expectError(program, method, params, status: nil)
             }
-            try Self.expectTasksToTell(lives)
+            try Self.expectTasksToTell(program)
         }
     }
 
-    private static func expectTasksToTell(_ lives: Lives) throws {
-        let tasks = try lives.tasks("upload") + lives.tasks("download")
+    private static func expectTasksToTell(_ program: RestartableService) throws {
+        let tasks = try program.tasks("upload") + program.tasks("download")
         #expect(!tasks.isEmpty)
         for task in tasks {
             #expect(task["error"]?["data"]?["bucket"]?.string == "default-bucket", "\(task)")
@@ -79,59 +80,61 @@ import Testing
         }
     }
 
-    @Test(arguments: Lives.Engine.allCases)
-    func `What is missing or another than it should be is named`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { lives in
-            try Self.start(lives)
+    @Test(arguments: RestartableService.Engine.allCases)
+    func `Errors about missing objects, preconditions and arguments have code and HTTP status`(engine: RestartableService.Engine)
+        async throws
+    {
+        try await RestartableService.run(engine) { program in
+            try Self.start(program)
             let missing: Set = ["getMetadata", "updateMetadata", "delete", "getData", "downloadURL", "writeToFile"]
-            for (method, params) in try Self.methods(lives) where missing.contains(method) {
-                try Self.expectError(lives, method, params, code: -13010, status: 404)
+            for (method, params) in try Self.methods(program) where missing.contains(method) {
+                try Self.expectError(program, method, params, code: -13010, status: 404)
             }
             let put: Members = ["text": "Hello", "wait": true]
-            try Self.expectError(lives, "putData", put.bound(to: 1), code: -13412, status: engine == .gcs ? 412 : 404)
-            try lives.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
+            try Self.expectError(program, "putData", put.bound(to: 1), code: -13412, status: engine == .gcs ? 412 : 404)
+            try program.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
             let change: Members = ["metadata": ["contentType": "text/plain"]]
             for (method, params) in [("updateMetadata", change), ("delete", [:])] {
-                try Self.expectError(lives, method, params.bound(to: 1), code: -13412, status: 200)
+                try Self.expectError(program, method, params.bound(to: 1), code: -13412, status: 200)
             }
-            try Self.expectError(lives, "getData", ["maxSize": 1], code: -13032, status: 200)
-            try Self.expectError(lives, "list", ["pageToken": "nonsense"], code: -13050, status: 400)
+            try Self.expectError(program, "getData", ["maxSize": 1], code: -13032, status: 200)
+            try Self.expectError(program, "list", ["pageToken": "nonsense"], code: -13050, status: 400)
         }
     }
 
-    @Test(arguments: [Lives.Engine.firebase, .gcs])
-    func `Bytes that are damaged on their way are told with the answer that brought them`(
-        engine: Lives.Engine
+    @Test(arguments: [RestartableService.Engine.firebase, .gcs])
+    func `An error about bytes damaged in transit has the HTTP status of the response`(
+        engine: RestartableService.Engine
     ) async throws {
-        try await Lives.run(engine) { lives in
-            try Self.start(lives)
-            let fixture = try #require(lives.fixture)
+        try await RestartableService.run(engine) { program in
+            try Self.start(program)
+            let fixture = try #require(program.fixture)
             try fixture.put(Self.bytes, "default-bucket", "a")
-            for (method, params) in try Self.methods(lives) where ["getData", "writeToFile"].contains(method) {
+            for (method, params) in try Self.methods(program) where ["getData", "writeToFile"].contains(method) {
                 fixture.faults = [.init(.byte(300_000), .corrupt)]
-                try Self.expectError(lives, method, params, code: -13031, status: 200)
+                try Self.expectError(program, method, params, code: -13031, status: 200)
             }
             fixture.faults = [.init(.byte(300_000), .corrupt)]
-            let file = JSON.string(lives.path("source"))
+            let file = JSON.string(program.path("source"))
             try Self.expectError(
-                lives, "putFile", ["file": file, "wait": true], code: -13031, status: engine == .gcs ? 400 : 200)
+                program, "putFile", ["file": file, "wait": true], code: -13031, status: engine == .gcs ? 400 : 200)
         }
     }
 
-    @Test(arguments: Lives.Engine.allCases)
-    func `What is at fault here is not told with what a server has answered`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { lives in
-            try Self.start(lives)
-            let nowhere = JSON.string(lives.path("none/file"))
+    @Test(arguments: RestartableService.Engine.allCases)
+    func `An error without a response of a server has no HTTP status`(engine: RestartableService.Engine) async throws {
+        try await RestartableService.run(engine) { program in
+            try Self.start(program)
+            let nowhere = JSON.string(program.path("none/file"))
             let wrong: JSON = ["md5Hash": "AAAAAAAAAAAAAAAAAAAAAA=="]
-            try Self.expectError(lives, "putFile", ["file": nowhere, "wait": true], code: -13000, status: nil)
+            try Self.expectError(program, "putFile", ["file": nowhere, "wait": true], code: -13000, status: nil)
             try Self.expectError(
-                lives, "putData", ["text": "Hello", "metadata": wrong, "wait": true], code: -13031, status: nil)
+                program, "putData", ["text": "Hello", "metadata": wrong, "wait": true], code: -13031, status: nil)
             try Self.expectError(
-                lives, "putData", ["text": "", "metadata": ["md5Hash": "x"]], code: -13050, status: nil)
-            try lives.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
-            try Self.expectError(lives, "writeToFile", ["file": nowhere, "wait": true], code: -13000, status: nil)
-            try Self.expectError(lives, "getData", ["maxSize": -1], code: -13050, status: nil)
+                program, "putData", ["text": "", "metadata": ["md5Hash": "x"]], code: -13050, status: nil)
+            try program.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
+            try Self.expectError(program, "writeToFile", ["file": nowhere, "wait": true], code: -13000, status: nil)
+            try Self.expectError(program, "getData", ["maxSize": -1], code: -13050, status: nil)
         }
     }
 }

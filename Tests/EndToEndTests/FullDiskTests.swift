@@ -4,11 +4,11 @@ import JSONText
 import TestSupport
 import Testing
 
-/// The program with a root on a disk of four mebibytes, which it fills itself.
+/// The program with a root on a disk of 4 MiB, which the test fills.
 @Suite(.enabled(if: OwnMounts.areAllowed, "needs to mount"), .watchdog) struct FullDiskTests {
     private let place = Place()
 
-    /// A service that is started again, on the same disk and with the same client, whenever it is killed; once.
+    /// A service that is started once more, on the same disk and for the same client, if it is killed.
     private func services() throws -> (ServiceProcess, Caller) {
         try FileManager.default.createDirectory(atPath: place.root, withIntermediateDirectories: true)
         let twice = #"mount -t tmpfs -o size=4m none \#(place.root) && { "$0" "$@"; exec "$0" "$@"; }"#
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [60_000, 500_000], [false, true])
-    func `What has filled the disk can be deleted, and its room is there again`(largest: Int, restarts: Bool)
+    func `Objects on a full disk can be deleted, and their space can be used again`(largest: Int, restarts: Bool)
         async throws
     {
         try await onThread {
@@ -56,7 +56,7 @@ import Testing
                 try #require(try client.refusal("reference/delete", #"{"reference":"gs://b/\#(name)"}"#) == .null)
             }
             try #require(try count(client) == 0)
-            // Another kind of object fits as well: what small ones took in the database is the disk's again.
+            // Objects of another size fit, too: the space that small objects used in the database is free again.
             try #require(try fill(client, largest: 560_000 - largest).count > 2)
             client.wire.endInput()
             try #require(try service.waitForExit() == 0)
@@ -64,7 +64,7 @@ import Testing
     }
 }
 
-/// Disks that only one process and its children see.
+/// File systems that are mounted only for one process and its children.
 private enum OwnMounts {
     static let command = "unshare --user --map-root-user --mount"
     static let areAllowed = system("\(command) mount -t tmpfs -o size=64k none /tmp 2> /dev/null") == 0

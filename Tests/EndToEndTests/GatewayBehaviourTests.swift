@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the official emulator's own suites ask of it, by the numbers of that list. Where we answer otherwise, `differs` says
-/// why: production is right, or nothing is better than something that is wrong.
+/// The behaviour that the official emulator's own tests expect, by the numbers of a list of them. If the gateway differs,
+/// `differs` has the reason: production behaves otherwise, or an error is better than a wrong answer.
 struct Behaviour: Sendable, CustomTestStringConvertible {
     let numbers: ClosedRange<Int>
     let what: String
@@ -27,7 +27,7 @@ struct Behaviour: Sendable, CustomTestStringConvertible {
     ) { self.init(number...number, what, differs: differs, check) }
 }
 
-/// A gateway, and a bucket of a test's own.
+/// A client of a gateway, with a bucket for one test.
 struct GatewayClient: Sendable {
     struct Answer {
         let status: Int
@@ -42,7 +42,7 @@ struct GatewayClient: Sendable {
 
     let base: String
     let bucket: String
-    /// What a test says over JSON-RPC.
+    /// Calls a method over JSON-RPC.
     let call: @Sendable (String, String) async throws -> JSON
     private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
 
@@ -132,7 +132,7 @@ private let packed = [UInt8](
     Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data())
 
 let behaviours: [Behaviour] = [
-    Behaviour(1...3, "a fresh object has all members, counts as strings, metageneration 1, encoding identity") {
+    Behaviour(1...3, "a new object has all members, numbers as strings, metageneration 1 and encoding identity") {
         gateway async throws in
         let object = try await gateway.put("x").json
         for member in [
@@ -143,24 +143,25 @@ let behaviours: [Behaviour] = [
         #expect(object["metageneration"] == "1" && object["contentEncoding"] == "identity" && object["size"] == "5")
         #expect(object["timeCreated"]?.string?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
     },
-    Behaviour(4, "no protocol header: the body is the object") { gateway async throws in
+    Behaviour(4, "without a protocol header the body is the object") { gateway async throws in
         let object = try await gateway.put("x", "raw", type: "a/b")
         #expect(object["contentType"] == "a/b")
         #expect(try await gateway.get("\(gateway.v0)/x?alt=media").text == "raw")
     },
-    Behaviour(5, "a wrong multipart type is 400, and says so") { gateway async throws in
+    Behaviour(5, "an invalid multipart type is 400 with the reason") { gateway async throws in
         let answer = try await gateway.multipart("\(gateway.v0)?name=x", "{}", "x", type: "text/plain")
         #expect(answer.status == 400 && answer.text.contains("Bad content type"))
     },
-    Behaviour(6...8, "chunks need no token, may be PUT, and none are an empty object") { gateway async throws in
+    Behaviour(6...8, "chunks need no token and may use PUT, and an upload without chunks stores an empty object") {
+        gateway async throws in
         let url = try await gateway.start("x")
         #expect(try await gateway.command(url, "upload", "abc", by: "PUT").status == 200)
         #expect(try await gateway.command(url, "upload, finalize", at: 3, "de", by: "PUT")["size"] == "5")
         #expect(try await gateway.command(gateway.start("y"), "finalize")["size"] == "0")
     },
     Behaviour(
-        9...10, "what rules deny is 403",
-        differs: "at the start, before a byte was sent, and again: the emulator takes all bytes first"
+        9...10, "an upload that rules deny is 403",
+        differs: "the start of the upload is refused, repeatedly: the emulator receives all bytes first"
     ) { gateway async throws in
         try await gateway.authorize(#"{"default":"deny"}"#)
         for _ in 0..<2 {
@@ -172,8 +173,8 @@ let behaviours: [Behaviour] = [
         }
         try await gateway.authorize("{}")
     },
-    Behaviour(11...13, "after success finalize is 200 again, after cancel 400 twice; commands need no protocol header")
-    { gateway async throws in
+    Behaviour(11...13, "finalize after success is 200, after cancel 400; commands need no protocol header") {
+        gateway async throws in
         let url = try await gateway.start("x")
         let object = try await gateway.command(url, "upload, finalize", "abc")
         #expect(object.upload == "final")
@@ -183,7 +184,7 @@ let behaviours: [Behaviour] = [
         #expect(try await gateway.command(other, "cancel").status == 200)
         for _ in 0..<2 { #expect(try await gateway.command(other, "finalize").status == 400) }
     },
-    Behaviour(14...17, "cancel: 200 twice, no object, 400 after finalize, 404 for an unknown session") {
+    Behaviour(14...17, "cancel is 200 repeatedly and stores nothing, 400 after finalize, 404 for an unknown session") {
         gateway async throws in
         let url = try await gateway.start("x")
         _ = try await gateway.command(url, "upload", "abc")
@@ -194,7 +195,7 @@ let behaviours: [Behaviour] = [
         #expect(try await gateway.command(other, "cancel").status == 400)
         #expect(try await gateway.command("\(gateway.v0)?name=x&upload_id=none", "cancel").status == 404)
     },
-    Behaviour(18...20, "query says active, cancelled, final") { gateway async throws in
+    Behaviour(18...20, "query returns active, cancelled and final") { gateway async throws in
         let (one, two) = (try await gateway.start("x"), try await gateway.start("y"))
         _ = try await gateway.command(one, "upload", "abc")
         let query = try await gateway.command(one, "query")
@@ -204,7 +205,7 @@ let behaviours: [Behaviour] = [
         _ = try await gateway.command(two, "cancel")
         #expect(try await gateway.command(two, "query").upload == "cancelled")
     },
-    Behaviour(21...22, "gzip is unpacked for who cannot, without a length, and passed to who can") {
+    Behaviour(21...22, "gzip is decompressed without a length for clients that do not accept it, else passed through") {
         gateway async throws in
         let object = "\(gateway.v0)/x"
         _ = try await gateway.send("POST", "\(gateway.v0)?name=x", bytes: packed)
@@ -216,7 +217,10 @@ let behaviours: [Behaviour] = [
         let whole = try await gateway.get("\(object)?alt=media", ["Accept-Encoding": "gzip"])
         #expect(whole.headers["Content-Length"] == "\(packed.count)" && whole.headers["Content-Encoding"] == "gzip")
     },
-    Behaviour(21, "what says gzip and is none breaks off", differs: "the emulator never answers") {
+    Behaviour(
+        21, "an object that is not gzip but has that encoding breaks the connection",
+        differs: "the emulator never answers"
+    ) {
         gateway async throws in
         try await gateway.put("x")
         _ = try await gateway.send("PATCH", "\(gateway.v0)/x", #"{"contentEncoding":"gzip"}"#)
@@ -224,7 +228,7 @@ let behaviours: [Behaviour] = [
             try await gateway.get("\(gateway.v0)/x?alt=media", ["Accept-Encoding": "identity"])
         }
     },
-    Behaviour(23...28, "tokens: an owner adds one and takes one away; the last one is replaced") {
+    Behaviour(23...28, "an owner adds and removes tokens, and removing the last one creates another") {
         gateway async throws in
         let first = try await gateway.put("x")["downloadTokens"]?.string ?? ""
         let object = "\(gateway.v0)/x"
@@ -240,7 +244,7 @@ let behaviours: [Behaviour] = [
         let new = try await gateway.send("POST", "\(object)?delete_token=\(tokens[1])", GatewayClient.owner)
         #expect(new["downloadTokens"]?.string?.isEmpty == false && new["downloadTokens"]?.string != tokens[1])
     },
-    Behaviour(29...33, "strings, files, empty objects and long names come back; a new upload replaces all") {
+    Behaviour(29...33, "strings, files, empty objects and long names are stored; a new upload replaces everything") {
         gateway async throws in
         let long = String(repeating: "a/é", count: 250)
         #expect(try await gateway.put(long).status == 200)
@@ -251,7 +255,7 @@ let behaviours: [Behaviour] = [
         let replaced = try await gateway.put("x", "new")
         #expect(replaced["cacheControl"] == nil && replaced["size"] == "3" && replaced["metageneration"] == "1")
     },
-    Behaviour(34...37, "custom metadata; 403 by rules, for new objects and old ones; the default type") {
+    Behaviour(34...37, "custom metadata, 403 by rules for new and existing objects, and the default type") {
         gateway async throws in
         let object = try await gateway.multipart("\(gateway.v0)?name=x", #"{"metadata":{"k":"v"}}"#, "hello")
         #expect(object["metadata"] == ["k": "v"] && object["contentType"] == "text/plain")
@@ -264,9 +268,9 @@ let behaviours: [Behaviour] = [
         #expect(plain["contentType"] == "application/octet-stream")
     },
     Behaviour(
-        38...43, "lists of one level, in pages; broken names are left out",
+        38...43, "lists of one level in pages, without invalid names",
         differs:
-            "each prefix is on one page, in its order: the emulator repeats all on each, so that listAll has them twice"
+            "each prefix is on one page, in order: the emulator repeats all on each page, so that listAll has duplicates"
     ) { gateway async throws in
         let none = try await gateway.get("\(gateway.v0)?prefix=none%2F&delimiter=%2F")
         #expect(none["items"] == [] && none["prefixes"] == [])
@@ -286,7 +290,7 @@ let behaviours: [Behaviour] = [
         } while !token.isEmpty
         #expect(seen.sorted() == ["a", "b", "d/", "f/", "h/"] && pages == 3)
     },
-    Behaviour(44...46, "a download URL has the gateway's host, and many are answered at once") { gateway async throws in
+    Behaviour(44...46, "a download URL has the gateway's host and serves concurrent requests") { gateway async throws in
         try await gateway.put("x")
         let url = try await gateway.call("reference/downloadURL", #"{"reference":"gs://\#(gateway.bucket)/x"}"#)["url"]?
             .string
@@ -301,7 +305,7 @@ let behaviours: [Behaviour] = [
             try await group.waitForAll()
         }
     },
-    Behaviour(47...51, "metadata: changes are read back, null removes, nothing to change is 404") {
+    Behaviour(47...51, "metadata changes are read back, null removes, and a missing object is 404") {
         gateway async throws in
         try await gateway.put("x")
         let object = "\(gateway.v0)/x"
@@ -324,7 +328,7 @@ let behaviours: [Behaviour] = [
         #expect(try await gateway.send("PATCH", object, #"{"metadata":null}"#)["metadata"] == nil)
         #expect(try await gateway.send("PATCH", "\(gateway.v0)/none", "{}").status == 404)
     },
-    Behaviour(52...53, "delete, unless rules forbid it") { gateway async throws in
+    Behaviour(52...53, "delete removes an object unless rules forbid it") { gateway async throws in
         try await gateway.put("x")
         try await gateway.authorize(#"{"rules":[{"operation":"delete","who":"owner"}]}"#)
         #expect(try await gateway.send("DELETE", "\(gateway.v0)/x").status == 403)
@@ -333,8 +337,8 @@ let behaviours: [Behaviour] = [
         #expect(try await gateway.send("DELETE", "\(gateway.v0)/x").status == 404)
     },
     Behaviour(
-        54, "a download has its type and a disposition",
-        differs: "inline, as in production's default for Firebase; what was stored is sent as it is"
+        54, "a download has a content type and a disposition",
+        differs: "inline, as in production's default for Firebase; a stored value is sent unchanged"
     ) { gateway async throws in
         try await gateway.put("d/ä.txt")
         let media = try await gateway.get("/download/storage/v1/b/\(gateway.bucket)/o/d%2F%C3%A4.txt?alt=media")
@@ -351,15 +355,15 @@ let behaviours: [Behaviour] = [
         #expect(object["selfLink"]?.string == "\(gateway.base)\(gateway.gcs)/a%2Fb" && object["crc32c"] == "mnG7TA==")
         #expect(try await gateway.get(object["mediaLink"]?.string ?? "").text == "hello")
     },
-    Behaviour(56...57, "media by default; a body of JSON is bytes") { gateway async throws in
+    Behaviour(56...57, "the body is returned by default, and a JSON body is stored as bytes") { gateway async throws in
         let text = "{\"a\":\"" + String(repeating: "x", count: 150_000) + "\"}"
         let path = "/upload/storage/v1/b/\(gateway.bucket)/o?name=x"
         #expect(try await gateway.send("POST", path, text, ["Content-Type": "application/json"]).status == 200)
         #expect(try await gateway.get("\(gateway.gcs)/x?alt=media").text == text)
     },
     Behaviour(
-        58...61, "resumable: name and metadata of the start, type of its header",
-        differs: "all chunks are kept, each answered with 308 and what is there: the emulator ends after the first"
+        58...61, "a resumable upload has the name and metadata of its start and the type of its header",
+        differs: "all chunks are kept, each answered with 308 and the range: the emulator ends after the first"
     ) { gateway async throws in
         let start = try await gateway.send(
             "POST", "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable",
@@ -372,7 +376,7 @@ let behaviours: [Behaviour] = [
         #expect(object["size"] == "5" && object["contentType"] == "a/b" && object["metadata"] == ["k": "v"])
         #expect(try await gateway.get("\(gateway.gcs)/x?alt=media").text == "abcde")
     },
-    Behaviour(62...64, "multipart: the name of the JSON, the protocol header, 400 for a wrong type") {
+    Behaviour(62...64, "multipart uses the name in the JSON and the protocol header; an invalid type is 400") {
         gateway async throws in
         #expect(try await gateway.store("x")["name"] == "x")
         #expect(
@@ -381,7 +385,7 @@ let behaviours: [Behaviour] = [
         let path = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=multipart"
         #expect(try await gateway.send("POST", path, "x", ["Content-Type": "text/plain"]).status == 400)
     },
-    Behaviour(65, "a form stores its file, and fields are metadata") { gateway async throws in
+    Behaviour(65, "a form upload stores its file, with its fields as metadata") { gateway async throws in
         let form = """
             --X\r\nContent-Disposition: form-data; name="key"\r\n\r\nd/${filename}\r
             --X\r\nContent-Disposition: form-data; name="x-goog-meta-k"\r\n\r\nv\r
@@ -394,13 +398,14 @@ let behaviours: [Behaviour] = [
         let cut = String(form.prefix(200))
         #expect(try await gateway.send("POST", "/\(gateway.bucket)", cut, type).status == 400)
     },
-    Behaviour(66...68, "gzip as in 21 and 22; lists") { gateway async throws in
+    Behaviour(66...68, "gzip as in 21 and 22, and lists") { gateway async throws in
         _ = try await gateway.send("POST", "/upload/storage/v1/b/\(gateway.bucket)/o?name=x", bytes: packed)
         _ = try await gateway.send("PATCH", "\(gateway.gcs)/x", #"{"contentEncoding":"gzip"}"#)
         #expect(try await gateway.get("\(gateway.gcs)/x?alt=media", ["Accept-Encoding": "gzip;q=0"]).text == "hello")
         #expect(try await gateway.names("").items == ["x"])
     },
-    Behaviour(69...71, "replace on upload; metadata is kept; the type by the name") { gateway async throws in
+    Behaviour(69...71, "an upload replaces the object and stores metadata; the type follows from the name") {
+        gateway async throws in
         #expect(
             try await gateway.store("x.png", #"{"metadata":{"k":"v"},"contentType":"a/b"}"#)["metadata"] == ["k": "v"])
         let second = try await gateway.send("POST", "/upload/storage/v1/b/\(gateway.bucket)/o?name=x.png", bytes: [1])
@@ -408,7 +413,7 @@ let behaviours: [Behaviour] = [
     },
     Behaviour(
         72, "tokens in custom metadata are download tokens",
-        differs: "JSON of Google Cloud Storage does not repeat them: whoever may list objects would get their URLs"
+        differs: "JSON of Google Cloud Storage omits them, since they would give URLs to every client that may list"
     ) { gateway async throws in
         let stored = try await gateway.store("x", #"{"metadata":{"firebaseStorageDownloadTokens":"one,two"}}"#)
         #expect(stored["metadata"] == nil)
@@ -417,7 +422,8 @@ let behaviours: [Behaviour] = [
             "PATCH", "\(gateway.gcs)/x", #"{"metadata":{"firebaseStorageDownloadTokens":"three"}}"#)
         #expect(try await gateway.get("\(gateway.v0)/x")["downloadTokens"] == "three")
     },
-    Behaviour(73...79, "a and a/b live side by side; all, pages, a prefix alone, delimiters") { gateway async throws in
+    Behaviour(73...79, "a and a/b are separate objects; lists of everything, pages, prefixes and delimiters") {
+        gateway async throws in
         for name in ["a", "a/b", "a/c", "d-e", "d-f"] { _ = try await gateway.store(name) }
         #expect(try await gateway.names("").items == ["a", "a/b", "a/c", "d-e", "d-f"])
         let page = try await gateway.get("\(gateway.gcs)?maxResults=3")
@@ -431,7 +437,7 @@ let behaviours: [Behaviour] = [
         let dash = try await gateway.names("delimiter=-")
         #expect(dash.items == ["a", "a/b", "a/c"] && dash.prefixes == ["d-"])
     },
-    Behaviour(80...84, "a prefix that has, is or overlaps the delimiter; a directory; nothing") {
+    Behaviour(80...84, "prefixes that contain, equal or overlap the delimiter, a directory, and no match") {
         gateway async throws in
         for name in ["a/b/c", "a/d", "a//e", "f"] { _ = try await gateway.store(name) }
         #expect(try await gateway.names("prefix=a/b&delimiter=/").prefixes == ["a/b/"])
@@ -443,7 +449,7 @@ let behaviours: [Behaviour] = [
         let nothing = try await gateway.get("\(gateway.gcs)?prefix=none")
         #expect(nothing["items"] == nil && nothing["prefixes"] == nil && nothing["kind"] == "storage#objects")
     },
-    Behaviour(85...91, "save, gzip on save, exists, delete, ranges, texts of 404, unpacking on and off") {
+    Behaviour(85...91, "save, save with gzip, exists, delete, ranges, texts of 404, decompression on and off") {
         gateway async throws in
         _ = try await gateway.store("x", #"{"contentEncoding":"gzip"}"#)
         #expect(try await gateway.get("\(gateway.gcs)/x")["contentEncoding"] == "gzip")
@@ -468,7 +474,7 @@ let behaviours: [Behaviour] = [
         #expect(try await gateway.get("\(gateway.gcs)/x?alt=media").text == "No such object: \(gateway.bucket)/x")
     },
     Behaviour(
-        92...98, "copies: members of a rewrite, other buckets, metadata goes along or is replaced, tokens go along",
+        92...98, "copies have a rewrite's members, use other buckets, copy or replace metadata, and copy tokens",
         differs: "null custom values are left out, as in production: the emulator makes them empty"
     ) { gateway async throws in
         _ = try await gateway.store(
@@ -484,7 +490,9 @@ let behaviours: [Behaviour] = [
         #expect(new["metadata"] == ["l": "w"] && new["cacheControl"] == nil)
         #expect(try await gateway.get("/v0/b/\(other)/o/z")["downloadTokens"] != "one")
     },
-    Behaviour(99, "a rewriteToken: there is none, a rewrite ends at once", differs: "200 where the emulator has 501") {
+    Behaviour(
+        99, "a rewrite completes in one request without a rewriteToken", differs: "200 where the emulator has 501"
+    ) {
         gateway async throws in
         _ = try await gateway.store("x")
         #expect(
@@ -500,7 +508,7 @@ let behaviours: [Behaviour] = [
             try await gateway.send("POST", "\(gateway.gcs)/x/acl", #"{"entity":"allUsers","role":"READER"}"#).status
                 == 400)
     },
-    Behaviour(101...102, "public URLs and media links serve; signed URLs also store and delete") {
+    Behaviour(101...102, "public URLs and media links serve objects; signed URLs also store and delete") {
         gateway async throws in
         let stored = try await gateway.send(
             "PUT", "/\(gateway.bucket)/d//%C3%A4?X-Goog-Signature=s", "hello",
@@ -513,13 +521,13 @@ let behaviours: [Behaviour] = [
         #expect(try await gateway.send("DELETE", "/\(gateway.bucket)/d//%C3%A4").status == 204)
         #expect(try await gateway.get("/\(gateway.bucket)/d//%C3%A4").status == 404)
     },
-    Behaviour(103, "no member too many on a new object") { gateway async throws in
+    Behaviour(103, "a new object has no additional members") { gateway async throws in
         let object = try await gateway.store("x")
         for member in ["metadata", "contentEncoding", "contentDisposition", "contentLanguage", "cacheControl"] {
             #expect(object[member] == nil)
         }
     },
-    Behaviour(104, "setMetadata: override, custom, numbers to strings, null removes, unknown is ignored") {
+    Behaviour(104, "setMetadata overrides, converts custom numbers to strings, removes null, ignores unknown members") {
         gateway async throws in
         _ = try await gateway.store("x", #"{"metadata":{"k":"v","l":"w"}}"#)
         let changed = try await gateway.send(
@@ -529,7 +537,7 @@ let behaviours: [Behaviour] = [
         let replaced = try await gateway.send("PUT", "\(gateway.gcs)/x", #"{"contentType":"a/b"}"#)
         #expect(replaced["cacheControl"] == nil && replaced["contentType"] == "a/b")
     },
-    Behaviour(105...106, "what one API stores the other one has") { gateway async throws in
+    Behaviour(105...106, "both APIs read and write the same objects") { gateway async throws in
         _ = try await gateway.store("x", #"{"metadata":{"k":"v"}}"#)
         #expect(try await gateway.get("\(gateway.v0)/x")["metadata"] == ["k": "v"])
         try await gateway.put("y")
@@ -543,7 +551,8 @@ let behaviours: [Behaviour] = [
         #expect(answer.status == 501)
         #expect(try await gateway.send("POST", "/internal/export", #"{"path":"/tmp"}"#).status == 501)
     },
-    Behaviour(110, "what is not finished is not stored; multipart in every spelling") { gateway async throws in
+    Behaviour(110, "an unfinished upload is not stored; multipart types are read in every spelling") {
+        gateway async throws in
         let url = try await gateway.start("x")
         _ = try await gateway.command(url, "upload", "abc")
         #expect(try await gateway.get("\(gateway.v0)/x").status == 404)
@@ -574,7 +583,9 @@ let behaviours: [Behaviour] = [
     }
 
     @Test(arguments: behaviours.indices)
-    func `The behaviours of the emulator's suites are answered, or said to differ`(index: Int) async throws {
+    func `The gateway behaves as the emulator's own tests specify, except for listed differences`(index: Int)
+        async throws
+    {
         let running = try Self.running.get()
         let client = GatewayClient(running.base, "bucket\(index)") { [place = running.place] method, params in
             let result = Mutex(JSON.null)
@@ -587,7 +598,7 @@ let behaviours: [Behaviour] = [
         try await behaviours[index].check(client)
     }
 
-    @Test func `Every number of the list has a row`() {
+    @Test func `The table has a row for every number of the list`() {
         #expect(Set(behaviours.flatMap(\.numbers)) == Set(1...110))
     }
 }

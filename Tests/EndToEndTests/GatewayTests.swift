@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `serve --gateway`, with the real program: what SDKs send, and what a test says of it over JSON-RPC.
+/// `serve --gateway` with the real program: requests of SDKs, beside requests of a test over JSON-RPC.
 @Suite(.watchdog(minutes: 10)) struct GatewayTests {
     private let place = Place()
     private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
@@ -20,7 +20,7 @@ import Testing
         return (service, String(address))
     }
 
-    /// What a test says over JSON-RPC.
+    /// Calls a method over JSON-RPC.
     @discardableResult private func call(_ method: String, _ params: String = "{}") async throws -> JSON {
         let result = Mutex(JSON.null)
         try await onThread { [place] in
@@ -34,7 +34,7 @@ import Testing
         _ method: String, _ url: String, _ body: [UInt8] = [], _ headers: HTTPHeaders = [:]
     ) async throws -> HTTPResponse {
         var request = HTTPRequest(method, url, headers: headers, body: body.isEmpty ? .none : .bytes(body))
-        // A lost answer is seen.
+        // Without a resend a lost response is an error.
         request.isSentOnce = true
         request.limits.answerBytes = 64 << 20
         return try await http.perform(request)
@@ -61,14 +61,14 @@ import Testing
             "POST", url, body, ["X-Goog-Upload-Command": command, "X-Goog-Upload-Offset": "\(offset)"])
     }
 
-    @Test func `An upload of an SDK is a task, checked and kept through a restart`() async throws {
+    @Test func `An upload of an SDK is a task, checks offsets, and continues after a restart`() async throws {
         let bytes = noise(3 * Self.chunk + 5)
         let (first, base) = try service([])
         let url = try await started(base, "film.mp4")
         let (one, two) = (Self.chunk, 2 * Self.chunk)
         let received = try await upload(url, "upload", at: 0, Array(bytes[..<one]))
         #expect(received.headers["X-Goog-Upload-Size-Received"] == "\(one)")
-        // Again, and with a gap.
+        // A repeated chunk, and a chunk behind a gap.
         let again = try await upload(url, "upload", at: 0, Array(bytes[..<one]))
         #expect(again.status == 200 && again.headers["X-Goog-Upload-Size-Received"] == "\(one)")
         let gap = try await upload(url, "upload", at: two, [1])
@@ -97,13 +97,15 @@ import Testing
         #expect(try second.waitForExit() == 0)
     }
 
-    /// Killed while it takes a chunk, or the last one; a client goes on with what was acknowledged.
-    @Test(arguments: 0..<10) func `A session survives a kill, and what was answered is stored`(kill: Int) async throws {
+    /// The service is killed while it receives a chunk; the client continues after the acknowledged bytes.
+    @Test(arguments: 0..<10) func `After a kill, an upload session has all acknowledged bytes and can be completed`(
+        kill: Int
+    ) async throws {
         let bytes = noise(4 * Self.chunk + 7, seed: UInt64(kill))
         let (first, base) = try service([])
         #expect(try await send("POST", "\(base)/v0/b/b/o?name=answered", bytes).status == 200)
         let url = try await started(base, "film.mp4")
-        // Even ones are killed behind an answer, others meanwhile.
+        // Even numbers kill the service after an answer, odd ones during a request.
         let last = kill / 2
         var acknowledged = 0
         for number in 0..<last {
@@ -140,7 +142,7 @@ import Testing
         #expect(try second.waitForExit() == 0)
     }
 
-    @Test func `Rules are about the uploads of SDKs, too`() async throws {
+    @Test func `Rules of the harness apply to uploads of SDKs`() async throws {
         let bytes = noise(4 * Self.chunk)
         let (service, base) = try service()
         let url = try await started(base, "film.mp4")
@@ -159,7 +161,7 @@ import Testing
         }
         let query = try await upload(url, "query")
         #expect(query.headers["X-Goog-Upload-Size-Received"] == "\(3 * Self.chunk)")
-        // It is held within the last one.
+        // A rule holds the last chunk.
         let at = 3 * Self.chunk + 1000
         try await call("harness/arm", #"{"on":"send","at":\#(at),"do":{"hold":true}}"#)
         async let end = upload(url, "upload, finalize", at: 3 * Self.chunk, Array(bytes[(3 * Self.chunk)...]))
@@ -182,7 +184,7 @@ import Testing
         #expect(try service.waitForExit() == 0)
     }
 
-    @Test func `Objects of the gateway are those of JSON-RPC`() async throws {
+    @Test func `The gateway and JSON-RPC read and write the same objects`() async throws {
         let (service, base) = try service([])
         let boundary = "12345"
         let body = """
@@ -208,7 +210,7 @@ import Testing
         #expect(try json(tokens)["downloadTokens"]?.string?.split(separator: ",").count == 2)
         #expect(try await send("DELETE", "\(base)/v0/b/b/o/c").status == 204)
         #expect(try await send("GET", "\(base)/v0/b/b/o/c").status == 404)
-        // What cannot be is refused in words.
+        // Invalid requests are refused.
         for (method, path, status) in [
             ("POST", "/v0/b/b/o", 400), ("GET", "/v0/b/b/o?prefix=a", 400), ("GET", "/v1/b", 404),
             ("POST", "/v0/b/b/o?name=x&upload_id=none", 404), ("PUT", "/internal/setRules", 501),
@@ -221,7 +223,7 @@ import Testing
         #expect(try service.waitForExit() == 0)
     }
 
-    /// What the emulator's users have as tokens: nobody has signed them.
+    /// An unsigned ID token, like those of Firebase's emulator.
     private func token(of uid: String) -> String {
         let parts = [#"{"alg":"none"}"#, #"{"sub":"\#(uid)","user_id":"\#(uid)"}"#, ""].map { text in
             Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").filter {
@@ -231,7 +233,7 @@ import Testing
         return parts.joined(separator: ".")
     }
 
-    @Test func `A test says who may do what`() async throws {
+    @Test func `harness/authorize decides which requests the gateway refuses`() async throws {
         let (service, base) = try service()
         for name in ["private/x", "open/x"] {
             #expect(try await send("POST", "\(base)/v0/b/b/o?name=\(name)", Array("hello".utf8)).status == 200)
@@ -295,7 +297,7 @@ import Testing
             let entered = try wire.call("harness/space", #"{"space":"one","gateway":true,"keep":true}"#)
             let own = try #require(entered["gateway"]?.string)
             address.withLock { $0 = own }
-            // The address stays, for who comes later and after a reset.
+            // The address stays the same for later clients and after a reset.
             let other = try place.connect()
             #expect(try other.call("harness/space", #"{"space":"one"}"#)["gateway"]?.string == own)
             try wire.call("harness/reset", "{}")
@@ -308,7 +310,7 @@ import Testing
         #expect(try await send("POST", "\(own)/v0/b/b/o?name=x", [1]).status == 200)
         #expect(try await send("GET", "\(own)/v0/b/b/o/x").status == 200)
         #expect(try await send("GET", "\(main)/v0/b/b/o/x").status == 404)
-        // It goes with its space.
+        // The gateway ends with its space.
         try await onThread { [place] in
             let wire = try place.connect()
             let entered = try wire.call("harness/space", #"{"gateway":true}"#)
@@ -321,7 +323,7 @@ import Testing
     }
 
     @Test(arguments: [["--gateway", "0.0.0.0:0"], ["--gateway", "127.0.0.1:0", "--engine", "gcs"]])
-    func `The gateway is for this machine and the embedded engine`(flags: [String]) async throws {
+    func `The gateway refuses other addresses than loopback and other engines`(flags: [String]) async throws {
         let outcome = await Command(
             ServiceProcess.program, ["serve", "--root", place.root] + flags, withErrors: true
         ).run()
@@ -358,7 +360,7 @@ import Testing
         .enabled(
             if: ProcessInfo.processInfo.environment["GCS_SERVERS_PYTHON"] != nil,
             "GCS_SERVERS_PYTHON names no Python with the SDKs of others"))
-    func `Clients that others wrote do what they do with Google`() async throws {
+    func `The SDKs of Google and other clients work with the gateway`() async throws {
         let (service, base) = try service([])
         let python = ProcessInfo.processInfo.environment["GCS_SERVERS_PYTHON"] ?? ""
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sdks.py").path

@@ -33,13 +33,14 @@ import Testing
         }
     }
 
-    @Test(arguments: ["put", "connect"]) func `Only serve has a harness`(command: String) async throws {
+    @Test(arguments: ["put", "connect"]) func `Commands other than serve refuse --harness`(command: String) async throws
+    {
         try await withDirectory { directory in
             #expect(await run([command, "--harness"], in: directory).status == 64)
         }
     }
 
-    @Test func `Without a root the objects go with the service`() async throws {
+    @Test func `A harness without a root removes its temporary root at the end`() async throws {
         try await withDirectory { directory in
             let outcome = await run(["serve", "--harness"], in: directory)
             #expect(outcome.status == 0 && outcome.text.contains("clients may change faults"))
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `The temporary root of a service that was killed goes with the next one`() async throws {
+    @Test func `A start removes the temporary root of a harness that was killed`() async throws {
         try await withDirectory { directory in
             func shell(_ line: String) async -> Int32 {
                 await Command("/bin/sh", ["-c", line], environment: ["TMPDIR": directory], in: directory).run().status
@@ -61,7 +62,7 @@ import Testing
             #expect(await shell("exec \(ServiceProcess.program) serve --harness < input") == 9)
             let before = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(before.count == 2)
-            // Until there are the input and one root.
+            // Waits until only the input and the new root exist.
             let root = before.first { $0 != "input" } ?? ""
             let wait = "while [ $(ls | wc -l) != 2 ] || [ -e \(root) ]; do sleep 0.1; done"
             #expect(await shell("(\(wait)) | \(ServiceProcess.program) serve --harness") == 0)
@@ -69,26 +70,26 @@ import Testing
         }
     }
 
-    @Test func `A program that is killed at a byte finds its task again`() async throws {
-        try await Lives.run(.embedded) { lives in
-            let file = lives.path("film")
+    @Test func `A service that a rule ends at a byte restores the task afterwards`() async throws {
+        try await RestartableService.run(.embedded) { program in
+            let file = program.path("film")
             try Data(count: 1 << 20).write(to: URL(filePath: file))
-            try lives.start("--harness")
+            try program.start("--harness")
             let rule = #"{"on":"send","at":524288,"do":{"exit":9}}"#
-            _ = try lives.call("harness/arm", JSON(parsing: rule))
+            _ = try program.call("harness/arm", JSON(parsing: rule))
             let put = #"{"reference":"gs://b/film","file":"\#(file)"}"#
-            let task = try lives.call("reference/putFile", JSON(parsing: put))["task"]?.string ?? ""
-            #expect(try lives.ended() == 9)
-            try lives.start("--harness")
+            let task = try program.call("reference/putFile", JSON(parsing: put))["task"]?.string ?? ""
+            #expect(try program.ended() == 9)
+            try program.start("--harness")
             let params: JSON = ["task": .string(task)]
-            #expect(try lives.call("uploadTask/snapshot", params)["state"] == "paused")
-            _ = try lives.call("uploadTask/resume", params)
-            #expect(try lives.call("uploadTask/wait", params)["state"] == "success")
-            try lives.terminate()
+            #expect(try program.call("uploadTask/snapshot", params)["state"] == "paused")
+            _ = try program.call("uploadTask/resume", params)
+            #expect(try program.call("uploadTask/wait", params)["state"] == "success")
+            try program.terminate()
         }
     }
 
-    @Test func `The same session twice is the same, byte for byte`() async throws {
+    @Test func `A repeated session gives the same output byte for byte`() async throws {
         try await withDirectory { directory in
             try Data(count: 1 << 20).write(to: URL(filePath: "\(directory)/film"))
             let calls = [
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `What is held at the end of the input is paused`() async throws {
+    @Test func `At the end of stdin, held tasks are paused and held requests are answered`() async throws {
         try await withDirectory { directory in
             try Data(count: 1 << 20).write(to: URL(filePath: "\(directory)/film"))
             let lines = [

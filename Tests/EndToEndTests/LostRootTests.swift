@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// A lock keeps other processes away only as long as its file is where they look for it.
+/// A root whose lock file is removed while a process uses it.
 @Suite(.watchdog) struct LostRootTests {
     private let place = Place()
 
@@ -11,7 +11,7 @@ import Testing
         #"{"reference":"gs://b/\#(name)","text":"\#(text)","wait":true}"#
     }
 
-    @Test(arguments: [true, false]) func `A process whose lock was removed stores nothing more, and ends`(
+    @Test(arguments: [true, false]) func `A process whose lock was removed stores nothing more and ends with status 1`(
         isTaken: Bool
     ) async throws {
         try await onThread {

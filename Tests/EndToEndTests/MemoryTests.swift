@@ -5,13 +5,13 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What messages cost in memory while they are dealt with, and afterwards.
+/// The memory that messages use while they are processed, and afterwards.
 @Suite(.watchdog(minutes: 10), .serialized) struct MemoryTests {
     private let place = Place()
     private static let bytes = 16 << 20
-    /// At the worst, times the bytes of the message.
+    /// The allowed peak, as a multiple of the message's size.
     private static let most = 8
-    /// That is still there afterwards.
+    /// How many bytes may stay in use afterwards.
     private static let left = 32 << 20
 
     /// A message of many bytes: one of `unit` after the other between `head` and `tail`.
@@ -20,7 +20,7 @@ import Testing
         let unit: String
         var head = ""
         var tail = ""
-        /// What the answer holds.
+        /// A part of the answer.
         let answer: String
 
         static func params(_ name: String, _ unit: String, _ head: String, _ tail: String, _ answer: String) -> Shape {
@@ -69,12 +69,12 @@ import Testing
     ]
 
     @Test(arguments: shapes)
-    func `A message takes no more than eight times its bytes, and leaves nothing`(shape: Shape) async throws {
+    func `A message uses at most eight times its size in memory and frees it`(shape: Shape) async throws {
         try await check(shape)
     }
 
     @Test(arguments: shapes.filter { ["objects", "long members", "a batch of objects"].contains($0.testDescription) })
-    func `Nor does it where it is traced`(shape: Shape) async throws {
+    func `A traced message uses at most eight times its size in memory and frees it`(shape: Shape) async throws {
         try await check(shape, ["--trace", place.directory + "/trace"])
     }
 
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `Many that send large messages at once share what one or two of them may take`() async throws {
+    @Test func `Large messages of many clients together use the memory of a few`() async throws {
         try await onThread {
             let service = try place.listeningService([
                 "--max-message-bytes", "\(Self.bytes)", "--max-total-message-bytes", "\(Self.bytes)",
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `A stream of small requests and batches of them take little`() async throws {
+    @Test func `A stream of small requests and batches uses at most 8 MiB of memory`() async throws {
         try await onThread {
             let service = try place.listeningService()
             let client = try place.connect()
@@ -158,10 +158,10 @@ import Testing
     }
 }
 
-/// What the system says of a process, in bytes.
+/// The memory of a process in bytes, as `/proc` reports it.
 private struct Memory {
     let resident: Int
-    /// The most that it ever was.
+    /// The greatest resident memory so far.
     let peak: Int
 
     init(of service: ServiceProcess) throws {

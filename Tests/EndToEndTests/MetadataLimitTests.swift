@@ -5,37 +5,39 @@ import Testing
 
 /// Metadata that is too large is refused by the program before it keeps any of it.
 @Suite(.watchdog) struct MetadataLimitTests {
-    @Test(arguments: Lives.Engine.allCases)
-    func `Large properties leave memory and the root where they were`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { lives in
-            try lives.start()
+    @Test(arguments: RestartableService.Engine.allCases)
+    func `Metadata beyond the limit is refused without using memory or changing the root`(engine: RestartableService.Engine)
+        async throws
+    {
+        try await RestartableService.run(engine) { program in
+            try program.start()
             let reference: JSON = "gs://default-bucket/a"
-            try lives.call("reference/putData", ["reference": reference, "text": "x", "wait": true])
+            try program.call("reference/putData", ["reference": reference, "text": "x", "wait": true])
             let large = String(repeating: "x", count: 4 << 20)
             func refuse(_ method: String, _ members: JSON, _ param: String) throws {
                 var params: [JSON.Member] = [
                     .init(key: "reference", value: reference), .init(key: "metadata", value: members),
                 ]
                 if method == "reference/putData" { params.append(.init(key: "text", value: "y")) }
-                let error = try lives.refused { try lives.call(method, .object(params)) }
+                let error = try program.refused { try program.call(method, .object(params)) }
                 try #require(error["code"] == -13050 && error["data"]?["param"]?.string == param)
                 try #require(error["message"]?.string?.hasSuffix(" bytes, but at most 8192 may be stored.") == true)
             }
             for method in ["reference/putData", "reference/updateMetadata"] {
                 try refuse(method, ["cacheControl": .string(large)], "metadata.cacheControl")
             }
-            let (memory, root) = (try lives.residentBytes, try lives.filesOfTheRoot)
+            let (memory, root) = (try program.residentBytes, try program.filesOfTheRoot)
             for _ in 0..<30 {
                 try refuse("reference/putData", ["cacheControl": .string(large)], "metadata.cacheControl")
                 try refuse(
                     "reference/updateMetadata", ["customMetadata": ["key": .string(large)]], "metadata.customMetadata")
             }
-            #expect(try lives.residentBytes - memory < 32 << 20)
-            #expect(try lives.filesOfTheRoot == root)
-            #expect(try lives.tasks().count == 1)
-            let metadata = try lives.call("reference/getMetadata", ["reference": reference])
+            #expect(try program.residentBytes - memory < 32 << 20)
+            #expect(try program.filesOfTheRoot == root)
+            #expect(try program.tasks().count == 1)
+            let metadata = try program.call("reference/getMetadata", ["reference": reference])
             #expect(metadata["size"] == 1 && metadata["cacheControl"] == nil)
-            try lives.terminate()
+            try program.terminate()
         }
     }
 }

@@ -28,7 +28,7 @@ import Testing
         return (service, caller, String(address), String(gateway))
     }
 
-    @Test func `The metrics count what a service has done, in the text format of Prometheus`() async throws {
+    @Test func `GET /metrics counts the work of the service in the text format of Prometheus`() async throws {
         let (service, caller, urls, gateway) = try busyService()
         #expect(
             try await http.perform(HTTPRequest("GET", "\(urls)/v0/b/b/o/none?alt=media&token=private")).status == 403)
@@ -59,7 +59,7 @@ import Testing
         withExtendedLifetime((service, caller)) {}
     }
 
-    @Test func `A client gets the same metrics, and none of them names what is stored`() async throws {
+    @Test func `service/metrics has the same metrics, and none names objects, files or clients`() async throws {
         let (service, caller, urls, _) = try busyService()
         let answer = try caller.call("service/metrics")
         #expect(!answer.text.contains("private"))
@@ -70,7 +70,7 @@ import Testing
         withExtendedLifetime(service) {}
     }
 
-    @Test func `Retries are counted`() async throws {
+    @Test func `The metrics count retries`() async throws {
         try await onThread { [place] in
             let (service, caller) = try place.service(Place.unreachable)
             try caller.call("reference/putData", #"{"reference":"gs://b/a","text":"x"}"#)

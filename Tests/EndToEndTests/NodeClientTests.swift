@@ -7,7 +7,7 @@ import Testing
     @Test(
         .enabled(if: Node.command != nil, "The Node client is not tested: no node of 18 or later on the PATH."),
         .watchdog(minutes: 10))
-    func itsOwnTests() async throws {
+    func `The own tests of the Node client pass`() async throws {
         let node = try #require(Node.command)
         let (status, output) = await node.run(["--test"], ["STORAGE_RPC": Self.program])
         #expect(status == 0, "\(output)")

@@ -5,30 +5,30 @@ import Testing
 
 /// The program with another endpoint, on the root of an earlier one.
 @Suite(.serialized, .watchdog(minutes: 10)) struct OtherEndpointTests {
-    static let remotes = [Lives.Engine.firebase, .gcs]
+    static let remotes = [RestartableService.Engine.firebase, .gcs]
 
     /// An upload that was killed in its middle, one that has failed, and a download that was paused in its middle.
-    private static func begun(_ lives: Lives, until held: Signal) throws -> (uploads: [JSON], download: JSON) {
-        let file = try lives.write(noise(600_000), to: "source")
+    private static func begun(_ program: RestartableService, until held: Signal) throws -> (uploads: [JSON], download: JSON) {
+        let file = try program.write(noise(600_000), to: "source")
         func put(_ name: String, _ file: String) -> JSON {
             ["reference": .string("gs://default-bucket/\(name)"), "file": .string(file)]
         }
-        try lives.start()
-        let stored = try lives.call("reference/putFile", put("stored", file))
-        try lives.call("uploadTask/wait", ["task": .string(stored.id)])
-        let failed = try lives.call("reference/putFile", put("failed", lives.path("missing")))
-        _ = try lives.refused { try lives.call("uploadTask/wait", ["task": .string(failed.id)]) }
-        lives.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
-        let download = try lives.call("reference/writeToFile", put("stored", lives.path("target")))
-        try lives.until { $0.unfired.isEmpty }
-        try lives.call("downloadTask/pause", ["task": .string(download.id)])
-        lives.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
-        _ = try lives.call("reference/putFile", put("a", file))
-        try lives.until { $0.unfired.isEmpty }
-        try lives.kill()
-        try lives.start()
-        let found = (try lives.tasks(), try #require(lives.tasks("download").first))
-        try lives.kill()
+        try program.start()
+        let stored = try program.call("reference/putFile", put("stored", file))
+        try program.call("uploadTask/wait", ["task": .string(stored.id)])
+        let failed = try program.call("reference/putFile", put("failed", program.path("missing")))
+        _ = try program.refused { try program.call("uploadTask/wait", ["task": .string(failed.id)]) }
+        program.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
+        let download = try program.call("reference/writeToFile", put("stored", program.path("target")))
+        try program.until { $0.unfired.isEmpty }
+        try program.call("downloadTask/pause", ["task": .string(download.id)])
+        program.fixture?.faults = [.init(.byte(300_000), .stall(until: held))]
+        _ = try program.call("reference/putFile", put("a", file))
+        try program.until { $0.unfired.isEmpty }
+        try program.kill()
+        try program.start()
+        let found = (try program.tasks(), try #require(program.tasks("download").first))
+        try program.kill()
         return found
     }
 
@@ -37,11 +37,13 @@ import Testing
     }
 
     @Test(arguments: remotes, ["pause", "resume", "forget"])
-    func `Tasks of another endpoint are listed with it, and wait for it`(engine: Lives.Engine, wish: String)
+    func `Tasks of another endpoint are listed with that endpoint and resume only there`(
+        engine: RestartableService.Engine, wish: String
+    )
         async throws
     {
-        try await Lives.run(engine) { one in
-            let two = try Lives(engine, in: one.directory)
+        try await RestartableService.run(engine) { one in
+            let two = try RestartableService(engine, in: one.directory)
             let held = Signal()
             defer { held.fire() }
             let (uploads, download) = try Self.begun(one, until: held)
@@ -69,9 +71,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Tasks of another endpoint can be cancelled, and its server hears nothing`(engine: Lives.Engine) async throws {
-        try await Lives.run(engine) { one in
-            let two = try Lives(engine, in: one.directory)
+    func `Tasks of another endpoint can be cancelled without a request to a server`(engine: RestartableService.Engine) async throws {
+        try await RestartableService.run(engine) { one in
+            let two = try RestartableService(engine, in: one.directory)
             let held = Signal()
             defer { held.fire() }
             let (uploads, download) = try Self.begun(one, until: held)

@@ -10,14 +10,14 @@ final class Place: Sendable {
     var socket: String { directory + "/socket" }
     var root: String { directory + "/root" }
 
-    /// An engine whose server never answers: its tasks run for as long as they may be tried again.
+    /// An engine whose server refuses connections: its tasks run until their retry time is over.
     static let unreachable = ["--engine", "firebase", "--endpoint", "http://127.0.0.1:1"]
 
     init() { try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true) }
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    /// `setUp` is what the shell does that becomes the service, with what `redirect` says of its descriptors.
+    /// `setUp` is a shell command that runs before the service; `redirect` has redirections for the service.
     func service(
         _ flags: [String] = [], setUp: String = ":", redirect: String = ""
     ) throws -> (ServiceProcess, Caller) {
@@ -27,7 +27,7 @@ final class Place: Sendable {
         return (service, Caller(WireClient(reading: service.output, writing: service.input)))
     }
 
-    /// One that listens on the socket, and listens already.
+    /// A service that listens on the socket by the time this returns.
     func listeningService(_ flags: [String] = [], setUp: String = ":") throws -> ServiceProcess {
         let (service, _) = try service(["--socket", socket] + flags, setUp: setUp)
         try service.waitForLog("listens on")
@@ -37,7 +37,7 @@ final class Place: Sendable {
     func connect() throws -> Caller { Caller(try WireClient(connectingTo: socket)) }
 }
 
-/// A client that says one thing after the other. It hangs up with its last owner.
+/// A client that sends one request after the other. It disconnects with its last reference.
 final class Caller {
     let wire: WireClient
     private(set) var lastID = 0
@@ -52,7 +52,7 @@ final class Caller {
         wire.send(#"{"jsonrpc":"2.0","id":\#(lastID),"method":"\#(method)","params":\#(params)}"#)
     }
 
-    /// The result; what else is heard meanwhile is passed over.
+    /// Returns the result; other messages are ignored.
     @discardableResult
     func call(_ method: String, _ params: String = "{}") throws -> JSON {
         say(method, params)
@@ -64,12 +64,12 @@ final class Caller {
         throw HungUp()
     }
 
-    /// Passes over what is left to hear.
+    /// Reads until the connection ends.
     func waitForEnd() throws {
         while let _ = try wire.next() {}
     }
 
-    /// The error of a call that has to fail.
+    /// The error of a call, or null if it succeeds.
     func refusal(_ method: String, _ params: String = "{}") throws -> JSON {
         do { _ = try call(method, params) } catch let refusal as Refusal { return refusal.error }
         return .null
@@ -84,7 +84,7 @@ final class Caller {
 }
 
 extension ServiceProcess {
-    /// As when the reader of a pipe has ended.
+    /// Closes the reading end of the service's stdout.
     func stopReading() {
         let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
         dup2(nothing, output)

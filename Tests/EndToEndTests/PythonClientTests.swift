@@ -7,7 +7,7 @@ import Testing
     @Test(
         .enabled(if: Python.command != nil, "The Python client is not tested: no python3 of 3.9 or later on the PATH."),
         .watchdog(minutes: 10))
-    func itsOwnTests() async throws {
+    func `The own tests of the Python client pass`() async throws {
         let python = try #require(Python.command)
         let tests = ["-m", "unittest", "discover", "-s", "clients/python/tests", "-t", "clients/python"]
         let (status, output) = await python.run(

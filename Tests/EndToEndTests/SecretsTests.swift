@@ -6,7 +6,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Whatever happens, nobody reads a secret on stderr, nor on stdout but who asked for it.
+/// Secrets do not appear on stderr, and on stdout only in answers to requests for them.
 @Suite(.watchdog) struct SecretsTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)").path
     private let stale = "stale-Ks8vQ2", fresh = "fresh-Zt4mW9", app = "app-Xb7nR3"
@@ -18,7 +18,7 @@ import Testing
 
     private func cleanUp() { try? FileManager.default.removeItem(atPath: directory) }
 
-    @Test func `A service says nothing of tokens, sessions and download URLs`() async throws {
+    @Test func `Logs and errors contain no tokens, upload sessions and download tokens`() async throws {
         defer { cleanUp() }
         let fixture = try StorageFixture(credentials: .init(["Firebase \(fresh)"], appCheck: app))
         let echo =
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody reads what stands behind the credentials of a company`() async throws {
+    @Test func `Logs and traces contain no tokens and secrets of federated credentials`() async throws {
         defer { cleanUp() }
         let (subject, federated, account) = ("subject-Qp3dV8", "federated-Hy5kT1", "account-Nw2xJ6")
         let server = try TokenServer { request, _ in
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Traces show no download token`(isRemote: Bool) async throws {
+    func `Traces and logs of commands contain no download token`(isRemote: Bool) async throws {
         defer { cleanUp() }
         let fixture = try StorageFixture(credentials: .init(["Firebase \(fresh)"]))
         let place =
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-/// Says requests to a service, one after the other, and keeps what it hears.
+/// Sends requests to a service one after the other, and keeps the received messages.
 private final class Talk {
     private let service: ServiceProcess
     private var lastID: Int64 = 0
@@ -141,7 +141,7 @@ private final class Talk {
 
     init(_ service: ServiceProcess) { self.service = service }
 
-    /// The answer. A token that is asked for meanwhile is `refreshed`.
+    /// Returns the answer. A request of the service for a token gets `refreshed`.
     func ask(_ method: String, _ params: JSON, refreshed: String = "") async -> JSON {
         lastID += 1
         say(["jsonrpc": "2.0", "id": JSON(lastID), "method": .string(method), "params": params])

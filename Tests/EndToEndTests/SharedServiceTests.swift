@@ -4,13 +4,13 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What clients of one service that listens on a socket can do to each other.
+/// Several clients of one service that listens on a socket.
 @Suite(.watchdog) struct SharedServiceTests {
     private let place = Place()
     private static let upload = #"{"reference":"gs://b/a","text":"x"}"#
 
     @Test(arguments: [["shutdown", "exit"], ["exit"]])
-    func `Who says good-bye ends the connection alone, and its tasks go on`(words: [String]) async throws {
+    func `exit ends only the connection of the client, and its tasks continue`(words: [String]) async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable)
             let (one, other) = (try place.connect(), try place.connect())
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `Who stops the service stops it for all, and the log says who`() async throws {
+    @Test func `service/stop ends the service for all clients, and the log names the connection`() async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable)
             let (one, other) = (try place.connect(), try place.connect())
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `On stdio the end is that of the process, and the log says how it came`() async throws {
+    @Test func `On stdio exit ends the process, and the log states the cause`() async throws {
         for (words, status) in [(["shutdown", "exit"], Int32(0)), (["exit"], 1), (["service/stop"], 0), ([], 0)] {
             try await onThread {
                 let (service, client) = try place.service()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `Settings are those of a connection, and begin with those of the command line`() async throws {
+    @Test func `Settings apply to one connection and start with the values of the command line`() async throws {
         try await onThread {
             let flags = [
                 "--max-upload-retry-time", "1.5", "--max-download-retry-time=2", "--max-operation-retry-time", "3",
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `The status tells what is not answered yet`() async throws {
+    @Test func `service/status counts active and waiting requests`() async throws {
         try await onThread {
             let service = try place.listeningService(Place.unreachable)
             let (one, other) = (try place.connect(), try place.connect())

@@ -79,7 +79,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { !["tree", "root"].contains($0) }
     }
 
-    @Test func `A tree goes up, is listed, matched, copied, moved, got and removed`() async throws {
+    @Test func `The commands upload, list, match, copy, move, download and remove a tree`() async throws {
         #expect(await sh("$S put -r tree gs://default-bucket/ -q") == (0, ""))
         #expect(await sh("$S ls -r tree").text == "a.txt\nb.jpg\nsub/[x].txt\nsub/c d.txt\n")
         #expect(await sh("$S ls 'tree/*.txt'").text == "tree/a.txt\n")
@@ -118,7 +118,7 @@ import Testing
         #expect(await sh("$S rm tree").status == 1)
     }
 
-    @Test func `What is left out of a tree is named`() async throws {
+    @Test func `put -r names each file of a tree that it leaves out`() async throws {
         let made = await sh("cd tree && mkfifo pipe && ln -s . loop && ln -s a.txt link && touch $'caf\\xe9'")
         #expect(made.status == 0)
         let put = await sh("$S put -r tree t")
@@ -131,7 +131,7 @@ import Testing
         #expect(word.status == 64 && word.text.contains("argument 2 is not UTF-8"))
     }
 
-    @Test func `Names lead nowhere but below the directory`() async throws {
+    @Test func `get refuses names that lead outside of the directory or to the same file`() async throws {
         for name in ["t/../../evil", "t//evil", "t/evil/", "t/good"] {
             #expect(await sh("$S put -q tree/a.txt --exact '\(name)'").status == 0)
         }
@@ -143,7 +143,7 @@ import Testing
         #expect(two.status == 1 && two.text.contains("would replace another one"))
     }
 
-    @Test func `What is piped comes and goes as it is`() async throws {
+    @Test func `put, cat and get transfer pipes unchanged`() async throws {
         #expect(await sh("seq 100000 | $S put -q - numbers").status == 0)
         #expect(await sh("$S cat -q numbers | cmp - <(seq 100000)") == (0, ""))
         #expect(await sh("set -o pipefail; $S cat -q numbers | head -c 2") == (0, "1\n"), "no error")
@@ -161,13 +161,13 @@ import Testing
         ("set a", "needs something to change"), ("tasks end x", "takes resume, cancel or forget"),
         ("call service/ping 3", "PARAMS is a JSON object"),
     ])
-    func `What goes astray is refused by name`(words: String, sentence: String) async {
+    func `An invalid argument is refused with an error that names it`(words: String, sentence: String) async {
         let outcome = await sh("$S \(words)")
         #expect(outcome.status == 64 && outcome.text.contains(sentence), "\(outcome.text)")
         #expect(await sh("$S ls").text == "")
     }
 
-    @Test func `A URL without a service that serves it is refused`() async throws {
+    @Test func `url without a running service is refused`() async throws {
         #expect(await sh("$S put -q tree/a.txt a").status == 0)
         let refused = await sh("$S url a")
         #expect(refused.status == 1 && refused.text.contains("needs a running service"))
@@ -175,7 +175,7 @@ import Testing
         #expect(served.status == 128 + 2 && served.shown.contains("alt=media"), "\(served.shown)")
     }
 
-    @Test func `Each page of help fits a screen, and shells take what is made of them`() async throws {
+    @Test func `Help pages fit a screen, and completions and the man page are generated`() async throws {
         let commands = [
             "put", "get", "cat", "ls", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call", "serve", "backup",
         ]
@@ -194,7 +194,7 @@ import Testing
         #expect(await sh("$S help --man | grep -c '^.SS'").text == "16\n")
     }
 
-    @Test func `Bars fit the terminal, one for each file`() async throws {
+    @Test func `Progress bars fit the width of the terminal`() async throws {
         let long = String(repeating: "long-", count: 20)
         for name in [long, "b", "c"] {
             #expect(await sh("truncate -s 64M tree/\(name)").status == 0)
@@ -208,7 +208,7 @@ import Testing
         #expect(lines.contains { $0.contains("…") && $0.contains("%") })
     }
 
-    @Test func `Ctrl-C ends by its signal, and leaves nothing`() async throws {
+    @Test func `Ctrl-C ends a command by SIGINT and leaves no temporary files`() async throws {
         #expect(await sh("truncate -s 20G tree/large; $S put -q tree/a.txt a").status == 0)
         for words in [["put", "tree/large", "large"], ["put", "-r", "tree", "t"]] {
             let (status, shown) = try await terminal(words, [("%", "\u{3}")])
@@ -220,7 +220,7 @@ import Testing
         #expect(try temporaryFiles() == [])
     }
 
-    @Test func `All below a folder is removed when a person says so`() async throws {
+    @Test func `rm -r asks for confirmation on a terminal`() async throws {
         #expect(await sh("$S put -q -r tree t").status == 0)
         let refused = try await terminal(["rm", "-r", "t"], [("[y/N]", "n\n")])
         #expect(refused.status == 0 && !refused.shown.contains("removed"))
@@ -229,7 +229,7 @@ import Testing
         #expect(await sh("$S put -q -r tree t && $S rm -r -y t").text.contains("4 removed"))
     }
 
-    @Test func `A root that another process has is waited for, and its service is used`() async throws {
+    @Test func `A command waits for a root in use, or uses the service that listens on it`() async throws {
         #expect(await sh("$S put -q tree/a.txt a").status == 0)
         let line = "(sleep 2; true) | $S & sleep 0.3; $S ls; wait"
         let waited = await sh(line)
@@ -241,7 +241,7 @@ import Testing
         #expect(shared.text.contains("--max-tasks is for a new service"), "\(shared.text)")
     }
 
-    @Test func `What waits says what it waits for`() async throws {
+    @Test func `A waiting command prints what it waits for`() async throws {
         for (words, notice, key, status) in [
             ([], "waits for JSON-RPC on standard input", "\u{4}", 0),
             (["serve", "--socket", "s"], "serves s; Ctrl-C ends it", "\u{3}", 0),
@@ -262,7 +262,7 @@ import Testing
         #expect(await sh(command).text.contains("waits for the command of --id-token-command"))
     }
 
-    @Test func `Tasks that a process left are listed, resumed and forgotten`() async throws {
+    @Test func `tasks lists, resumes and forgets the tasks of a killed process`() async throws {
         #expect(await sh("truncate -s 200M tree/large").status == 0)
         let file = directory + "/tree/large"
         let messages = """
@@ -283,7 +283,7 @@ import Testing
         #expect(await sh("$S tasks cancel nothing").text.contains("there is no task nothing"))
     }
 
-    @Test func `Events of a call are printed until its task ends`() async throws {
+    @Test func `call --events prints the events of a task until it ends`() async throws {
         let params = #"{"reference":"gs://b/a","file":"'$PWD'/tree/a.txt","observe":["success"]}"#
         let lines = await sh("$S call --events reference/putFile '\(params)'").text.split(separator: "\n")
         #expect(try JSON(parsing: String(lines[0]))["task"]?.string != nil)
@@ -291,7 +291,7 @@ import Testing
         #expect(lines.count == 2)
     }
 
-    @Test func `A service manager opens the socket, and hears when the service is ready`() async throws {
+    @Test func `A service uses the socket of a service manager and reports readiness and stop`() async throws {
         let script = """
             import os, socket, sys
             manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -329,7 +329,7 @@ import Testing
         #expect(refused.status == 1 && refused.text.contains("Descriptor 3 (LISTEN_FDS) is no Unix stream socket"))
     }
 
-    @Test func `A backup of a root that changes all the time is whole`() async throws {
+    @Test func `A backup of a root with concurrent writes is complete and undamaged`() async throws {
         let script = """
             import json, os, subprocess, sys, threading
             program, root = sys.argv[1:]

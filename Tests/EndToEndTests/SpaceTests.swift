@@ -8,7 +8,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct SpaceTests {
     private let place = Place()
 
-    @Test func `Spaces that are left leave no threads, descriptors, memory and files`() async throws {
+    @Test func `A space that its last client leaves frees threads, descriptors, memory and files`() async throws {
         try await onThread {
             let (service, client) = try place.service(["--harness"])
             func visit(_ numbers: Range<Int>) throws {
@@ -45,7 +45,7 @@ import Testing
             .compactMap { $0["fullPath"]?.string } ?? []
     }
 
-    @Test func `Eight workers have a space each, whose socket is that of their programs`() async throws {
+    @Test func `Clients in separate spaces do not see each other's objects and tasks`() async throws {
         let service = try place.listeningService(["--harness"])
         try await withThrowingTaskGroup { group in
             for worker in 1...8 {
@@ -58,7 +58,7 @@ import Testing
                             let object = "\(worker)-\(round)"
                             let put = try program.call(
                                 "reference/putData", #"{"reference":"gs://b/\#(object)","text":"x","wait":true}"#)
-                            // Ids of tasks begin again with each reset: nothing of another space counts.
+                            // Each reset starts the ids of tasks again, independently of other spaces.
                             let expected = try names(test)
                             try #require(put["state"] == "success" && expected == [object])
                             try test.call("harness/reset")
@@ -75,7 +75,7 @@ import Testing
         #expect(try !FileManager.default.contentsOfDirectory(atPath: place.root).contains { $0.hasSuffix(".socket") })
     }
 
-    @Test func `A kept space is there for the next connection, another one is not`() async throws {
+    @Test func `A space with keep survives its last connection, and another one does not`() async throws {
         try await onThread {
             let service = try place.listeningService(["--harness"])
             for keeps in [true, false] {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `Objects of every kind come back from a snapshot, as often as one wants`() async throws {
+    @Test func `A reset to a snapshot restores objects of every size, repeatedly`() async throws {
         try await onThread {
             let (service, client) = try place.service(["--harness"])
             let large = Data(noise(3 << 20))
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A reset ends what is in flight, and leaves nothing of it`() async throws {
+    @Test func `A reset ends requests in flight without leaking threads and descriptors`() async throws {
         try await onThread {
             let service = try place.listeningService(["--harness"])
             let (test, program) = (try place.connect(), try place.connect())
@@ -137,7 +137,7 @@ import Testing
                     }
                     try test.call("harness/reset")
                 }
-                // What it has sent begins by and by.
+                // Requests that were sent before the reset may begin after it.
                 try program.call("service/ping")
                 try test.call("harness/settled")
             }
@@ -151,12 +151,13 @@ import Testing
         }
     }
 
-    @Test func `What a connection sends behind a reset happens after it`() async throws {
+    @Test func `Requests behind a reset on the same connection are executed after it`() async throws {
         try await onThread {
             let (service, client) = try place.service(["--harness"])
             for _ in 0..<20 {
                 client.say("harness/reset")
-                // Requests of one connection run beside each other: what needs another one waits for its answer.
+                // Requests of one connection run concurrently: one that needs the result of another waits for its
+                // answer.
                 try client.call("harness/seed", #"{"objects":[{"reference":"gs://b/a","text":"x"}]}"#)
                 try #require(try names(client) == ["a"])
                 client.say("harness/reset")
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `Many held requests are settled, and a quota counts what a snapshot brings back`() async throws {
+    @Test func `Held requests count as settled, and restored objects count against the quota`() async throws {
         try await onThread {
             let service = try place.listeningService(["--harness"])
             let (test, program) = (try place.connect(), try place.connect())
@@ -194,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `A root whose service is killed in a reset is the old or the new one`() async throws {
+    @Test func `After a kill during a reset the root is in the old or the new state`() async throws {
         try await onThread {
             for delay in 0..<12 {
                 let (service, client) = try place.service(["--harness"])
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `A directory becomes objects, where it may be read`() async throws {
+    @Test func `harness/seed stores the files of an allowed directory as objects`() async throws {
         try await onThread {
             let tree = place.directory + "/tree"
             for directory in ["photos/2026", "docs"] {
@@ -245,34 +246,34 @@ import Testing
         }
     }
 
-    @Test func `On a remote engine a reset deletes what the space has stored, and nothing else`() async throws {
-        try await Lives.run(.gcs) { lives in
+    @Test func `On a remote engine a reset deletes only the objects that the space has stored`() async throws {
+        try await RestartableService.run(.gcs) { program in
             func put(_ name: String) throws {
                 let params: JSON = ["reference": .string("gs://default-bucket/\(name)"), "text": "x", "wait": true]
-                #expect(try lives.call("reference/putData", params)["state"] == "success")
+                #expect(try program.call("reference/putData", params)["state"] == "success")
             }
             func names() throws -> [String] {
-                try lives.call("reference/listAll", ["reference": "gs://default-bucket"])["items"]?.array?
+                try program.call("reference/listAll", ["reference": "gs://default-bucket"])["items"]?.array?
                     .compactMap { $0["name"]?.string } ?? []
             }
-            try lives.start()
+            try program.start()
             try put("there")
-            try lives.terminate()
-            try lives.start("--harness")
-            _ = try lives.call("harness/space", ["quota": 100])
+            try program.terminate()
+            try program.start("--harness")
+            _ = try program.call("harness/space", ["quota": 100])
             try put("mine")
             let generate: JSON = ["reference": "gs://default-bucket/{n}", "count": 3, "size": 10]
-            #expect(try lives.call("harness/seed", ["generate": generate]) == ["objects": 3, "bytes": 30])
+            #expect(try program.call("harness/seed", ["generate": generate]) == ["objects": 3, "bytes": 30])
             #expect(try names() == ["0", "1", "2", "mine", "there"])
-            let refusal = try lives.refused { try lives.call("harness/save", ["snapshot": "s"]) }
+            let refusal = try program.refused { try program.call("harness/save", ["snapshot": "s"]) }
             #expect(refusal["code"] == -13050)
-            try lives.call("harness/reset")
+            try program.call("harness/reset")
             #expect(try names() == ["there"])
-            let exceeded = try lives.answer(
+            let exceeded = try program.answer(
                 "harness/seed", ["generate": ["reference": "gs://default-bucket/{n}", "count": 3, "size": 40]])
             #expect(exceeded["error"]?["code"] == -13013)
             #expect(try names() == ["there"])
-            try lives.terminate()
+            try program.terminate()
         }
     }
 }

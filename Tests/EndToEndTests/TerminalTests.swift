@@ -47,7 +47,7 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try JSON(parsing: $0) }
     }
 
-    @Test func `A terminal gets names escaped, a pipe gets their bytes`() async throws {
+    @Test func `Control characters in names are escaped on a terminal and kept in a pipe`() async throws {
         try await onThread {
             try withTemporaryDirectory { directory in
                 let (evil, root) = (Self.evil, ["--root", directory + "/root"])
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `Errors and logs have names escaped, wherever they are written`() async throws {
+    @Test func `Errors and logs always escape control characters in names`() async throws {
         try await onThread {
             try withTemporaryDirectory { directory in
                 let (evil, root) = (Self.evil, ["--root", directory + "/root"])
@@ -85,12 +85,12 @@ import Testing
         }
     }
 
-    @Test func `A timeline has names escaped`() async throws {
-        try await Lives.run(.embedded) { lives in
-            try lives.start("--trace", lives.path("trace"))
-            _ = try lives.answer("reference/getMetadata", ["reference": .string("gs://b/" + Self.evil)])
-            try lives.terminate()
-            let shown = try Self.run(["trace", lives.path("trace")], in: lives.directory).out
+    @Test func `A timeline escapes control characters in names`() async throws {
+        try await RestartableService.run(.embedded) { program in
+            try program.start("--trace", program.path("trace"))
+            _ = try program.answer("reference/getMetadata", ["reference": .string("gs://b/" + Self.evil)])
+            try program.terminate()
+            let shown = try Self.run(["trace", program.path("trace")], in: program.directory).out
             #expect(shown.contains(Self.shown) && !Self.hasControls(shown), "\(shown)")
         }
     }

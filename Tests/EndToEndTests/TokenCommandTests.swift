@@ -12,25 +12,25 @@ import Testing
         try place.service(Place.unreachable + ["--id-token-command", command], setUp: setUp)
     }
 
-    /// Not every shell hands this on.
+    /// Starts the service with SIGCHLD ignored. Not every shell keeps that setting.
     private static let ignoringChildren = """
         exec python3 -c 'import os, signal, sys
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         os.execv(sys.argv[1], sys.argv[1:])' "$0" "$@"
         """
 
-    @Test func `A command that hangs ends with the service`() async throws {
+    @Test func `A token command that hangs is ended with the service`() async throws {
         try await onThread {
             let (service, client) = try service("echo asked >&2; trap '' TERM; sleep 1000 & sleep 1000")
             client.say("reference/getMetadata", Self.object)
             try service.waitForLog("asked")
             service.signal(SIGTERM)
-            // The commands have stderr too: its end is the end of all of them.
+            // The commands share stderr, so it ends only after all of them have ended.
             try #require(try service.waitForExit() == 0)
         }
     }
 
-    @Test func `A command that hangs holds nobody longer than they are ready to wait`() async throws {
+    @Test func `A request waits for a token command no longer than its retry time`() async throws {
         try await onThread {
             let (service, client) = try service("exec sleep 1000")
             try client.call("storage/updateSettings", #"{"maxOperationRetryTime":1}"#)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `A request that is cancelled takes its command along`() async throws {
+    @Test func `A cancelled request ends the token command that it waits for`() async throws {
         try await onThread {
             let (service, client) = try service("echo asked >&2; exec sleep 1000")
             client.say("reference/getMetadata", Self.object)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `A parent that ignores SIGCHLD does not spoil them`() async throws {
+    @Test func `The exit status of a token command is known although the parent ignores SIGCHLD`() async throws {
         try await onThread {
             let (service, client) = try service("exit 3", setUp: Self.ignoringChildren)
             let refusal = try client.refusal("reference/getMetadata", Self.object)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `A command for a person ends with what it asked for`() async throws {
+    @Test func `A command that is interrupted ends its token command`() async throws {
         let words =
             ["ls"] + Place.unreachable + [
                 "--id-token-command", "echo $$; exec >&-; sleep 1000 & kill -INT $PPID; sleep 1000",

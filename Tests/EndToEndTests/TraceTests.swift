@@ -4,12 +4,12 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What the service writes down about its conversations, and how it is shown.
+/// The traces that the service records, and the command that shows them.
 @Suite(.watchdog) struct TraceTests {
     private let place = Place()
     private var file: String { place.directory + "/trace" }
 
-    @Test func `A session is written down without its secrets, and shown`() async throws {
+    @Test func `A trace contains the session without secrets, as a timeline and as a page`() async throws {
         let secrets = ["Tq7-one", "Tq7-two"]
         let url = try {
             let (service, caller) = try place.service(["--trace", file])
@@ -47,7 +47,7 @@ import Testing
                 && !html.contains("src="))
     }
 
-    @Test func `A trace is followed until its service ends`() async throws {
+    @Test func `trace --follow prints lines until the service ends`() async throws {
         try await onThread { [place, file] in
             let (service, caller) = try place.service(["--trace", file])
             try caller.call("service/ping")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `Who follows a trace ends with Ctrl-C, and when nobody reads any more`() async throws {
+    @Test func `trace --follow ends by SIGINT and when its stdout is closed`() async throws {
         let script = """
             import os, signal, subprocess, sys
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `A file that cannot be written is told of at the start`() async {
+    @Test func `The service does not start if the trace file cannot be written`() async {
         for path in ["/", place.directory + "/none/trace", "/dev/full"] {
             let told = await Command(
                 ServiceProcess.program, ["serve", "--root", place.root, "--trace", path], withErrors: true
@@ -94,19 +94,19 @@ import Testing
         }
     }
 
-    @Test func `A disk that takes no more costs the trace, not the service`() throws {
-        // Half a mebibyte is room for the service's own files, and not for what is said.
+    @Test func `If the trace file cannot grow, the trace ends and the service continues`() throws {
+        // Half a mebibyte is enough for the service's own files, and not for the trace.
         let (service, caller) = try place.service(["--trace", file], setUp: "ulimit -f 1024")
         let pad = String(repeating: "ab ", count: 660)
         for _ in 0..<600 { _ = try caller.refusal("service/ping", #"{"pad":"\#(pad)"}"#) }
-        // What is written down may be behind what is said.
+        // The trace may lag behind the messages.
         try service.waitForLog("the trace cannot be written to \(file)")
         caller.wire.endInput()
         #expect(try service.waitForExit() == 0)
         #expect(service.logged.components(separatedBy: "the trace cannot be written to \(file)").count == 2)
     }
 
-    @Test func `What is no trace is refused`() async throws {
+    @Test func `trace refuses a file that is not a trace`() async throws {
         try Data("hello\n".utf8).write(to: URL(filePath: file))
         for (path, reason) in [
             (file, "line 1 is no JSON"), ("/none", "/none cannot be read"), ("/", "is no trace"), ("-", "is no trace"),

@@ -20,11 +20,11 @@ import Testing
         TranscriptDepth.allCases.filter(transcript.isMeant).map { Showing(transcript: transcript, depth: $0) }
     }
 
-    @Test func transcriptsAreFoundAndCanBeRead() throws {
+    @Test func `Every transcript is found and can be read`() throws {
         #expect(try !Self.transcripts().contains { $0.lines.isEmpty })
     }
 
-    @Test(arguments: showings) func isAnsweredAsWritten(_ showing: Showing) async throws {
+    @Test(arguments: showings) func `Every transcript is answered as written`(showing: Showing) async throws {
         let watch = ContractWatch(try ContractDocument(withHarness: ()))
         try await TranscriptPlayer.play(showing.transcript, check: watch.look) { directory in
             try showing.depth.stage(showing.transcript, directory)

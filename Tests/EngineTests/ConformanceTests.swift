@@ -5,7 +5,8 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// What every engine must do. A new engine is another line here; the remote ones have the gateway of another process as
+/// Behaviour of every engine. A new engine is another line here; the remote ones have the gateway of another process
+/// as
 /// their service.
 @Suite(.watchdog(minutes: 10)) struct ConformanceTests {
     static let places: [any EngineFixture.Type] = [
@@ -42,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `An overwrite leaves one generation and gives the space back`() async throws {
+    @Test func `An overwrite keeps only the newest generation and frees the space of the old one`() async throws {
         for type in Self.places {
             let place = try await type.init()
             var last: ObjectMetadata?
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `Generations grow across restarts, metadata stays`() async throws {
+    @Test func `Generations grow across restarts, and metadata is kept`() async throws {
         for type in Self.places {
             var place: any EngineFixture = try await type.init()
             var generation: Int64 = 0
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Custom metadata by keys that only look alike are two`() async throws {
+    @Test func `Keys of custom metadata are compared by bytes`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         for place in Self.places {
             let place = try await place.init()
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `A change that is refused changes nothing`() async throws {
+    @Test func `A refused change of metadata changes nothing`() async throws {
         for place in Self.places {
             let place = try await place.init()
             let before = try await place.backend.put([1], at: "a")
@@ -158,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [10, 200_000])
-    func `Bytes with another MD5 are not stored`(size: Int) async throws {
+    func `Bytes with another MD5 than the expected one are not stored`(size: Int) async throws {
         for place in Self.places {
             let place = try await place.init()
             let before = try await place.backend.put([1], at: "a")
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `Many small uploads at once are all stored`() async throws {
+    @Test func `Concurrent small uploads are all stored`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let stored = try await withThrowingTaskGroup(of: ObjectMetadata.self) { group in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// Deleting and fetching, whatever the engine.
+/// Deletions and downloads with every engine.
 @Suite(.watchdog(minutes: 10)) struct DownloadTests {
     @Test(arguments: [0, 1, 64 << 10, (64 << 10) + 1, 4 << 20, (9 << 20) + 12_345])
     func `A download has the bytes that were uploaded`(size: Int) async throws {
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [10, 200_000])
-    func `More than was asked for is refused, and both sizes are named`(size: Int) async throws {
+    func `An object larger than maxSize is refused with both sizes`(size: Int) async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await place.backend.put(noise(size), at: "a")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `Deleting one leaves its neighbours alone`() async throws {
+    @Test func `Deleting an object does not affect objects with similar names`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             for name in ["a", "a/b", "a/b/c", "ab"] { try await place.backend.put([UInt8(name.count)], at: name) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `A file stays as it is where nothing arrives`() async throws {
+    @Test func `A download of a missing object does not change the file`() async throws {
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             let file = try scratch.file("file", [1, 2, 3])
@@ -80,7 +80,8 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func `An abort at any report, then another try, goes on and ends with the right bytes`(victim: Int) async throws {
+    func `A download that was aborted at a progress report continues with the received bytes`(victim: Int) async throws
+    {
         let bytes = noise((14 << 20) + 77)
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
@@ -99,12 +100,14 @@ import Testing
             #expect(try contentsOf(file) == bytes)
             #expect(try names(in: scratch.path) == ["file"])
             let last = try #require(before.counts.last)
-            #expect(after.counts.allSatisfy { $0 >= last } && after.counts.last == stored.size, "it began anew")
+            #expect(after.counts.allSatisfy { $0 >= last } && after.counts.last == stored.size, "it started over")
         }
     }
 
     @Test(arguments: 0..<12)
-    func `An abort at any moment leaves nothing half done`(moment: Int) async throws {
+    func `A download that is aborted at any moment leaves no partial file under the final name`(moment: Int)
+        async throws
+    {
         let bytes = noise(2 << 20)
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
@@ -126,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `An object that is overwritten during a pause is fetched from its first byte`() async throws {
+    @Test func `A download starts over if its object was overwritten during a pause`() async throws {
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try await place.backend.put(noise(9 << 20), at: "a")
@@ -143,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `An object that is deleted during a pause is not found`() async throws {
+    @Test func `A download fails if its object was deleted during a pause`() async throws {
         for place in ConformanceTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try await place.backend.put(noise(9 << 20), at: "a")

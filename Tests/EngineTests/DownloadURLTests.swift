@@ -6,11 +6,11 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// What the engines give as URLs is read as references.
+/// Download URLs of the engines can be parsed as references.
 @Suite(.watchdog(minutes: 10)) struct DownloadURLTests {
     private let names = NameTests.odd.filter { ![".", ".."].contains($0) }
 
-    @Test func `A download URL names the object that it was given for`() async throws {
+    @Test func `A download URL can be parsed as a reference to its object`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             if let embedded = place as? EmbeddedFixture {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `Only signed URLs end by themselves, within a week`() async throws {
+    @Test func `Only signed URLs expire, after at most a week`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await place.backend.put([1], at: "a")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A signed URL tells how long it is good, and who pays`() throws {
+    @Test func `A signed URL contains its lifetime and the user project`() throws {
         let url = DownloadLink(
             endpoint: .gcs, reference: try ref("a"), account: "a@b", time: TimeSource.system.now(), lifetime: 60,
             userProject: "my:project"
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ["https://storage.googleapis.com", "https://storage.example.com:8443"])
-    func `A signed URL names the object that it was signed for`(server: String) throws {
+    func `A signed URL can be parsed as a reference to its object`(server: String) throws {
         let endpoint = try Endpoint(server, from: "--endpoint", allowInsecure: false)
         for name in names {
             let signed = DownloadLink(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// Objects whose names are no paths, as consoles and other tools make them.
+/// Objects whose names are not paths, as consoles and other tools create them.
 @Suite(.watchdog(minutes: 10)) struct ExactNameTests {
     private let names = ["folder/", "a//b", "/", "//", "/x", "folder/sub//", "folder"]
 
@@ -16,7 +16,7 @@ import Testing
         for name in names { _ = try await place.backend.run(.data(Array(name.utf8), to: exact(name))) }
     }
 
-    @Test func `Bytes and metadata are those of the very object`() async throws {
+    @Test func `Operations on an exact name read and write only that object`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             let scratch = try Scratch()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `Only the very object is deleted`() async throws {
+    @Test func `Deleting an exact name deletes only that object`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await fill(place)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `A download URL leads to the very object`() async throws {
+    @Test func `A download URL of an exact name contains that name`() async throws {
         for place in ConformanceTests.places where place != GCSGatewayFixture.self {
             let place = try await place.init()
             if let embedded = place as? EmbeddedFixture {
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// Firebase Storage leaves such names out by itself.
-    @Test func `Exact listings tell all names, others only paths`() async throws {
+    /// Firebase Storage itself omits such names.
+    @Test func `Exact listings contain all names, other listings only paths`() async throws {
         for place in ConformanceTests.places where place != FirebaseGatewayFixture.self {
             let place = try await place.init()
             try await fill(place)

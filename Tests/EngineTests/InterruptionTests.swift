@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 
 @Suite(.watchdog(minutes: 10)) struct InterruptionTests {
-    /// Aborts the step with this number shortly after it began, then goes on as a resumed upload would.
+    /// Aborts the step with this number shortly after it began, then continues like a resumed upload.
     private func run(_ upload: Upload, in backend: some Backend, aborting victim: Int) async throws -> ObjectMetadata {
         let session = backend.beginUpload(upload)
         let size = upload.source.size
@@ -44,7 +44,8 @@ import Testing
     private struct Stuck: Error { var state: UploadMachine.State }
 
     @Test(arguments: [5, 65_536, 1_000_003], 0..<8)
-    func `An abort in any step, then a resume, ends with the right bytes`(size: Int, victim: Int) async throws {
+    func `An upload that is aborted in any step and resumed stores the right bytes`(size: Int, victim: Int) async throws
+    {
         let bytes = noise(size, seed: UInt64(size + victim))
         for type in ConformanceTests.places {
             let place = try await type.init()
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: 0..<5)
-    func `A discarded upload leaves nothing, even while it opens`(steps: Int) async throws {
+    func `A discarded upload leaves no file, even while it opens`(steps: Int) async throws {
         let place = try await EmbeddedFixture()
         for _ in 0..<20 {
             let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
@@ -78,7 +79,7 @@ import Testing
         #expect(try await place.settledContents(expected) == expected)
     }
 
-    @Test func `Opening again, as after an abort that came too late, keeps the file`() async throws {
+    @Test func `Opening a session twice keeps its file`() async throws {
         let place = try await EmbeddedFixture()
         let bytes = noise(5 * granule)
         var upload = try await place.backend.upload(file: place.scratch.file("source", bytes), to: "a")
@@ -93,9 +94,9 @@ import Testing
         #expect(try await place.bytes(of: ref("a")) == bytes)
     }
 
-    @Test func `An abort answers at once, whatever the threads are stuck in`() async throws {
+    @Test func `An abort returns at once, even while all threads are blocked`() async throws {
         let place = try await EmbeddedFixture()
-        // All that may be: a free one could open the file before the abort comes.
+        // The greatest number of threads: a free one could open the file before the abort.
         let threads = 16
         let isStuck = Mail<Void>()
         let gate = DispatchSemaphore(value: 0)

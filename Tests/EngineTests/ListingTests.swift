@@ -7,7 +7,7 @@ import Testing
 @testable import Roots
 
 @Suite(.watchdog(minutes: 10)) struct ListingTests {
-    /// What is directly below a prefix, prefixes with their slash, the slow and obvious way.
+    /// The entries directly below a prefix, prefixes with their slash, computed in a simple and slow manner.
     private func model(_ names: Set<String>, below prefix: String) -> [String] {
         let entries = names.compactMap { name -> [UInt8]? in
             guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count else { return nil }
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `Pages of any size are what a model says`(seed: UInt64) async throws {
+    func `Pages of any size equal those of a model`(seed: UInt64) async throws {
         var random = SeededGenerator(state: seed)
         let names = Set((0..<150).compactMap { _ in randomName(&random) })
         for place in ConformanceTests.places {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `Items and prefixes are counted together, in one order`() async throws {
+    @Test func `Items and prefixes share one order and one page size`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await fill(place, ["p/a", "p/b", "p/b!", "p/b/1", "p/b/2", "p/b0", "p/c/x/y", "pp", "p0", "p"])
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `A page has the metadata of its items where it is wanted`() async throws {
+    @Test func `A page has the metadata of its items on request`() async throws {
         let caller = Caller(retryTime: .seconds(5))
         for place in ConformanceTests.places {
             let place = try await place.init()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `Where nothing is, the listing is empty`() async throws {
+    @Test func `A listing without objects is empty`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             #expect(try await place.backend.list("") == Listing())
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `A token goes on behind the last entry, whatever came and went`() async throws {
+    @Test func `A page token continues after the last entry, despite additions and deletions`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await fill(place, ["b", "d/1", "d/2", "f"])
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `A page that is exactly full and the last has no token`() async throws {
+    @Test func `A last page that is exactly full has no page token`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await fill(place, ["a", "b", "c/1", "c/2"])
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `An object that stays is listed once while others are added and removed`() async throws {
+    @Test func `An object that exists throughout is listed once despite additions and deletions`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             let kept = (0..<40).map { "k/\(10 + $0)" + ($0 % 3 == 0 ? "/x" : "") }
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `A token of another listing is refused, as is what is none`() async throws {
+    @Test func `An invalid page token and one of another listing are refused`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await fill(place, ["a/1", "a/2", "b/1", "b/2"])
@@ -195,7 +195,7 @@ import Testing
 }
 
 @Suite(.watchdog(minutes: 10)) struct OddNameListingTests {
-    @Test func `Rows that name no reference are left out, prefixes of them are not`() async throws {
+    @Test func `A listing omits invalid object names and contains their prefixes`() async throws {
         let place = try await EmbeddedFixture()
         try await place.backend.put([], at: "x/seed")
         let long = [UInt8](repeating: 0x79, count: 2000)

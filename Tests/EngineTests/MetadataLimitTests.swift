@@ -85,7 +85,7 @@ import Transfers
         }
     }
 
-    @Test func `Custom metadata that is merged has no more either`() async throws {
+    @Test func `An update whose merged custom metadata exceeds 8 KiB is refused`() async throws {
         for type in ConformanceTests.places {
             let place = try await type.init()
             var metadata = SettableMetadata()

@@ -16,7 +16,7 @@ import Testing
         "x/" + String(repeating: "y", count: 1022),
     ]
 
-    @Test func `Every legal name is an object of its own`() async throws {
+    @Test func `Every valid name is a separate object`() async throws {
         for place in ConformanceTests.places {
             // The services have no objects of these two names.
             let names = Self.odd.filter { place == EmbeddedFixture.self || ![".", ".."].contains($0) }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `Objects, folders and buckets that only look alike have nothing in common`() async throws {
+    @Test func `Names of objects, folders and buckets are compared by bytes`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         for place in ConformanceTests.places {
             let place = try await place.init()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `Three hundred names at random`() async throws {
+    @Test func `Objects with random names are stored and read back`() async throws {
         var random = SeededGenerator(state: 300)
         var names: Set<[UInt8]> = []
         while names.count < 300 {

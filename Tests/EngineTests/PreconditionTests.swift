@@ -6,7 +6,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Writes that are carried out only where the version is there that the client wants.
+/// Writes that are executed only if the object has the version that the client requires.
 @Suite(.watchdog(minutes: 10)) struct PreconditionTests {
     static let granule = Int(ChunkSizes.granularity)
 
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Write.allCases, [true, false])
-    func `A write is carried out where its preconditions hold, and nowhere else`(
+    func `A write is executed only if its preconditions hold`(
         write: Write, isThere: Bool
     ) async throws {
         for type in ConformanceTests.places {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Those that hold for the version, or others: the last that is set does not.
+    /// Conditions of this form that hold for the version, or whose last one does not hold.
     private static func conditions(like form: Preconditions, _ version: ObjectVersion, _ hold: Bool) -> Preconditions {
         let off: Int64 = hold ? 0 : 1
         let both = Preconditions(generation: version.generation, metageneration: version.metageneration + off)
@@ -75,7 +75,7 @@ import Testing
         #expect(now == stored, what)
     }
 
-    @Test func `An upload with preconditions does not replace an object that is stored while it runs`() async throws {
+    @Test func `An upload with preconditions does not replace an object stored during the upload`() async throws {
         for type in ConformanceTests.places {
             let place = try await type.init()
             let bytes = noise(2 * Self.granule)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `A server that forgets the preconditions of sessions is asked first what is there`() async throws {
+    @Test func `For a server that ignores preconditions of sessions the object is checked first`() async throws {
         let place = try GCSFixture(StorageFixture(.fakeGCS))
         let stored = try await place.backend.put([1], at: "a")
         let error = try await failure { try await Write.putLarge.perform(on: place.backend, if: .init(generation: 0)) }
@@ -100,7 +100,7 @@ import Testing
         #expect(place.fixture.bytes("b", "a") == [1])
     }
 
-    @Test func `An upload that must not replace anything is its own, though the answer is lost`() async throws {
+    @Test func `An upload with ifGenerationMatch 0 succeeds if its response is lost`() async throws {
         for type in remoteEngines {
             let place = try type.init(StorageFixture(), limits: .init(), clock: HurriedClock())
             place.fixture.faults = [.init(.first(.multipart), .answerAfterHandling(503))]
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `Where nobody may look, the server that cannot compare is sent nothing`() async throws {
+    @Test func `Without permission to read the object, Firebase is sent no write with preconditions`() async throws {
         for type in remoteEngines {
             let place = try await type.init()
             try place.fixture.put([1], "b", "a", by: type.dialect)

@@ -10,7 +10,7 @@ import Testing
 @testable import GoogleEngines
 @testable import LocalFiles
 
-/// Downloads that one process began and another one ends.
+/// Downloads that one process began and the next one continues.
 @Suite(.watchdog(minutes: 10)) struct RestoredDownloadTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
@@ -29,7 +29,7 @@ import Testing
         get throws { scratch.path + "/" + (try #require(names(in: scratch.path).first { $0.hasSuffix(".part") })) }
     }
 
-    /// As the next process finds it: killed at the first report, and some way behind its mark.
+    /// A download as the next process finds it: killed at the first report, with bytes behind its checkpoint.
     private func interrupted(_ place: any EngineFixture) async throws -> Download {
         let stop = ThreadGate()
         let session = place.backend.beginDownload(try download())
@@ -100,7 +100,7 @@ import Testing
             guard case .completed = await session.fetch(reports.take) else { throw Aborted() }
             #expect(try contentsOf(target) == bytes)
             if damage == .another || damage == .link {
-                #expect(unlink(part) == 0, "what is not ours stays")
+                #expect(unlink(part) == 0, "a foreign file is kept")
                 unlink(scratch.path + "/other")
             }
             await again.backend.settle()

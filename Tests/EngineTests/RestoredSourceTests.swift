@@ -6,7 +6,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// Files that changed while no process watched them.
+/// Source files that changed between two processes.
 @Suite(.watchdog(minutes: 10)) struct RestoredSourceTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
@@ -33,7 +33,7 @@ import Testing
         Change("does not exist") { path, _, _ in #expect(unlink(path) == 0) },
     ]
 
-    /// Flips a bit, and has size and time look as if nothing had been.
+    /// Flips a bit, and optionally restores the file's modification time.
     private static func write(_ path: String, at offset: Int, andHide: Bool) throws {
         var status = stat()
         #expect(stat(path, &status) == 0)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: changes, [20_000, 4 * granule])
-    func `A file that changed is not gone on with, and it is said how`(change: Change, size: Int) async throws {
+    func `A restored upload of a changed file fails with the kind of change`(change: Change, size: Int) async throws {
         for type in Self.places {
             let scratch = try Scratch()
             let path = try scratch.file("source", noise(size))
@@ -69,21 +69,21 @@ import Testing
     }
 
     @Test(arguments: [5, 4 * granule - 5])
-    func `Records without the time of the last change are held to the first and last bytes`(at offset: Int) async throws
+    func `Older records without a change time compare the first and last bytes of the file`(at offset: Int) async throws
     {
         let (again, upload) = try await interruptedByAnEarlierVersion { try Self.write($0, at: offset, andHide: true) }
         let error = try await failure { _ = try await again.backend.goOn(upload) }
         #expect(error.message.contains("its first or its last bytes are others"))
     }
 
-    @Test func `Bytes sent before the crash count although the source has changed since`() async throws {
+    @Test func `Bytes that were sent before a crash are kept although the file has changed since`() async throws {
         let (again, upload) = try await interruptedByAnEarlierVersion { try Self.write($0, at: 10_000, andHide: true) }
         let stored = try await again.backend.goOn(upload)
         #expect(stored.crc32c == Checksum(of: noise(4 * granule)).crc32c)
         #expect(try await again.bytes(of: ref("a")) == noise(4 * granule))
     }
 
-    /// Its records have neither the time of the last change nor the inode's generation.
+    /// An upload whose record has neither a change time nor the inode's generation.
     private func interruptedByAnEarlierVersion(
         _ change: (_ path: String) throws -> Void
     ) async throws -> (EmbeddedFixture, Upload) {

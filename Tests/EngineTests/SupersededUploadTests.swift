@@ -6,7 +6,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Uploads that an earlier process began, and objects that were stored since under the same name.
+/// Uploads that an earlier process began, and objects that were stored since then under the same name.
 @Suite(.watchdog(minutes: 10)) struct SupersededUploadTests {
     static let places: [any EngineFixture.Type] = [
         EmbeddedFixture.self, FirebaseFixture.self, GCSFixture.self,
@@ -77,7 +77,7 @@ import Testing
             let place = try await type.init()
             try await place.backend.put(newer, at: "a")
             var upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
-            // Whole seconds are all that a server tells of its clock.
+            // The time of a server is known only in whole seconds.
             upload.record?.began = TimeSource.system.now().advanced(by: .seconds(3600))
             let session = try await place.reopened().backend.beginUpload(upload)
             #expect(await session.perform(.query, replacesNewer: false) == .received(upTo: Int64(granule)))

@@ -9,13 +9,13 @@ import Testing
 
 @testable import GoogleEngines
 
-/// What is asked and how answers are understood, without a server.
+/// The requests that dialects prepare, and the answers that they read, without a server.
 @Suite(.watchdog) struct DialectTests {
     let firebase = FirebaseDialect(version: "storage-rpc/1")
     let gcs = GCSDialect()
     let session = RemoteSession(text: "https://host/session")
 
-    @Test func `Names are one segment of the path`() throws {
+    @Test func `The object's name is one percent-encoded segment of the path`() throws {
         let reference = try Reference(bucket: "b", path: "a/b+c %?#ä&'")
         let escaped = "a%2Fb%2Bc%20%25%3F%23%C3%A4%26%27"
         #expect(firebase.metadata(of: reference, generation: nil).target == "/v0/b/b/o/" + escaped)
@@ -25,7 +25,7 @@ import Testing
         #expect(gcs.open(upload, if: .init()).target == "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + escaped)
     }
 
-    @Test func `A start says what comes, and only what may be written`() throws {
+    @Test func `The start of a session has the size and only the writable metadata`() throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "text/plain", .cacheControl: "no-store"]
         metadata.custom = ["k": "v"]
@@ -41,7 +41,7 @@ import Testing
         #expect(gcs.open(upload, if: .init()).headers["X-Upload-Content-Length"] == "2")
     }
 
-    @Test func `A request for media has the generation and the range`() throws {
+    @Test func `A multipart upload has the checksums of its bytes`() throws {
         let checksum = Checksum(of: [1, 2])
         let (md5, crc32c) = (#""md5Hash":"DLmI0EKn8o3V/itVs/Wseg==""#, #""crc32c":"\#(checksum.crc32c.wireChecksum)""#)
         var upload = Upload(reference: try ref("a"), source: .data([1, 2]), metadata: .init())
@@ -52,7 +52,7 @@ import Testing
         #expect(gcs.sendWhole(upload, [1, 2], checksum, boundary: "x", if: .init()).text.contains("\(md5),\(crc32c)"))
     }
 
-    @Test func `A content type that cannot be a header is in the metadata alone`() throws {
+    @Test func `A content type that is not a valid header value is sent only in the metadata`() throws {
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "text/ä\r\nX: y"]
         let upload = Upload(reference: try ref("a"), source: .data([]), metadata: metadata)
@@ -65,7 +65,7 @@ import Testing
             (0, 4, "upload", "bytes 0-3/10"), (4, 10, "upload, finalize", "bytes 4-9/10"),
             (10, 10, "finalize", "bytes */10"),
         ] as [(Int64, Int64, String, String)])
-    func `Chunks say where they belong`(start: Int64, end: Int64, command: String, range: String) {
+    func `Each chunk has its offset`(start: Int64, end: Int64, command: String, range: String) {
         let chunk = firebase.send(start..<end, of: 10, to: session, .bytes([0]), crc32c: 1)
         #expect(chunk.headers["X-Goog-Upload-Command"] == command)
         #expect(chunk.headers["X-Goog-Upload-Offset"] == "\(start)")
@@ -91,7 +91,9 @@ import Testing
             ),
             (400, ["X-Goog-Upload-Status": "active"], nil), (308, [:], nil),
         ] as [(Int, HTTPHeaders, UploadStatus?)])
-    func `Firebase tells by headers`(status: Int, headers: HTTPHeaders, expected: UploadStatus?) {
+    func `The upload status of Firebase is read from headers`(
+        status: Int, headers: HTTPHeaders, expected: UploadStatus?
+    ) {
         var session = session
         let response = HTTPResponse(status: status, headers: headers)
         #expect(firebase.status(in: response, after: 4..<10, of: 20, &session) == expected)
@@ -104,13 +106,15 @@ import Testing
             (308, ["Range": "bytes=0-9223372036854775807"], .garbled("Range: bytes=0-9223372036854775807")),
             (200, [:], .stored), (201, [:], .stored), (499, [:], .ended), (503, [:], nil), (204, [:], nil),
         ] as [(Int, HTTPHeaders, UploadStatus?)])
-    func `GCS tells by status`(status: Int, headers: HTTPHeaders, expected: UploadStatus?) {
+    func `The upload status of Google Cloud Storage is read from the HTTP status`(
+        status: Int, headers: HTTPHeaders, expected: UploadStatus?
+    ) {
         var session = session
         let response = HTTPResponse(status: status, headers: headers)
         #expect(gcs.status(in: response, after: 4..<10, of: 20, &session) == expected)
     }
 
-    @Test func `Metadata is read as both services and their emulators write it`() throws {
+    @Test func `Metadata of both services and of their emulators can be read`() throws {
         let reference = try ref("a")
         let service = #"""
             {"name":"x","generation":"17","metageneration":"2","size":"5","md5Hash":"AAAAAAAAAAAAAAAAAAAAAA==",
@@ -128,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `A change names what changes, and nothing else`() {
+    @Test func `A change of metadata sends only the changed properties`() {
         var change = MetadataChange()
         change.content = [.cacheControl: nil, .contentType: "x"]
         change.custom = .merge(["a": nil, "b": "1"])
@@ -146,7 +150,8 @@ import Testing
             (404, .objectNotFound, false), (400, .unknown, false), (412, .unknown, false), (302, .unknown, false),
             (408, .unknown, true), (429, .unknown, true), (500, .unknown, true), (503, .unknown, true),
         ] as [(Int, StorageError.Code, Bool)])
-    func `Refusals have the codes of the SDK`(status: Int, code: StorageError.Code, retryable: Bool) throws {
+    func `HTTP statuses become the error codes of the SDK`(status: Int, code: StorageError.Code, retryable: Bool) throws
+    {
         let reference = try ref("a")
         let response = HTTPResponse(status: status, body: Array(#"{"error":{"message":"Because."}}"#.utf8))
         let error = StorageError.refusal(
@@ -172,14 +177,14 @@ import Testing
     }
 }
 
-/// Where a server may be, and where tokens may go.
+/// The allowed endpoints, and the URLs to which tokens are sent.
 @Suite(.watchdog) struct EndpointTests {
     @Test(arguments: [
         ("http://127.0.0.1:9199", "http://127.0.0.1:9199"), ("localhost:9199", "http://localhost:9199"),
         ("http://[::1]:80/", "http://[::1]"), ("https://Example.com:443", "https://example.com"),
         ("127.1.2.3", "http://127.1.2.3"), ("http://app.localhost", "http://app.localhost"),
     ])
-    func `Loopback may be plain, others are https`(text: String, url: String) throws {
+    func `Endpoints on loopback may use http, all others use https`(text: String, url: String) throws {
         #expect(try Endpoint(text, from: "--endpoint", allowInsecure: false).url == url)
     }
 
@@ -188,14 +193,14 @@ import Testing
         "ftp://localhost", "http://", "http://localhost/path", "http://localhost?x", "http://local host",
         "http://10.0.0.1", "http://localhost.example.com", "http://127.0.0.256", "https://[::2/",
     ])
-    func `Anything else is refused by name`(text: String) {
+    func `An invalid endpoint is refused with an error that names the flag`(text: String) {
         let error = #expect(throws: Endpoint.InvalidEndpoint.self) {
             try Endpoint(text, from: "--endpoint", allowInsecure: false)
         }
         #expect(error?.message.hasPrefix("--endpoint ") == true)
     }
 
-    @Test func `Tokens go to the endpoint alone, bytes never into plain text`() throws {
+    @Test func `Tokens are sent only to the endpoint, and bytes never from https to http`() throws {
         let secure = Endpoint.firebase
         #expect(secure.covers("https://firebasestorage.googleapis.com:443/v0/x?y=https://evil"))
         #expect(secure.allows("https://other.example/upload"))

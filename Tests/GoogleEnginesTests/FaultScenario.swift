@@ -4,18 +4,18 @@ import Testing
 
 @testable import GoogleEngines
 
-/// One thing that goes wrong, or several in a row.
+/// One fault of a download, or several in a row.
 struct FaultScenario: Sendable, CustomTestStringConvertible {
     typealias Faults = @Sendable (_ size: Int, _ fixture: StorageFixture, _ held: Signal) -> [StorageFixture.Fault]
 
     let testDescription: String
-    /// What a download ends with that it strikes; nil where it recovers.
+    /// The error of an affected download; nil if the download recovers.
     let code: StorageError.Code?
     let faults: Faults
     var isStall: Bool { testDescription.contains("stall") || testDescription.contains("late") }
-    /// Another object is there afterwards.
+    /// Whether another object exists afterwards.
     var leavesOther: Bool { testDescription.contains("overwritten") && !testDescription.contains("unnoticed") }
-    /// What had arrived is of no use any more.
+    /// Whether the received bytes cannot be used any more.
     var startsAnew: Bool { testDescription.contains("overwritten") || testDescription.contains("anew") }
 
     init(_ description: String, _ code: StorageError.Code? = nil, _ faults: @escaping Faults) {
@@ -29,8 +29,10 @@ struct FaultScenario: Sendable, CustomTestStringConvertible {
     private static let statuses: [FaultScenario] =
         [408, 429, 500, 502, 503, 504].flatMap { status in
             [
-                FaultScenario("\(status) to the look") { _, _, _ in [.init(.first(.getMetadata), .answer(status))] },
-                FaultScenario("\(status) to the bytes") { _, _, _ in [.init(.first(.media), .answer(status))] },
+                FaultScenario("\(status) to the metadata request") { _, _, _ in
+                    [.init(.first(.getMetadata), .answer(status))]
+                },
+                FaultScenario("\(status) to the media request") { _, _, _ in [.init(.first(.media), .answer(status))] },
                 FaultScenario("a reset, then \(status)") { size, _, _ in
                     [.init(middle(size), .reset), .init(.nth(2, .media), .answer(status))]
                 },
@@ -51,11 +53,13 @@ struct FaultScenario: Sendable, CustomTestStringConvertible {
         FaultScenario("a reset at the first byte") { _, _, _ in [.init(.byte(0), .reset)] },
         FaultScenario("a reset at a byte") { size, _, _ in [.init(middle(size), .reset)] },
         FaultScenario("a reset at the last byte") { size, _, _ in [.init(.byte(Int64(max(0, size - 1))), .reset)] },
-        FaultScenario("a reset, again and again") { size, _, _ in
+        FaultScenario("repeated resets") { size, _, _ in
             (1...5).map { .init(.byte(Int64(size * $0 / 6)), .reset) }
         },
         FaultScenario("a short body") { size, _, _ in [.init(middle(size), .closeAfterHandling)] },
-        FaultScenario("a kept connection that is dead") { _, _, _ in [.init(.first(.getMetadata), .closeAfterAnswer)] },
+        FaultScenario("a reused connection that is closed") { _, _, _ in
+            [.init(.first(.getMetadata), .closeAfterAnswer)]
+        },
         FaultScenario("a stall at a byte") { size, _, held in [.init(middle(size), .stall(until: held))] },
         FaultScenario("a late answer") { _, _, held in [.init(.first(.media), .answerLate(held))] },
     ]
@@ -82,7 +86,8 @@ struct FaultScenario: Sendable, CustomTestStringConvertible {
     ]
 
     private static let changes: [FaultScenario] = [
-        FaultScenario("overwritten after the look") { _, fixture, _ in [.init(.first(.media), .overwrite(in: fixture))]
+        FaultScenario("overwritten after the metadata request") { _, fixture, _ in
+            [.init(.first(.media), .overwrite(in: fixture))]
         },
         FaultScenario("overwritten, then a reset") { size, fixture, _ in
             [.init(middle(size), .overwrite(in: fixture)), .init(middle(size), .reset)]
@@ -94,7 +99,7 @@ struct FaultScenario: Sendable, CustomTestStringConvertible {
         FaultScenario("overwritten, and corrupted") { size, fixture, _ in
             [.init(middle(size), .overwrite(in: fixture)), .init(middle(size), .corrupt)]
         },
-        FaultScenario("deleted after the look", .objectNotFound) { _, fixture, _ in
+        FaultScenario("deleted after the metadata request", .objectNotFound) { _, fixture, _ in
             [.init(.first(.media), .meanwhile { [weak fixture] in fixture?.remove("b", "a") })]
         },
         FaultScenario("deleted, then a reset", .objectNotFound) { size, fixture, _ in

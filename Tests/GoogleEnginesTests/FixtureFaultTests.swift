@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Each fault does what it says, once.
+/// Each fault of the fixture has its effect, once.
 @Suite(.watchdog(minutes: 10)) struct FixtureFaultTests {
     private typealias Fault = StorageFixture.Fault
 
@@ -13,7 +13,7 @@ import Testing
 
     init() throws { user = try FixtureUser() }
 
-    /// The error that a request ends with.
+    /// Whether a request ends with a broken connection.
     private func breaks(_ request: () async throws(HTTPError) -> HTTPResponse) async -> Bool {
         do throws(HTTPError) {
             _ = try await request()
@@ -54,7 +54,9 @@ import Testing
         #expect(try await user.put(url, "bytes */600000").status == 200 && fixture.objects == ["box/a/b"])
     }
 
-    @Test(arguments: [false, true]) func `A connection that breaks in the middle of a chunk`(isGCS: Bool) async throws {
+    @Test(arguments: [false, true]) func `The fixture breaks the connection at a byte of a chunk`(isGCS: Bool)
+        async throws
+    {
         fixture.faults = [Fault(.byte(524_288), .reset)]
         let url = try await isGCS ? user.startGCS() : user.start()
         let isBroken = await breaks { () throws(HTTPError) in
@@ -75,7 +77,9 @@ import Testing
         #expect(fixture.bytes("box", "a/b") == user.bytes)
     }
 
-    @Test(arguments: [0, 1, 2]) func `A connection that breaks before or after the deed`(which: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func `The fixture breaks the connection before or after handling a request`(which: Int)
+        async throws
+    {
         let deed = [Fault.Action.reset, .resetAfterHandling, .closeAfterHandling][which]
         fixture.faults = [Fault(.first(.chunk), deed)]
         let url = try await user.start()
@@ -84,14 +88,14 @@ import Testing
         #expect(fixture.log.requests(.chunk).map(\.status) == [nil])
     }
 
-    @Test func `A connection that is not kept after all`() async throws {
+    @Test func `The fixture closes a kept connection after its answer`() async throws {
         fixture.faults = [Fault(.first(.query), .closeAfterAnswer)]
         let url = try await user.start()
         #expect(try await user.size(url) == "0")
         #expect(try await user.command("upload", url, 0..<262_144).status == 200 && fixture.connections == 2)
     }
 
-    @Test func `A stall in the middle of a chunk ends when told`() async throws {
+    @Test func `The fixture stalls within a chunk until its signal`() async throws {
         let signal = Signal()
         fixture.faults = [Fault(.byte(524_288), .stall(until: signal))]
         let url = try await user.start()
@@ -102,7 +106,7 @@ import Testing
         #expect(try await upload.value.status == 200 && fixture.bytes("box", "a/b") == user.bytes)
     }
 
-    @Test func `A stall ends when the client leaves, and a later request takes over`() async throws {
+    @Test func `A stall ends when the client disconnects, and a later request continues the session`() async throws {
         fixture.faults = [Fault(.byte(524_288), .stall(until: Signal()))]
         let url = try await user.start()
         let upload = Task { try await user.command("upload, finalize", url, 0..<600_000) }
@@ -124,7 +128,7 @@ import Testing
         #expect(try await upload.value.status == 200)
     }
 
-    @Test func `Lies about what is persisted`() async throws {
+    @Test func `The fixture reports false offsets`() async throws {
         fixture.faults = [
             Fault(.nth(1, .query), .reportFalseOffset(.granules(-1))),
             Fault(.nth(2, .query), .reportFalseOffset(.granules(1))),
@@ -155,7 +159,7 @@ import Testing
         #expect(fixture.log.sessions.map(\.state) == [.forgotten(status)])
     }
 
-    @Test func `A byte that is stored wrongly, and one that is sent wrongly`() async throws {
+    @Test func `The fixture corrupts a stored byte or a sent byte`() async throws {
         fixture.faults = [Fault(.byte(400_000), .corrupt), Fault(.first(.media), .corrupt)]
         let url = try await user.start()
         #expect(try await user.command("upload, finalize", url, 0..<600_000).status == 200)
@@ -172,7 +176,7 @@ import Testing
         #expect(fixture.bytes("box", "c") == Array("`bc".utf8))
     }
 
-    @Test func `A fixture that is gone has let go of its connections`() async throws {
+    @Test func `A released fixture closes its connections`() async throws {
         var own: StorageFixture? = try StorageFixture()
         let url = try #require(own?.url)
         own?.faults = [Fault(.first(.list), .stall(until: Signal()))]

@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What the fixture says of objects that it has.
+/// The fixture's answers about its objects.
 @Suite(.watchdog(minutes: 10)) struct FixtureObjectTests {
     let user: FixtureUser
     var fixture: StorageFixture { user.fixture }
@@ -15,7 +15,7 @@ import Testing
         try await user.send("PATCH", path, [:], Array(body.utf8))
     }
 
-    @Test func `A patch changes what it names`() async throws {
+    @Test func `A patch changes only the named properties`() async throws {
         let path = "/v0/b/box/o/a"
         try fixture.put([1], "box", "a", metadata: ["cacheControl": "c", "metadata": ["x": "1", "y": "2"]])
         let first = try await patch(path, #"{"metadata":{"x":null,"z":""},"size":7,"cacheControl":null}"#).json
@@ -32,7 +32,7 @@ import Testing
         #expect(try await patch("/storage/v1/b/box/o/b", "{}").status == 404)
     }
 
-    @Test func `A token is made for who looks first`() async throws {
+    @Test func `The first request for Firebase metadata creates a download token`() async throws {
         try fixture.put([1], "box", "a", by: .gcs)
         #expect(fixture.metadata("box", "a")?["downloadTokens"] == nil)
         let shown = try await user.send("GET", "/v0/b/box/o/a").json
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `Credentials are wanted while they are required`() async throws {
+    @Test func `The fixture checks credentials while they are set`() async throws {
         try fixture.put([1], "box", "a")
         let url = try await user.start()
         fixture.credentials = .init(["Bearer abc"], appCheck: "app")
@@ -113,7 +113,7 @@ import Testing
         #expect(try refused.status == 401 && refused.json["error"]?["errors"]?.array?.first?["reason"] == "authError")
     }
 
-    @Test func `Buckets that are not there`() async throws {
+    @Test func `A bucket that does not exist is a 404`() async throws {
         let fixture = try StorageFixture(buckets: ["box"])
         let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
         for (path, status) in [("/v0/b/box/o", 200), ("/v0/b/tub/o", 404), ("/storage/v1/b/tub/o", 404)] {

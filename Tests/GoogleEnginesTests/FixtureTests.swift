@@ -4,14 +4,14 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Tests of what other tests rely on.
+/// The protocols of the fixture that other tests use.
 @Suite(.watchdog(minutes: 10)) struct FixtureTests {
     let user: FixtureUser
     var fixture: StorageFixture { user.fixture }
 
     init() throws { user = try FixtureUser() }
 
-    @Test func `Firebase takes chunks, tells how many, and stores the object`() async throws {
+    @Test func `The Firebase dialect receives chunks, reports the offset and stores the object`() async throws {
         let url = try await user.start()
         let first = try await user.command("upload", url, 0..<262_144)
         #expect(first.status == 200 && first.headers["X-Goog-Upload-Status"] == "active")
@@ -29,7 +29,7 @@ import Testing
         #expect(try await user.command("upload, finalize", url, 262_144..<600_000).status == 400)
     }
 
-    @Test func `Firebase refuses what is out of place, and the session goes on`() async throws {
+    @Test func `The Firebase dialect refuses wrong offsets, and the session continues`() async throws {
         let url = try await user.start()
         #expect(try await user.command("upload", url, 0..<262_143).status == 400)
         let wrong = try await user.command("upload", url, 1..<262_145)
@@ -49,7 +49,7 @@ import Testing
         #expect(try await user.command("upload", other, 0..<262_144).status == 400)
     }
 
-    @Test func `GCS takes chunks, tells how many, and stores the object`() async throws {
+    @Test func `The GCS dialect receives chunks, reports the offset and stores the object`() async throws {
         let url = try await user.startGCS()
         let none = try await user.put(url, "bytes */600000")
         #expect(none.status == 308 && none.headers["Range"] == nil)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await user.put(url, "bytes */*").status == 200)
     }
 
-    @Test func `GCS ends sessions, and knows empty objects and conditions`() async throws {
+    @Test func `The GCS dialect cancels sessions, stores empty objects and checks preconditions`() async throws {
         let gone = try await user.startGCS()
         #expect(try await user.send("DELETE", gone).status == 499)
         #expect(try await user.put(gone, "bytes */600000").status == 410)

@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Speaks to a fixture as a client does.
+/// A client of a fixture.
 struct FixtureUser: Sendable {
     let fixture: StorageFixture
     let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -12,7 +12,7 @@ struct FixtureUser: Sendable {
 
     init() throws { fixture = try StorageFixture() }
 
-    /// The same over new connections: what breaks on one that was kept is silently sent again.
+    /// The same client with new connections: a request that breaks on a reused connection is resent automatically.
     var afresh: FixtureUser {
         var user = self
         user.client = HTTPClient(environment: HTTPEnvironment { _ in nil })
@@ -44,7 +44,7 @@ struct FixtureUser: Sendable {
         return try await send("POST", url, headers, range.map { Array(bytes[$0]) })
     }
 
-    /// How much the fixture says is persisted.
+    /// The offset that the fixture reports.
     func size(_ url: String) async throws -> String? {
         try await command("query", url).headers["X-Goog-Upload-Size-Received"]
     }

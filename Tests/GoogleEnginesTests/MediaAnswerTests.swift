@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// What is asked about objects, and how the answers are understood, without a server.
+/// Requests for objects and listings, and how their answers are read, without a server.
 @Suite(.watchdog) struct MediaAnswerTests {
     private let firebase = FirebaseDialect(version: "storage-rpc/1")
     private let gcs = GCSDialect()
@@ -19,7 +19,7 @@ import Testing
             settable: .init())
     }
 
-    @Test func `A listing is asked for below a prefix, in pages`() throws {
+    @Test func `A request for a listing has the prefix, the page size and the page token`() throws {
         let asked = [
             (firebase.list(ListQuery(try ref(""), maxResults: 5)), "/v0/b/b/o?prefix=&delimiter=%2F&maxResults=5"),
             (
@@ -47,7 +47,7 @@ import Testing
                 [], ["p/e"], nil
             ),
         ] as [(String, [String], [String], String?)])
-    func `Names that are no references are left out of a page`(
+    func `Invalid object names are omitted from a page`(
         text: String, items: [String], prefixes: [String], token: String?
     ) throws {
         let page = try #require(Listing(wire: Array(text.utf8), for: ListQuery(ref("p"), maxResults: 9)))
@@ -56,11 +56,11 @@ import Testing
     }
 
     @Test(arguments: ["", "OK", "[]", "null", #"{"items":"#])
-    func `A response without a listing is not taken for an empty listing`(text: String) throws {
+    func `A response that is not a listing is not an empty listing`(text: String) throws {
         #expect(try Listing(wire: Array(text.utf8), for: ListQuery(ref(""), maxResults: 9)) == nil)
     }
 
-    @Test func `Bytes are asked for from where they are missing`() throws {
+    @Test func `A request for media has the generation and the range of the missing bytes`() throws {
         let (reference, dialects) = (try ref("a/b"), [firebase, gcs] as [any Dialect])
         let all = dialects.map { $0.media(of: reference, generation: 7, isGzip: false, from: 0) }
         #expect(all.map(\.target) == ["/v0/b/b/o/a%2Fb?alt=media", "/storage/v1/b/b/o/a%2Fb?alt=media&generation=7"])
@@ -85,7 +85,9 @@ import Testing
             (200, ["x-goog-hash": "md5=AAAAAAAAAAAAAAAAAAAAAA=="], .changed),
             (204, [:], nil), (404, [:], nil), (416, [:], nil), (302, [:], nil),
         ] as [(Int, HTTPHeaders, MediaHead?)])
-    func `The head tells which bytes come, and of which object`(status: Int, headers: HTTPHeaders, head: MediaHead?)
+    func `The response head determines the range and whether the object has changed`(
+        status: Int, headers: HTTPHeaders, head: MediaHead?
+    )
         throws
     {
         let object = try object(crc32c: 1, md5: [UInt8](repeating: 1, count: 16))
@@ -93,7 +95,7 @@ import Testing
             MediaHead(status, headers, gcs.description(in: headers), of: StoredContent(object), from: 4) == head)
     }
 
-    @Test func `Checksums come in one header or in two`() {
+    @Test func `Checksums are read from one header or from two`() {
         var headers: HTTPHeaders = ["x-goog-hash": "crc32c=AAAAAg==, md5=AAAAAAAAAAAAAAAAAAAAAA=="]
         #expect(gcs.description(in: headers).crc32c == 2)
         #expect(gcs.description(in: headers).md5 == [UInt8](repeating: 0, count: 16))

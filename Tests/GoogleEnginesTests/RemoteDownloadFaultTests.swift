@@ -7,15 +7,17 @@ import Testing
 
 @testable import GoogleEngines
 
-/// Everything that can go wrong between a server and a download, against every size that matters. The file is right or
-/// stays as it was, the end is told once, and no byte that is on the disk is asked for again.
+/// Every fault between a server and a download, with every relevant size. The file has the object's bytes or is
+/// unchanged, the end is reported once, and no byte that is on the disk is requested again.
 @Suite(.watchdog(minutes: 10)) struct RemoteDownloadFaultTests {
     static let sizes = [0, 1, (1 << 20) + 1, 10 << 20]
     static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
     static let others = noise((2 << 20) + 7, seed: 99)
 
     @Test(arguments: FaultScenario.all, sizes)
-    func `The file is right or stays as it was`(mishap: FaultScenario, size: Int) async throws {
+    func `After any fault the file has the object's bytes or is unchanged`(mishap: FaultScenario, size: Int)
+        async throws
+    {
         for place in RemoteFaultTests.places {
             let stage = try Stage(place, mishap, size)
             let outcome = try await stage.fetchAll()
@@ -38,7 +40,8 @@ import Testing
     }
 
     @Test(arguments: FaultScenario.all, [1, (1 << 20) + 1])
-    func `Bytes in memory are right or there are none`(mishap: FaultScenario, size: Int) async throws {
+    func `After any fault getData returns the object's bytes or an error`(mishap: FaultScenario, size: Int) async throws
+    {
         for place in RemoteFaultTests.places {
             let stage = try Stage(place, mishap, size)
             var outcome: Result<[UInt8], StorageError> = .success([])
@@ -62,7 +65,7 @@ import Testing
     }
 }
 
-/// A place with one object and a file that it is to replace.
+/// An engine with one object, and a file that the download replaces.
 private struct Stage {
     let fixture: StorageFixture
     let backend: RemoteBackend
@@ -83,7 +86,7 @@ private struct Stage {
         fixture.faults = mishap.faults(size, fixture, held)
     }
 
-    /// Tries until it is done, or cannot be.
+    /// Retries until the download completes or fails permanently.
     func fetchAll() async throws -> DownloadAnswer {
         let session = try backend.download("a", to: file)
         for _ in 0..<20 {

@@ -12,7 +12,7 @@ import Testing
     private let size = (2 << 20) + 3
 
     @Test(arguments: ["crc32c", "md5Hash", "x-goog-hash"], [false, true])
-    func `Any one checksum that is known is compared`(known: String, isCorrupt: Bool) async throws {
+    func `A download is verified with any one known checksum`(known: String, isCorrupt: Bool) async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try place.fixture.put(noise(size), "b", "a")
@@ -27,7 +27,7 @@ import Testing
             switch await session.fetch({ _ in }) {
             case .completed: #expect(try !isCorrupt && contentsOf(scratch.path + "/file") == noise(size))
             case .failed(let error): #expect(isCorrupt && error.code == .nonMatchingChecksum)
-            case .received, .aborted: Issue.record("nobody aborted it")
+            case .received, .aborted: Issue.record("it was not aborted")
             }
             #expect(try names(in: scratch.path) == (isCorrupt ? [] : ["file"]))
             guard !isCorrupt else { continue }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [StorageFixture.Kind.getMetadata, .media])
-    func `An abort answers while the server is silent, and the next try goes through`(
+    func `An abort returns while the server does not answer, and the next attempt succeeds`(
         kind: StorageFixture.Kind
     ) async throws {
         for place in RemoteFaultTests.places {
@@ -50,13 +50,13 @@ import Testing
             session.abort()
             #expect(await answer == .aborted)
             guard case .completed = await session.fetch({ _ in }) else {
-                return #expect(Bool(false), "it did not go through")
+                return #expect(Bool(false), "it did not succeed")
             }
             #expect(try contentsOf(scratch.path + "/file") == noise(size))
         }
     }
 
-    @Test func `An abort answers while the disk is stuck, and the next try waits for it`() async throws {
+    @Test func `An abort returns while the disk is blocked, and the next attempt waits for it`() async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch, stop) = (
                 try place.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock()), try Scratch(),
@@ -78,13 +78,13 @@ import Testing
             #expect(await first == .aborted)
             async let second = session.fetch { _ in }
             stop.open()
-            guard case .completed = await second else { return #expect(Bool(false), "it did not go on") }
+            guard case .completed = await second else { return #expect(Bool(false), "it did not continue") }
             #expect(try contentsOf(scratch.path + "/file") == noise(size))
             #expect(try names(in: scratch.path) == ["file"])
         }
     }
 
-    @Test func `A download that is discarded at any time leaves nothing`() async throws {
+    @Test func `A download that is discarded at any time leaves no partial file`() async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try place.fixture.put(noise(size), "b", "a")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `A target that cannot be is told before a byte is fetched`() async throws {
+    @Test func `An invalid destination is an error before any byte is requested`() async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch) = (try await place.init(), try Scratch())
             try place.fixture.put(noise(size), "b", "a")

@@ -7,8 +7,8 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Everything that can go wrong between an upload and its server, against every size that matters. The object is right
-/// or absent, the end is told once, and no byte that the server had is sent again.
+/// Every fault between an upload and its server, with every relevant size. The object has the right bytes
+/// or does not exist, the end is reported once, and no byte that the server has is sent again.
 @Suite(.watchdog(minutes: 10)) struct RemoteFaultTests {
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     static let granule = 256 << 10
@@ -17,7 +17,7 @@ import Testing
     static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
 
     @Test(arguments: Trouble.all, sizes)
-    func `The object is right or absent`(trouble: Trouble, size: Int) async throws {
+    func `After any fault the object has the right bytes or does not exist`(trouble: Trouble, size: Int) async throws {
         for place in Self.places {
             try await check(place, trouble, size, chunks: .fixed(Int64(Self.granule)))
             if size <= Self.granule { try await check(place, trouble, size, chunks: nil) }
@@ -46,11 +46,11 @@ import Testing
         let isStruck = place.fixture.unfired.isEmpty
         #expect(place.fixture.bytes("b", "a") == (failure == nil ? bytes : nil), what)
         #expect(place.fixture.log.resentPersistedBytes == 0 || trouble.makesResend, what)
-        // Of nothing, no byte can be wrong, and asking where it is makes it.
+        // An empty upload has no byte that can be damaged, and a query completes it.
         if size > 0 { #expect((failure?.code == trouble.code) == (isStruck || trouble.code == nil), what) }
     }
 
-    @Test func `A file that changes is never stored half old, half new`() async throws {
+    @Test func `A file that changes during its upload is not stored`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let scratch = try Scratch()
@@ -72,14 +72,14 @@ import Testing
     }
 }
 
-/// One thing that goes wrong, or several in a row.
+/// One fault of an upload, or several in a row.
 struct Trouble: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// What an upload ends with that it strikes; nil where it recovers.
+    /// The error of an affected upload; nil if the upload recovers.
     let code: StorageError.Code?
-    /// The server does not move for a while, as far as the client can tell.
+    /// Whether the server does not respond for a while.
     var isStall: Bool { testDescription.contains("stall") || testDescription.contains("late") }
-    /// The server says that it has less than it has.
+    /// Whether the server reports fewer bytes than it has.
     var makesResend: Bool { testDescription.contains("too low") }
     let faults: @Sendable (_ size: Int, _ held: Signal) -> [StorageFixture.Fault]
 
@@ -105,13 +105,13 @@ struct Trouble: Sendable, CustomTestStringConvertible {
     private static let statuses: [Trouble] = [408, 429, 500, 502, 503, 504].flatMap { status in
         [
             Trouble("\(status) at the start") { _, _ in [.init(first([.start]), .answer(status))] },
-            Trouble("\(status) to bytes") { _, _ in [.init(first(body), .answer(status))] },
-            Trouble("\(status) to bytes that were taken") { _, _ in [.init(first(body), .answerAfterHandling(status))]
+            Trouble("\(status) to a request with bytes") { _, _ in [.init(first(body), .answer(status))] },
+            Trouble("\(status) after handling bytes") { _, _ in [.init(first(body), .answerAfterHandling(status))]
             },
-            Trouble("\(status) to the end, which was taken") { _, _ in
+            Trouble("\(status) after handling the last request") { _, _ in
                 [.init(first([.finalize, .multipart]), .answerAfterHandling(status))]
             },
-            Trouble("\(status) to bytes and to the question") { _, _ in
+            Trouble("\(status) to a request with bytes and to the query") { _, _ in
                 [.init(first(body), .answer(status)), .init(first([.query, .getMetadata]), .answer(status))]
             },
         ]
@@ -124,22 +124,22 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         Trouble("reset at a granule") { size, _ in
             [.init(.byte(Int64(size / 2 / RemoteFaultTests.granule * RemoteFaultTests.granule)), .reset)]
         },
-        Trouble("reset after bytes were taken") { _, _ in [.init(nth(2, body), .resetAfterHandling)] },
-        Trouble("reset after the end was taken") { _, _ in
+        Trouble("reset after handling bytes") { _, _ in [.init(nth(2, body), .resetAfterHandling)] },
+        Trouble("reset after handling the last request") { _, _ in
             [.init(first([.finalize, .multipart]), .resetAfterHandling)]
         },
-        Trouble("close after bytes were taken") { _, _ in [.init(first(body), .closeAfterHandling)] },
-        Trouble("close after the end was taken") { _, _ in
+        Trouble("close after handling bytes") { _, _ in [.init(first(body), .closeAfterHandling)] },
+        Trouble("close after handling the last request") { _, _ in
             [.init(first([.finalize, .multipart]), .closeAfterHandling)]
         },
-        Trouble("a kept connection that is dead") { _, _ in
+        Trouble("a reused connection that is closed") { _, _ in
             [.init(first([.start]), .closeAfterAnswer), .init(nth(2, body), .closeAfterAnswer)]
         },
         Trouble("a stall at a byte") { size, held in [.init(.byte(Int64(size / 2)), .stall(until: held))] },
-        Trouble("a late answer to the end") { _, held in
+        Trouble("a late answer to the last request") { _, held in
             [.init(first([.finalize, .multipart]), .answerLate(held))]
         },
-        Trouble("a reset, again and again") { _, _ in (1...5).map { .init(nth($0, body), .resetAfterHandling) } },
+        Trouble("repeated resets") { _, _ in (1...5).map { .init(nth($0, body), .resetAfterHandling) } },
     ]
 
     private static let lies: [Trouble] = [
@@ -152,7 +152,7 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         Trouble("an offset beyond the end", .unknown) { _, _ in
             [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .reportFalseOffset(.beyondTotal))]
         },
-        Trouble("an offset that is no number", .unknown) { _, _ in
+        Trouble("an offset that is not a number", .unknown) { _, _ in
             [.init(nth(2, [.chunk]), .reset), .init(first([.query]), .reportFalseOffset(.text("many")))]
         },
     ]

@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Deleting, listing and URLs, where the server or the line to it is not as it should be.
+/// Deletions, listings and URLs with faults of the server or the connection.
 @Suite(.watchdog(minutes: 10)) struct RemoteObjectTests {
     private func places(clock: any Clock<Duration> = HurriedClock()) throws -> [(any RemoteFixture)] {
         try RemoteFaultTests.places.map { type in
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [500, 503])
-    func `A deletion that was carried out but answered with an error succeeds`(status: Int) async throws {
+    func `A deletion that was executed but answered with an error succeeds`(status: Int) async throws {
         for place in try places() {
             try place.fixture.put([1], "b", "a")
             place.fixture.faults = [.init(.first(.delete), .answerAfterHandling(status))]
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `Names that are no references are not listed, though they fill pages`() async throws {
+    @Test func `Invalid object names are not listed, even if they fill whole pages`() async throws {
         for place in try places() {
             for name in ["x/", "x//foo", "x/bar//", "x/baz//qux", "x/a", "x/z/"] + (0..<5).map({ "x/\0/\($0)//" }) {
                 try place.fixture.put([], "b", name)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `A bucket that is not there is named, where the service says so`() async throws {
+    @Test func `A missing bucket is reported if the service distinguishes it`() async throws {
         for place in try places() {
             let error = try await failure { _ = try await place.backend.list("", in: "other") }
             let saysSo = type(of: place).dialect == .gcs
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `A server that sends a page again is not followed for ever`() async throws {
+    @Test func `Listing ends with an error if a server repeats a page`() async throws {
         for place in try places() {
             try place.fixture.put([], "b", "a")
             let body = #"{"nextPageToken":"again"}"#
@@ -87,9 +87,9 @@ import Testing
         }
     }
 
-    @Test func `A token that expires meanwhile is renewed, and the download goes on`() async throws {
+    @Test func `A token that expires during a download is renewed, and the download continues`() async throws {
         let bytes = noise(3 << 20)
-        // The wait for a token has a limit by this clock.
+        // This clock limits the wait for a token.
         for place in try places(clock: ContinuousClock()) {
             let scratch = try Scratch()
             try place.fixture.put(bytes, "b", "a")
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `Stored bytes come packed where they are packed`() async throws {
+    @Test func `Objects with gzip encoding are downloaded as stored`() async throws {
         for place in try places() {
             let scratch = try Scratch()
             try place.fixture.put([1, 2], "b", "packed", metadata: ["contentEncoding": "gzip"])
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-/// t0, then t1 …: the next one whenever one was refused.
+/// Returns t0, and the next number after each refusal.
 private struct CountedTokens: TokenSource {
     let kind: Token.Kind
 
@@ -147,7 +147,7 @@ private struct CountedTokens: TokenSource {
     private let name = "dir/ä b+&?#%.txt"
     private let escaped = "dir%2F%C3%A4%20b%2B%26%3F%23%25.txt"
 
-    @Test func `Firebase gives a URL with the object's token, and another after it was revoked`() async throws {
+    @Test func `A Firebase download URL has the object's token, and a new one after revocation`() async throws {
         let place = try FirebaseFixture(StorageFixture())
         try place.fixture.put([1], "b", name, by: .gcs)
         let url = try await place.backend.downloadURL(name)
@@ -162,7 +162,7 @@ private struct CountedTokens: TokenSource {
         #expect(try await failure { _ = try await place.backend.revokeDownloadURL("x") }.isObjectNotFound(ref("x")))
     }
 
-    @Test func `Where there is no token one is made, by who may`() async throws {
+    @Test func `downloadURL creates a missing token, or reports the missing permission`() async throws {
         let place = try FirebaseFixture(StorageFixture())
         try place.fixture.put([1], "b", "a")
         let bare = #"{"name":"a","generation":"1","size":"1"}"#
@@ -181,7 +181,7 @@ private struct CountedTokens: TokenSource {
         }
     }
 
-    @Test func `An emulator of GCS needs no signature, and nothing signed is revoked`() async throws {
+    @Test func `URLs of a GCS emulator are unsigned, and signed URLs cannot be revoked`() async throws {
         let place = try GCSFixture(StorageFixture())
         try place.fixture.put([1], "b", name)
         let url = try await place.backend.downloadURL(name)
@@ -193,7 +193,7 @@ private struct CountedTokens: TokenSource {
         #expect(error.code == .unknown && error.message.contains("7 days"))
     }
 
-    @Test func `The signed text has the canonical form of Google's fourth version`() throws {
+    @Test func `The text to sign has the canonical form of Google's V4 signatures`() throws {
         let url = DownloadLink(
             endpoint: .gcs, reference: try ref("a/b c+~é/%2F", in: "bucket.x"), account: "me@x.iam.example",
             time: try #require(Timestamp(rfc3339: "2026-02-03T04:05:06.789Z")), lifetime: 604_800)

@@ -8,7 +8,8 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Pauses and cancellations of uploads to a remote engine: what is known is not asked, and no session is left behind.
+/// Pauses and cancellations of uploads to a remote engine: without unnecessary queries, and without abandoned
+/// sessions.
 @Suite(.watchdog(minutes: 10)) struct RemotePauseTests {
     static let granule = Int64(256 << 10)
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
@@ -17,7 +18,7 @@ import Testing
     private let second = granule..<2 * granule
 
     private func place(_ type: any RemoteFixture.Type) throws -> any RemoteFixture {
-        // Only the test decides how long an answer takes.
+        // The limit is long, so that only the test decides how long an answer takes.
         var limits = HTTPLimits()
         limits.answer = .seconds(3600)
         return try type.init(StorageFixture(), limits: limits, clock: clock)
@@ -29,7 +30,7 @@ import Testing
         return try #require(place.backend.beginUpload(upload) as? RemoteUpload)
     }
 
-    /// With the first chunk at the server.
+    /// An upload whose first chunk the server has received.
     private func sending(_ place: any RemoteFixture, tokens: (any TokenSource)? = nil) async throws -> RemoteUpload {
         let session = try await begin(place, tokens: tokens)
         #expect(await session.perform(.open, replacesNewer: true) == .opened(granularity: Self.granule))
@@ -37,7 +38,7 @@ import Testing
         return session
     }
 
-    /// With its session being opened: the server has the request, and answers at the signal.
+    /// An upload whose session is being opened: the server has the request, and answers after the signal.
     private func opening(
         _ place: any RemoteFixture, answeredAt late: Signal
     ) async throws -> (RemoteUpload, Task<UploadMachine.Answer, Never>) {
@@ -64,7 +65,7 @@ import Testing
     /// Returns when a step whose request was seen can be told to stop: its beginning is one turn of the loop.
     private func isUnderWay() async { await Task { @Loop in }.value }
 
-    @Test func `A chunk that is nearly through ends before a pause, and nothing is asked`() async throws {
+    @Test func `A pause waits for a chunk that is nearly sent, without a query`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
             let session = try await sending(place)
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `A pause waits for an answer no longer than it has promised`() async throws {
+    @Test func `A pause waits for a response only during the grace period`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
             defer { late.fire() }
@@ -96,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is nearly sent is recognised by the speed so far`() {
+    @Test func `The remaining time of a body is estimated from its speed`() {
         var body = BodyProgress(count: 100, elapsed: clock.stopwatch())
         #expect(!body.isThrough(within: .seconds(1)))
         clock.advance(by: .seconds(2))
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `After a stop before the first byte the server's offset is known`() async throws {
+    @Test func `A stop before the first byte keeps the server's offset without a query`() async throws {
         for type in Self.places {
             let (place, tokens) = (try place(type), StuckTokens(kind: type.dialect == .gcs ? .accessToken : .idToken))
             let session = try await sending(place, tokens: tokens)
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `A session that was being opened is cancelled at the server with its upload`() async throws {
+    @Test func `Cancelling an upload while its session opens cancels the session at the server`() async throws {
         for type in Self.places {
             for isLate in [false, true] {
                 let (place, late) = (try place(type), Signal())
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A session that was being opened is gone on with after a pause`() async throws {
+    @Test func `A session that opens during a pause is used by the resumed upload`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
             let (session, answer) = try await opening(place, answeredAt: late)
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `A session that is opened in time is the pause's`() async throws {
+    @Test func `A session that opens within the grace period is kept by the pause`() async throws {
         for type in Self.places {
             let (place, late) = (try place(type), Signal())
             let (session, answer) = try await opening(place, answeredAt: late)
@@ -171,7 +172,7 @@ extension UploadStrategy.Answer {
     fileprivate var isCompleted: Bool { if case .completed = self { true } else { false } }
 }
 
-/// Has a token, unless it is stuck: then it gives none until whoever asks gives up.
+/// Returns a token, unless it is stuck: then it waits until the caller is cancelled.
 private final class StuckTokens: TokenSource {
     let asked = Mail<Void>()
     private let kind: Token.Kind
@@ -188,7 +189,7 @@ private final class StuckTokens: TokenSource {
         guard kind == self.kind else { return nil }
         if isStuck {
             asked.deliver(())
-            // Nobody moves that clock.
+            // This clock stands still.
             do { try await ManualClock().sleep(for: .seconds(1)) } catch { throw StorageError(.unknown, "given up") }
         }
         return Token(kind, "0")

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// What stops an upload to a remote engine in the middle: its owner, and tokens that are good no more.
+/// Interruptions of uploads to a remote engine: aborts, and tokens that become invalid.
 @Suite(.watchdog(minutes: 10)) struct RemoteStopTests {
     static let granule = Int64(256 << 10)
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
@@ -20,7 +20,7 @@ import Testing
         return session
     }
 
-    @Test func `A stalled transfer is stopped, goes on where the server is, or is cancelled there`() async throws {
+    @Test func `An abort ends a stalled upload, which continues at the server's offset or is cancelled`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let session = try await begin(place)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `Tokens that are refused in the middle are replaced, and nothing is sent twice`() async throws {
+    @Test func `Tokens refused during an upload are replaced without sending bytes twice`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let tokens = Renewing(scheme: type.dialect == .gcs ? "Bearer" : "Firebase")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `Without a better token the refusal is told, and where to look`() async throws {
+    @Test func `Without a better token the error is unauthenticated and names auth/setToken`() async throws {
         for type in Self.places {
             let place = try await type.init()
             place.fixture.credentials = .init(["Bearer other"])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `An app's token is replaced alone`() async throws {
+    @Test func `Only the refused App Check token is replaced`() async throws {
         let place = try await FirebaseFixture()
         place.fixture.credentials = .init(["Firebase 0"], appCheck: "1")
         try place.fixture.put([1], "b", "a")
@@ -99,8 +99,7 @@ import Testing
         #expect(tokens.renewals.withLock { $0 } == 1)
     }
 
-    @Test func `Operations are retried until the retry budget is spent, and tell the number of attempts`() async throws
-    {
+    @Test func `Operations are retried within the retry time, and the error lists the attempts`() async throws {
         for type in Self.places {
             let place = try await type.init()
             try place.fixture.put([1], "b", "a")
@@ -119,7 +118,7 @@ import Testing
     }
 }
 
-/// Gives "0", and after each refusal the next number.
+/// Returns "0", and the next number after each refusal.
 private final class Renewing: TokenSource {
     let scheme: String
     let wanted = Mutex(0)
@@ -141,7 +140,7 @@ private final class Renewing: TokenSource {
     }
 }
 
-/// Whose object it is that is looked at after an upload.
+/// Whether the object that is found after an upload is that of the upload.
 @Suite(.watchdog(minutes: 10)) struct RemoteOwnershipTests {
     @Test func `An object that another client stored meanwhile is not deleted`() async throws {
         for type in RemoteStopTests.places {

@@ -7,11 +7,11 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Which tokens a remote engine asks its source for, and how long it waits for them.
+/// The tokens that a remote engine requests from its source, and how long it waits for them.
 @Suite(.watchdog(minutes: 10)) struct RemoteTokenTests {
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
 
-    @Test func `No token is asked for that would not be sent`() async throws {
+    @Test func `Only tokens of kinds that the engine sends are requested`() async throws {
         for (type, expected) in zip(Self.places, [[Token.Kind.idToken, .accessToken, .appCheckToken], [.accessToken]]) {
             let place = try await type.init()
             try place.fixture.put([1], "b", "a")
@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-/// Has none, and remembers what it was asked for.
+/// Has no tokens, and records the requested kinds.
 private final class AskedTokens: TokenSource {
     let asked = Mutex<[Token.Kind]>([])
 
@@ -46,7 +46,7 @@ private final class AskedTokens: TokenSource {
     }
 }
 
-/// Answers nobody who still waits.
+/// Returns only after its caller is cancelled.
 private struct NeverTokens: TokenSource {
     func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
         let (endless, continuation) = AsyncStream<Void>.makeStream()

@@ -10,7 +10,7 @@ import Transfers
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// How many requests an operation costs, and that objects are verified all the same.
+/// How many requests an operation needs, and that objects are verified nevertheless.
 @Suite(.watchdog(minutes: 10)) struct RequestCountTests {
     private let bytes = noise((2 << 20) + 3)
 
@@ -20,7 +20,7 @@ import Transfers
     }
 
     @Test(arguments: StorageFixture.Variant.allCases, [0, 1, (2 << 20) + 3])
-    func `One request is enough where the response header describes the object`(
+    func `getData needs one request if the response headers describe the object`(
         variant: StorageFixture.Variant, size: Int
     ) async throws {
         for metadata in [[:], ["contentEncoding": "gzip"]] as [JSON] {
@@ -37,7 +37,7 @@ import Transfers
     }
 
     @Test(arguments: StorageFixture.Variant.allCases)
-    func `An object that is too large is refused before its bytes are taken`(
+    func `An object that is too large is refused before its bytes are received`(
         variant: StorageFixture.Variant
     ) async throws {
         let (place, never) = (try place(variant), Signal())
@@ -84,7 +84,9 @@ import Transfers
     }
 
     @Test(arguments: FaultScenario.all)
-    func `Bytes whose head says too little are compared with the metadata`(mishap: FaultScenario) async throws {
+    func `Bytes without checksums in their response headers are verified with the metadata`(mishap: FaultScenario)
+        async throws
+    {
         let (fixture, reference, held) = (try StorageFixture(.firebaseEmulator), try ref("a"), Signal())
         var limits = HTTPLimits()
         if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
@@ -105,7 +107,7 @@ import Transfers
         }
     }
 
-    @Test func `A small write costs a look besides itself, and an upload that its preconditions bind costs none`()
+    @Test func `A small write needs one metadata request, and none with preconditions at GCS`()
         async throws
     {
         for type in RemoteFaultTests.places {

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Uploads to remote engines that one process began and another one ends.
+/// Uploads to remote engines that one process began and the next one continues.
 @Suite(.watchdog(minutes: 10)) struct RestoredRemoteTests {
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     let bytes = noise(5 * granule + 1000)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `A restored upload does not send bytes again that the server has received since`() async throws {
+    @Test func `A restored upload does not resend bytes that the server received after the checkpoint`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule, thenSending: 2 * granule)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `Chunks are cut as the server wants them, whoever asks`() async throws {
+    @Test func `A restored upload sends chunks that are multiples of the server's granularity`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [404, 410])
-    func `A session that is gone is begun anew`(status: Int) async throws {
+    func `A restored upload opens a new session if its session is lost`(status: Int) async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A session elsewhere is not asked`() async throws {
+    @Test func `A restored upload does not use a session at another server`() async throws {
         for type in Self.places {
             let place = try await type.init(), other = try StorageFixture()
             var upload = try await place.backend.interrupted(file: path, to: "a", at: 2 * granule)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A restored upload that is given up is cancelled at the server`() async throws {
+    @Test func `A restored upload that is discarded is cancelled at the server`() async throws {
         for type in Self.places {
             let place = try await type.init()
             let upload = try await place.backend.interrupted(file: path, to: "a", at: granule)

@@ -6,9 +6,9 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// The scenarios that client libraries for Google Cloud Storage are held to: operations, what goes wrong one after the
-/// other, and preconditions. Where those libraries give up because a retry could undo something, it is bound here, and
-/// works.
+/// The scenarios of the conformance tests for Google's client libraries: operations, sequences of faults,
+/// and preconditions. Where those libraries do not retry because a retry could undo another write, the engines
+/// retry with a precondition.
 @Suite(.watchdog(minutes: 10)) struct RetryScenarioTests {
     enum Operation: String, CaseIterable, Sendable {
         case get, list, read, insert, update, delete
@@ -45,7 +45,7 @@ import Testing
         let operations: [Operation]
         let instructions: [[Instruction]]
         var hasPreconditions = [false]
-        /// How many requests of the kind there are; nil for one more than there are instructions.
+        /// The number of requests of the kind; nil for one more than the number of instructions.
         var requests: Int?
         /// The status that the operation fails with.
         var status: Int?
@@ -61,22 +61,24 @@ import Testing
             testDescription: "writes, with preconditions and without", operations: Operation.writes,
             instructions: passing, hasPreconditions: [true, false]),
         Scenario(
-            testDescription: "writes that were carried out", operations: Operation.writes,
+            testDescription: "writes that were executed but failed", operations: Operation.writes,
             instructions: [[.obeyAndAnswer(503)], [.obeyAndReset]], hasPreconditions: [true, false], requests: 1),
         Scenario(
-            testDescription: "refusals that do not pass", operations: Operation.allCases,
+            testDescription: "permanent refusals", operations: Operation.allCases,
             instructions: [[.answer(400)]],
             hasPreconditions: [true, false], requests: 1, status: 400),
         Scenario(
-            testDescription: "who asks is not known", operations: Operation.writes + [.list, .read],
+            testDescription: "unauthenticated requests", operations: Operation.writes + [.list, .read],
             instructions: [[.answer(401)]], hasPreconditions: [true, false], requests: 1, status: 401),
         Scenario(
-            testDescription: "a failure that passes, then one that does not", operations: Operation.allCases,
+            testDescription: "a temporary failure, then a permanent one", operations: Operation.allCases,
             instructions: [[.answer(503), .answer(400)], [.reset, .answer(400)]], hasPreconditions: [true, false],
             requests: 2, status: 400),
     ]
 
-    @Test(arguments: scenarios) func `Operations are tried again as often as that is safe`(scenario: Scenario)
+    @Test(arguments: scenarios) func `Operations are retried after temporary failures and executed once`(
+        scenario: Scenario
+    )
         async throws
     {
         for type in RemoteStopTests.places {
@@ -142,7 +144,7 @@ import Testing
         }
     }
 
-    // MARK: - In the middle of the bytes
+    // MARK: - Faults within the bytes
 
     private static let size = (8 << 20) + 300_000
 
@@ -154,7 +156,7 @@ import Testing
     ]
 
     @Test(arguments: uploads.indices, [true, false])
-    func `Resumable uploads send nothing again that has arrived`(number: Int, isBound: Bool) async throws {
+    func `Resumable uploads do not resend received bytes`(number: Int, isBound: Bool) async throws {
         let bytes = noise(Self.size)
         for type in RemoteStopTests.places {
             let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
@@ -172,7 +174,7 @@ import Testing
         [.init(.byte(10), .reset), .init(.byte(200_000), .reset)], [.init(.byte(256 << 10), .reset)],
     ]
 
-    @Test(arguments: downloads.indices) func `Downloads that break go on`(number: Int) async throws {
+    @Test(arguments: downloads.indices) func `Downloads continue after a broken connection`(number: Int) async throws {
         let bytes = noise(Self.size)
         for type in RemoteStopTests.places {
             let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())

@@ -7,7 +7,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// The project that pays is told to the server, and to no other.
+/// The user project, which pays for requests, is sent only to the endpoint.
 @Suite(.watchdog(minutes: 10)) struct UserProjectTests {
     private struct Tokens: TokenSource {
         let project: String?
@@ -40,14 +40,14 @@ import Testing
         }
     }
 
-    @Test func `Without tokens it is named all the same, where somebody has said so`() async throws {
+    @Test func `A configured user project is sent even without tokens`() async throws {
         let place = try GCSFixture(StorageFixture())
         try place.fixture.put([1], "b", "a")
         _ = try await place.backend.metadata(of: ref("a"), for: Caller(retryTime: .zero, userProject: "payer"))
         #expect(told(to: place.fixture) == ["payer"])
     }
 
-    @Test func `A session at another server hears nothing of it`() async throws {
+    @Test func `The user project is not sent to a session at another server`() async throws {
         let (place, other) = (try GCSFixture(StorageFixture()), try StorageFixture())
         let session = "\(other.url)/upload/storage/v1/b/b/o?upload_id=1"
         place.fixture.faults = [.init(.first(.start), .answer(200, headers: ["Location": session]))]

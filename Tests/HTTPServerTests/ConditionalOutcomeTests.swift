@@ -103,12 +103,12 @@ import Testing
         #expect(Self.outcome(headers, at: HTTPDate(secondsSince1970: 784_111_778)) == .part(0..<2))
     }
 
-    @Test func `Lists of entity tags may span several lines`() {
+    @Test func `Lists of entity tags may span several header fields`() {
         let lines = HTTPHeaders([.init("If-None-Match", "\"x\""), .init("if-none-match", "\"a\"")])
         #expect(Self.outcome(lines) == .notModified)
     }
 
-    @Test func `A resource without tag and date matches only the star`() {
+    @Test func `A resource without tag and date matches only an asterisk`() {
         var bare = Self.resource(100, nil)
         bare.lastModified = nil
         #expect(Self.outcome(["If-None-Match": "\"a\""], of: bare) == .whole)

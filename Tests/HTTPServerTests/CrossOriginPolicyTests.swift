@@ -7,7 +7,7 @@ import Testing
 @Suite(.watchdog) struct CrossOriginPolicyTests {
     private let policy = CrossOriginPolicy(methods: [.get, .post], exposedHeaders: ["X-One", "X-Two"], maxAge: 60)
 
-    @Test func `A preflight allows what it asks for, and this server's methods`() {
+    @Test func `A preflight allows the requested headers and the server's methods`() {
         let asked: HTTPHeaders = [
             "Origin": "https://a.example", "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "content-type,x-a , bad name, x-b",
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `An answer exposes headers to the page that asks, and always varies by the origin`() {
+    @Test func `A response exposes headers to the requesting origin and always has Vary: Origin`() {
         #expect(
             policy.answerHeaders(["Origin": "https://a.example"]) == [
                 "Access-Control-Allow-Origin": "https://a.example", "Vary": "Origin",

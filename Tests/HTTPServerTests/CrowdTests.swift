@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Loop @Suite(.watchdog(minutes: 10)) struct CrowdTests {
-    @Test func `A thousand idle connections delay no other, and close together at the timeout`() async throws {
+    @Test func `A thousand idle connections do not delay others and close at the timeout`() async throws {
         raiseDescriptorLimit()
         let fixture = try ServerFixture()
         let silent = try (0..<1000).map { _ in try fixture.client() }

@@ -79,7 +79,7 @@ import Testing
         #expect(await client.isOver())
     }
 
-    @Test func `A handler may wait between two reads for as long as it likes`() async throws {
+    @Test func `A handler may wait between two reads without a time limit`() async throws {
         let begun = Mail<Void>(), may = Mail<Void>()
         let fixture = try ServerFixture(methods: RequestBodyTests.methods) { request in
             begun.deliver(())
@@ -97,7 +97,7 @@ import Testing
         #expect(await client.answer()?.status == 200)
     }
 
-    @Test func `An unread rest that does not come ends the connection`() async throws {
+    @Test func `An unread rest of a body that does not arrive ends the connection`() async throws {
         let fixture = try ServerFixture(methods: RequestBodyTests.methods) { _ in HTTPServerResponse(200) }
         let client = try fixture.client()
         await client.send(head("POST", "Content-Length: 10"))

@@ -21,14 +21,16 @@ import Testing
     }
 
     @Test(arguments: ["10.0.0.1:5", "[fe80::1]:5", "[::ffff:10.0.0.1]:5", "1.127.0.0:5", ""])
-    func `Another peer may not`(peer: String) async { #expect(await status(from: peer) == 403) }
+    func `A peer on another machine may not read the metrics`(peer: String) async {
+        #expect(await status(from: peer) == 403)
+    }
 
     @Test(arguments: ["Forwarded", "x-forwarded-for", "X-Real-IP", "Via"])
-    func `A request that a proxy passes on may not`(header: String) async {
+    func `A request that a proxy forwards may not read the metrics`(header: String) async {
         #expect(await status(headers: [header: "10.0.0.1"]) == 403)
     }
 
-    @Test func `Other paths, methods and queries are not about metrics`() async {
+    @Test func `Requests with other paths, methods or queries are not metrics requests`() async {
         #expect(await status("/metrics/") == nil)
         #expect(await status("/v0/metrics") == nil)
         #expect(await status(method: .post) == nil)

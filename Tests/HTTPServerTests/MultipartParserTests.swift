@@ -111,7 +111,7 @@ private func outcomes(of text: String, _ boundary: String = "b") throws -> [Outc
         ("--b||x|--b-", "lacks the closing"), ("--b||x--b--", "lacks the closing"),
         ("--b||x\n--b--", "lacks the closing"), ("--b||x|--b--y", "lacks the closing"),
         ("--b||x|--b--\r", "lacks the closing"), ("--b\n\nx|--b--|", "lacks the closing"),
-    ]) func `A malformed body is an error that says why`(text: String, reason: String) throws {
+    ]) func `A malformed body is an error with the reason`(text: String, reason: String) throws {
         let bytes = Array(text.replacing("|", with: "\r\n").utf8)
         let whole = try outcomes(of: [bytes], "b")
         guard case .malformed(let message) = whole.last else { throw Unexpected(parts: "\(whole)") }
@@ -132,7 +132,7 @@ private func outcomes(of text: String, _ boundary: String = "b") throws -> [Outc
         #expect(try outcomes(of: padding(101)) == [.end], "it is no delimiter")
     }
 
-    @Test func `Content of any size takes the memory of a piece`() throws {
+    @Test func `Content of any size uses the memory of one piece`() throws {
         var parser = MultipartParser(try #require(MultipartBoundary("b")))
         parser.append(Array("--b\r\n\r\n".utf8))
         #expect(try parser.next() == .part([:]))

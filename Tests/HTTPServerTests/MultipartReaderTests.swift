@@ -24,7 +24,7 @@ import Testing
         for _ in 0..<2 { #expect(try await reader.nextPart() == nil) }
     }
 
-    @Test func `Errors say whether the body or its parts are at fault`() async throws {
+    @Test func `Errors distinguish faults of the body and of its parts`() async throws {
         let long = try reader("--b||1234|--b--")
         _ = try await long.nextPart()
         await #expect(throws: MultipartReader.Failure.body(.tooLarge)) { try await long.readAll(atMost: 3) }

@@ -138,7 +138,7 @@ import Testing
         try await until { fixture.server.connectionCount == 0 }
     }
 
-    @Test func `A body in memory is read like another`() async throws {
+    @Test func `A body in memory is read like a streamed one`() async throws {
         let body = HTTPRequestBody(Array("hello".utf8))
         #expect(body.length == 5)
         #expect(try await body.read(atMost: 2) == Array("he".utf8))
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 101", "Transfer-Encoding: chunked"])
-    func `A body that is too large is refused, with its length known before it comes`(framing: String) async throws {
+    func `A body that is too large is refused, with a known length before it arrives`(framing: String) async throws {
         let fixture = try ServerFixture(methods: Self.methods) { request in
             do throws(HTTPRequestBody.Failure) {
                 return HTTPServerResponse(200, body: .bytes(try await request.body.readAll(atMost: 100)))

@@ -18,13 +18,15 @@ import Testing
         #expect(lines(response, .keepAlive) == common + ["Connection: keep-alive", "", ""])
     }
 
-    @Test func `A redirect of a resumable upload tells its range`() {
+    @Test func `A 308 of a resumable upload has its range`() {
         let response = HTTPServerResponse(308, headers: ["Range": "bytes=0-5"])
         let fields = ["Date: today", "Content-Length: 0", "Range: bytes=0-5", "", ""]
         #expect(lines(response) == ["HTTP/1.1 308 Permanent Redirect"] + fields)
     }
 
-    @Test(arguments: [201, 308, 404, 409, 411, 412, 413, 499, 501]) func `A status has its reason`(status: Int) {
+    @Test(arguments: [201, 308, 404, 409, 411, 412, 413, 499, 501]) func `Each status has its reason phrase`(
+        status: Int
+    ) {
         #expect(lines(HTTPServerResponse(status))[0].split(separator: " ").count > 2)
     }
 

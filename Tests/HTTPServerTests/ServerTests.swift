@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `A flood of requests in a row is answered to the last`() async throws {
+    @Test func `A large number of pipelined requests is answered completely`() async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         let numbers = 0..<5000
@@ -154,7 +154,7 @@ import Testing
         #expect(SocketAddress("localhost:80")?.description == "127.0.0.1:80")
     }
 
-    @Test func `Closing ends everything and frees the port`() async throws {
+    @Test func `Closing the server ends all connections and frees the port`() async throws {
         let begun = Mail<Void>(), cancelled = Mail<Void>()
         let fixture = try ServerFixture { _ in
             begun.deliver(())

@@ -18,7 +18,7 @@ import Testing
         return (try ServerFixture { _ in HTTPServerResponse(200, body: body) }, found)
     }
 
-    @Test(arguments: [0] + sizes) func `Undamaged bytes arrive`(count: Int) async throws {
+    @Test(arguments: [0] + sizes) func `Undamaged bytes are sent`(count: Int) async throws {
         let bytes = pattern(count)
         let (fixture, _) = try serving(ScratchFile(bytes), as: bytes)
         let client = try fixture.client()

@@ -6,7 +6,7 @@ import Testing
 @Suite(.watchdog) struct HTTPDateTests {
     private let known = HTTPDate(secondsSince1970: 784_111_777)
 
-    @Test func `All three forms are the same moment, and the first is the one that is written`() {
+    @Test func `All three date formats are read, and the first one is written`() {
         #expect(known.description == "Sun, 06 Nov 1994 08:49:37 GMT")
         let forms = ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]
         for form in forms { #expect(HTTPDate(form) == known, "\(form)") }
@@ -21,7 +21,7 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37 GMT ", " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 29 Feb 1900 00:00:00 GMT",
         "Sun, 06 Nov 0000 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
         "Sun Nov 6 08:49:37 1994", "Sun Nov  6 08:49:37 94", "Sun, 06 Nov 1994 08:49:-7 GMT", "Sun, é", "Sun",
-    ]) func `Anything else is no date`(text: String) {
+    ]) func `Other texts are not dates`(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 
@@ -32,7 +32,7 @@ import Testing
         #expect(HTTPDate("Monday, 06-Nov-00 00:00:00 GMT", now: now)?.description.contains("2000") == true)
     }
 
-    @Test func `What is written is read again, whatever the moment`() {
+    @Test func `Every written date is read as the same time`() {
         var random = SeededGenerator(state: 7)
         for _ in 0..<2000 {
             let date = HTTPDate(secondsSince1970: .random(in: -62_135_596_800...253_402_300_799, using: &random))

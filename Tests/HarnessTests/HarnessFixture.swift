@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A service's tasks over an embedded engine that a harness wraps.
+/// The tasks of a service over an embedded engine, with a harness around it.
 @Loop final class HarnessFixture {
     nonisolated static let start = Timestamp(microseconds: 1_767_225_600_000_000)
 
@@ -17,7 +17,7 @@ import Transfers
     private var backend: EmbeddedBackend!
     private let random: RandomSource
     let scratch: Scratch
-    /// What observers of the rules hear.
+    /// The events that observers of rules received.
     var events: [Harness.Event] = []
     private var requests = 0
     private var downloads = 0
@@ -36,7 +36,7 @@ import Transfers
         #expect(harness.stop(at: Self.start))
         try await backend.open()
         try await transfers.restore(.pause)
-        // The test itself waits in one request.
+        // The test itself is one waiting request.
         watch()
     }
 
@@ -44,13 +44,13 @@ import Transfers
         harness.restIsQuiet = { [unowned self] in transfers.areIdle(waiting: $0) && $1 == requests + 1 }
     }
 
-    /// Another process on the same root.
+    /// Replaces engine and tasks as if another process opened the same root.
     func restart() async throws {
         await backend.close()
         weak let former = backend
         (backend, transfers, harness.restIsQuiet) = (nil, nil, { _, _ in true })
         while former != nil { await Loop.nextIteration() }
-        // A thread may still let go of the root.
+        // A thread may still be releasing the root.
         let root = try StorageRoot("\(scratch.path)/root", lockTimeout: 10)
         backend = try EmbeddedBackend(root, time: harness.clock.time, random: random)
         transfers = Transfers(
@@ -80,7 +80,7 @@ import Transfers
         harness.arm(rule) { self.events.append($0) }
     }
 
-    /// In chunks of 256 KiB; started.
+    /// Starts an upload in chunks of 256 KiB.
     func upload(_ size: Int, to path: String = "a", _ source: [UInt8]? = nil) async throws -> UploadTask {
         try transfers.settings.setUploadChunkSize(262_144)
         let task = try await transfers.upload(source ?? noise(size), to: ref(path), .init())
@@ -88,13 +88,13 @@ import Transfers
         return task
     }
 
-    /// Into a file of its own; started.
+    /// Starts a download to a new file.
     func download(_ path: String) async throws {
         downloads += 1
         try await transfers.download(ref(path), to: "\(scratch.path)/copy-\(downloads)").start()
     }
 
-    /// A list that nobody waits for.
+    /// Starts a list request without waiting for it.
     func list() {
         _ = request { [transfers] in try await transfers.list(ref("")) }
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Uploads whose clients send the bytes in requests of their own.
+/// Uploads whose clients send the bytes in several requests.
 @Loop @Suite(.watchdog) struct IncomingTests {
     private let bytes = noise(1 << 20)
     private let chunk: Int64 = 262_144
@@ -34,7 +34,7 @@ import Transfers
     }
 
     @Test(arguments: [nil, Int64(1 << 20)])
-    func `Pieces become an object`(size: Int64?) async throws {
+    func `Chunks in several requests become one object`(size: Int64?) async throws {
         let stage = try await HarnessFixture()
         let upload = try await stage.transfers.upload(size: size, to: ref("a"), .init())
         for number: Int64 in 0..<3 {
@@ -42,7 +42,7 @@ import Transfers
         }
         await stage.settle()
         #expect(upload.task?.snapshot().progress.completedUnitCount == 3 * chunk)
-        // What is there already is left out, and nothing may be missing.
+        // Bytes that were received before are skipped, and a gap is refused.
         #expect(try await offset(upload.send(piece(1), isLast: false)) == 3 * chunk)
         #expect(try await offset(upload.send(piece(2), isLast: false)) == 3 * chunk)
         let gap = try await upload.send(.init([1], at: 4 * chunk), isLast: true)
@@ -56,7 +56,7 @@ import Transfers
         #expect(try await content(stage) == bytes)
     }
 
-    @Test func `An object may be empty, and may end without further bytes`() async throws {
+    @Test func `An object may be empty, and the last request may have no bytes`() async throws {
         let stage = try await HarnessFixture()
         let upload = try await stage.transfers.upload(size: nil, to: ref("empty"), .init())
         #expect(try await stored(upload.send(.init([], at: 0), isLast: true))?.size == 0)
@@ -65,7 +65,7 @@ import Transfers
         #expect(try await stored(other.send(.init([], at: 4 * chunk), isLast: true))?.size == 1 << 20)
     }
 
-    @Test func `A failure is the client's, who may repeat the request`() async throws {
+    @Test func `A temporary failure is returned to the client, which may repeat the request`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("busy", [.send], .fail(StorageError(.unknown, "Busy.").with(\.retryable, true)))
         stage.arm("lost", [.send], .lose(StorageError(.unknown, "Lost.").with(\.retryable, true)))
@@ -73,7 +73,7 @@ import Transfers
         for expected in ["Busy.", "Lost."] {
             #expect(try await failure(upload.send(piece(0), isLast: false))?.message == expected)
         }
-        // The bytes of the second attempt were taken.
+        // The bytes of the second attempt were received.
         #expect(try await offset(upload.send(piece(0), isLast: false)) == chunk)
         stage.arm("last", [.send], .lose(StorageError(.unknown, "Lost.").with(\.retryable, true)))
         #expect(try await failure(upload.send(piece(1, 3), isLast: true)) != nil)
@@ -81,7 +81,7 @@ import Transfers
         #expect(stage.outcomes.filter { $0.hasPrefix("send") }.count == 3)
     }
 
-    @Test func `A failure that no repetition helps ends the task`() async throws {
+    @Test func `A permanent failure ends the task`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("refused", [.send], .fail(StorageError(.unauthorized, "No.")))
         let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
@@ -90,7 +90,7 @@ import Transfers
         #expect(upload.task?.state == .failed)
     }
 
-    @Test func `A held piece waits, through a pause, too`() async throws {
+    @Test func `A held chunk continues after a pause and a resume`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.send], .hold, at: 393_216)
         let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
@@ -105,7 +105,7 @@ import Transfers
         #expect(try await content(stage) == bytes)
     }
 
-    @Test func `A cancellation ends the request in flight`() async throws {
+    @Test func `A cancellation fails the request in flight`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.send], .hold)
         let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
@@ -116,7 +116,7 @@ import Transfers
         #expect(try await failure(upload.query())?.code == .cancelled)
     }
 
-    @Test(arguments: [true, false]) func `Checksums of the client are checked`(isRight: Bool) async throws {
+    @Test(arguments: [true, false]) func `A checksum of the client is verified`(isRight: Bool) async throws {
         let stage = try await HarnessFixture()
         let upload = try await stage.transfers.upload(size: nil, to: ref("a"), .init())
         let expected = IncomingBytes.Expected(crc32c: isRight ? 0xE306_9283 : 1)
@@ -134,7 +134,7 @@ import Transfers
         return task.id
     }
 
-    @Test func `The next process goes on with what has arrived`() async throws {
+    @Test func `The next process continues with the received bytes`() async throws {
         let stage = try await HarnessFixture()
         let id = try await begun(stage)
         try await stage.restart()

@@ -9,7 +9,7 @@ import Transfers
     private static let busy = StorageError(.unknown, "Busy.").with(\.httpStatus, 503).with(\.retryable, true)
     private static let mebibyte = 1 << 20
 
-    @Test func `The third chunk fails, and is sent again`() async throws {
+    @Test func `A rule fails the third chunk, which is retried`() async throws {
         let stage = try await HarnessFixture()
         var rule = Rule("busy", .fail(Self.busy))
         (rule.filter.operations, rule.nth, rule.times) = ([.send], 3, 2)
@@ -42,7 +42,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `Pause and cancel end a hold at once`(pauses: Bool) async throws {
+    func `A pause or a cancellation ends a hold at once`(pauses: Bool) async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.send], .hold, at: 262_144)
         let task = try await stage.upload(Self.mebibyte)
@@ -58,7 +58,7 @@ import Transfers
         #expect(stage.outcomes.contains("send aborted"))
     }
 
-    @Test func `The last answer is lost, and the object is not stored twice`() async throws {
+    @Test func `An upload whose last answer is lost stores its object once`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("last", [.send], .lose(Self.busy), at: 786_432)
         let task = try await stage.upload(Self.mebibyte)
@@ -70,7 +70,7 @@ import Transfers
         #expect(stage.outcomes.suffix(3) == ["send unknown", "getMetadata ok", "query ok"])
     }
 
-    @Test func `An operation that fails is repeated on the clock`() async throws {
+    @Test func `A failing operation is retried by the harness's clock`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("busy", [.delete], .fail(Self.busy), times: nil)
         let request = stage.request { try await stage.transfers.delete(ref("a")) }
@@ -81,7 +81,7 @@ import Transfers
         #expect(error.code == .retryLimitExceeded && error.attempts.count > 3)
     }
 
-    @Test func `A held operation ends with its request`() async throws {
+    @Test func `Cancelling a request ends its held operation`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.getMetadata], .hold)
         let request = stage.request { try await stage.transfers.metadata(of: ref("a")) }
@@ -91,7 +91,7 @@ import Transfers
         #expect(stage.harness.holds.isEmpty && stage.outcomes == ["getMetadata aborted"])
     }
 
-    @Test func `A rate takes the time of the clock`() async throws {
+    @Test func `A rate delays an upload by the harness's clock`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("slow", [.send], .rate(100_000), times: nil)
         let task = try await stage.upload(1_000_000)
@@ -123,7 +123,7 @@ import Transfers
         #expect(ranges == [0..<byte, byte..<size])
     }
 
-    @Test func `A download fails at an exact byte, and goes on from there`() async throws {
+    @Test func `A download that fails at an exact byte continues there`() async throws {
         let stage = try await HarnessFixture()
         let bytes = noise(Self.mebibyte)
         _ = try await stage.upload(0, bytes)
@@ -140,7 +140,7 @@ import Transfers
         #expect(stage.outcomes.suffix(4) == ["fetch ok", "fetch unknown", "fetch unknown", "fetch ok"])
     }
 
-    @Test func `A rate delays a download, which tells its progress meanwhile`() async throws {
+    @Test func `A rate delays a download, which reports its progress`() async throws {
         let stage = try await HarnessFixture()
         _ = try await stage.upload(1_000_000)
         await stage.settle()
@@ -157,7 +157,7 @@ import Transfers
         #expect(task.state == .success)
     }
 
-    @Test func `A damaged byte of a download is found, and no file is written`() async throws {
+    @Test func `A download with a damaged byte fails and writes no file`() async throws {
         let stage = try await HarnessFixture()
         _ = try await stage.upload(Self.mebibyte)
         await stage.settle()
@@ -170,7 +170,7 @@ import Transfers
         #expect(try names(in: stage.scratch.path) == ["root"])
     }
 
-    @Test func `A clock that skips leaves nothing to wait for`() async throws {
+    @Test func `A skipping clock leaves no delay`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("busy", [.open], .fail(Self.busy), times: 3)
         stage.harness.skip()
@@ -179,7 +179,7 @@ import Transfers
         #expect(task.state == .success && stage.harness.clock.sleeping == 0)
     }
 
-    @Test func `A disarmed rule lets go of what it holds, and tells how often it struck`() async throws {
+    @Test func `Disarming a rule releases its holds and returns how often it fired`() async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.open], .hold)
         stage.arm("never", [.list], .hold)
@@ -195,7 +195,9 @@ import Transfers
         ("**.jpg", "gs://b/a/c.jpg", true), ("gs://b/a", "gs://b/ab", false), ("gs://*/a*c", "gs://b/abc", true),
         ("gs://b/**/x", "gs://b/a/b/x", true), ("", "gs://b/a", false),
     ])
-    func `A pattern fits references`(pattern: String, url: String, fits: Bool) async throws {
+    func `A rule with a pattern applies to matching references only`(pattern: String, url: String, fits: Bool)
+        async throws
+    {
         let stage = try await HarnessFixture()
         var rule = Rule("pattern", .fail(Self.busy.with(\.retryable, false)))
         rule.filter.pattern = pattern

@@ -6,14 +6,14 @@ import Testing
 import Transfers
 
 @Loop @Suite(.watchdog(minutes: 10)) struct SettledTests {
-    /// Everything that a client could see.
+    /// The whole state that clients can observe.
     private func picture(_ stage: HarnessFixture) -> [String] {
         stage.transfers.uploads.all.map { "\($0.snapshot())" }
             + stage.transfers.downloads.all.map { "\($0.snapshot())" } + stage.outcomes
             + stage.harness.holds.map { "\($0)" } + ["\(stage.harness.clock.sleeping) asleep"]
     }
 
-    /// The loop and the engine get every opportunity to do something.
+    /// Lets the loop and the engine run pending work.
     private func letAnythingHappen(_ stage: HarnessFixture) async throws {
         for _ in 0..<3 { await Loop.nextIteration() }
         _ = try? await stage.transfers.backend.inspect(file: "\(stage.scratch.path)/none")
@@ -67,7 +67,7 @@ import Transfers
     }
 
     @Test(arguments: 0..<20)
-    func `Nothing happens after settled unless somebody does something`(seed: UInt64) async throws {
+    func `After settled the state does not change without a further request`(seed: UInt64) async throws {
         let stage = try await HarnessFixture(seed: seed)
         var random = SeededGenerator(state: seed)
         for _ in 0..<50 {
@@ -81,7 +81,7 @@ import Transfers
         try await stage.transfers.suspend()
     }
 
-    @Test func `The same session twice is the same`() async throws {
+    @Test func `A repeated session with the same seed has the same result`() async throws {
         var pictures: [[String]] = []
         for _ in 0..<2 {
             let stage = try await HarnessFixture(seed: 7)

@@ -72,7 +72,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch refuses further messages when its answers are too large`() async throws {
+    @Test func `Further messages of a batch are refused when its answers are too large`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.unreadBytes = 2000 })
         let long = "\"" + String(repeating: "x", count: 600) + "\""
@@ -86,7 +86,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `At most the allowed number of requests wait for tasks, and a place can be reused`() async throws {
+    @Test func `The number of requests that wait for tasks is limited, and ended ones free their place`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.waitingRequests = 2 })
         for id in ["1", "2"] {
@@ -105,7 +105,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Requests that wait for the peer have a limit too`() async throws {
+    @Test func `The number of requests that wait for the peer is limited`() async throws {
         let wire = Wire()
         let clock = ManualClock()
         let limits = ConnectionLimits.with { ($0.requests, $0.waitingRequests) = (1, 2) }
@@ -120,7 +120,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A request that waits for the peer keeps its bytes`() async throws {
+    @Test func `The bytes of a request that waits for the peer count against the limit`() async throws {
         let wire = Wire()
         let (connection, _) = try desk.connect(wire, limits: .with { $0.requestBytes = 4000 })
         let padding = String(repeating: " ", count: 3000)
@@ -155,7 +155,7 @@ import Testing
         healthy.close()
     }
 
-    @Test func `A peer that has read everything has its whole limit again`() async throws {
+    @Test func `A peer that has read all output has its full limit again`() async throws {
         let wire = Wire(isNarrow: true)
         let limits = ConnectionLimits.with { $0.unreadBytes = 100_000 }
         let (connection, _) = try desk.connect(wire, limits: limits)

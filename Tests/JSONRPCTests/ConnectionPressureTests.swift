@@ -63,7 +63,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A slow reader costs little memory, and gets the newest sample`() async throws {
+    @Test func `A slow reader uses little memory and gets the newest progress`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
         var highest = 0
@@ -102,7 +102,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Facts for a slow reader are all kept`() async throws {
+    @Test func `Notifications other than progress are all kept for a slow reader`() async throws {
         let wire = Wire(isNarrow: true)
         let (connection, _) = try desk.connect(wire)
         for number in 0..<2000 {

@@ -9,7 +9,7 @@ import Testing
     let desk = TestContext()
     let wire = Wire()
 
-    @Test func `Ten thousand requests before any answer is read`() async throws {
+    @Test func `Ten thousand requests are answered before any answer is read`() async throws {
         let (connection, _) = try desk.connect(wire)
         let count = 10_000
         async let sent = wire.send((0..<count).map { echo("\($0)") + "\n" }.joined())
@@ -110,7 +110,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `A batch is completed when the peer hangs up before all of it has begun`() async throws {
+    @Test func `A batch is completed if the peer disconnects before all its requests have begun`() async throws {
         let (connection, ended) = try desk.connect(wire, limits: .with { $0.requests = 1 })
         let announce = #"{"jsonrpc":"2.0","id":"a","method":"announce"}"#
         await wire.sendLine("[\(announce),\(wait("1")),\(announce)]")

@@ -166,7 +166,7 @@ import Testing
         connection.close()
     }
 
-    @Test func `Ids of any length come back as they were sent`() async throws {
+    @Test func `Ids of any length are returned as they were sent`() async throws {
         let (connection, _) = try desk.connect(wire, threads: threads)
         await wire.sendLine(echo(Self.long))
         #expect(await wire.line() == reply(Self.long))

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `Messages are kept until they are taken`() {
+    @Test func `Messages are kept until they are read`() {
         var framing = Framing(maxMessageBytes: 20)
         framing.append("[1]\n[2]\n[3")
         #expect(framing.next(\.count) == .message(3))
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [Framing.Style.lines, .headers])
-    func `Framed messages are parsed again`(style: Framing.Style) {
+    func `Framed messages can be parsed`(style: Framing.Style) {
         let messages = [twoHundred, "{}", "[]", twoHundred]
         var stream: [UInt8] = []
         for message in messages {
@@ -91,7 +91,7 @@ import Testing
         #expect(frames == expected)
     }
 
-    @Test func `A message of the maximum size is held once`() {
+    @Test func `A message of the maximum size is in memory once`() {
         let (held, frames) = feed("[]\n{", UInt8(ascii: "x"), count: Self.limit / Self.piece - 1)
         #expect(frames == [.message(2)])
         #expect(held <= Self.bound)

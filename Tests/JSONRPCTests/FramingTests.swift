@@ -84,11 +84,11 @@ private let twenty = "[\(String(repeating: "1", count: 18))]"
     ]
 
     @Test(arguments: cuttings)
-    func `Lines are the same however they arrive`(cutting: FramingCase) {
+    func `Lines do not depend on the sizes of the received pieces`(cutting: FramingCase) {
         cutting.check()
     }
 
-    @Test func `An unterminated line waits for its end`() {
+    @Test func `An unterminated line is not returned`() {
         #expect(frames(of: Array("{}\n[1]".utf8), piece: 1, finishing: false) == [.message("{}")])
     }
 }
@@ -126,7 +126,7 @@ private let twenty = "[\(String(repeating: "1", count: 18))]"
     ]
 
     @Test(arguments: cuttings)
-    func `Messages are the same however they arrive`(cutting: FramingCase) {
+    func `Messages do not depend on the sizes of the received pieces`(cutting: FramingCase) {
         cutting.check()
     }
 

@@ -41,7 +41,7 @@ import Testing
         #expect(isResumed)
     }
 
-    @Test func `A share that leaves frees its memory and its place in the queue`() {
+    @Test func `A closed share frees its memory and its place in the queue`() {
         let shares = (0..<3).map { _ in QuotaShare(of: quota) }
         shares[0].use(1000)
         #expect(!shares[1].reserve(500) { Issue.record("it has left") })
@@ -65,9 +65,9 @@ import Testing
         #expect(idle.reserved == 0 && busy.reserved == 500)
     }
 
-    @Test func `No share is revoked while none waits`() async throws {
+    @Test func `No share is revoked while no other one waits`() async throws {
         let (idle, waiting) = (QuotaShare(of: quota), QuotaShare(of: quota))
-        idle.revoke = { Issue.record("nobody waits") }
+        idle.revoke = { Issue.record("no other share waits") }
         #expect(idle.reserve(800) {})
         #expect(!waiting.reserve(800) {})
         _ = try await clock.nextSleep()
@@ -77,7 +77,7 @@ import Testing
         #expect(idle.reserved == 800)
     }
 
-    @Test func `An answer waits for room until its request is over`() async throws {
+    @Test func `An answer waits for memory until its request ends`() async throws {
         let (first, second) = (QuotaShare(of: quota), QuotaShare(of: quota))
         #expect(first.reserve(800) {})
         let desk = TestContext()

@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 7, 1000])
-    func `Bytes go out in order, however few at a time`(room: Int) {
+    func `Bytes are written in order, whatever the size of each write`(room: Int) {
         var (outbox, reader) = (Outbox(), Reader())
         var expected = ""
         for number in 0..<2000 {

@@ -4,13 +4,13 @@ import Testing
 
 @testable import JSONRPC
 
-@Suite(.watchdog) struct IncomingTests {
+@Suite(.watchdog) struct ParsedMessageTests {
     @Test(arguments: [
         "1", "0", "-1", "-0", "99999999999999999999", "9007199254740993", "-99999999999999999999999999", #""""#,
         #""a""#, #""1""#, #""\u0000""#, #""\"\\""#, #""é😀""#, "null", #""null""#, #""1.5""#, "1.0", "1e3", "1E3",
         "-1.0", "0.0", "8.0", "150e-1", "1e400",
     ])
-    func `An id comes back as it was sent`(id: String) throws {
+    func `An id is returned as it was sent`(id: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":\#(id),"method":"m"}"#)
         guard case .call(let found?, let method, _) = ParsedMessage(Envelope(message)) else {
             return #expect(Bool(false))
@@ -61,14 +61,14 @@ import Testing
         (#"{"jsonrpc":"2.0","id":1,"method":"m","params":true}"#, "invalid 1 -32600"),
     ]
 
-    @Test func `Every JSON value has one meaning as a message`() throws {
+    @Test func `Every JSON value has one interpretation as a message`() throws {
         for (text, expected) in Self.table {
             #expect(try describe(ParsedMessage(Envelope(parse(text)))) == expected, "\(text)")
         }
     }
 
     @Test(arguments: ["", #","params":null"#, #","params":{}"#, #","params":[]"#])
-    func `No params can be written in four ways`(params: String) throws {
+    func `Absent params can be written in four forms`(params: String) throws {
         let message = try parse(#"{"jsonrpc":"2.0","id":1,"method":"m"\#(params)}"#)
         guard case .call(_?, _, let params) = ParsedMessage(Envelope(message)) else { return #expect(Bool(false)) }
         try params.finish()

@@ -7,7 +7,7 @@ import Testing
 @testable import JSONRPC
 
 /// The trace gets the messages of both directions.
-@Loop @Suite(.watchdog) struct TapTests {
+@Loop @Suite(.watchdog) struct TraceHookTests {
     private final class Ear: Sendable {
         private let heard = Mutex<[String]>([])
         var all: [String] { heard.withLock { $0 } }

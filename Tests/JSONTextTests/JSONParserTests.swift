@@ -49,7 +49,7 @@ import Testing
         #expect(throws: JSONSyntaxError(offset: offset, reason: reason)) { try parse(text) }
     }
 
-    @Test func `Errors tell reason and offset`() {
+    @Test func `Errors have a reason and an offset`() {
         #expect("\(JSONSyntaxError(offset: 7, reason: "expected a value"))" == "expected a value at byte 7")
     }
 
@@ -104,7 +104,7 @@ import Testing
         #expect(try parse(text).text == text)
     }
 
-    @Test func `Doubles are written so that they read back`() throws {
+    @Test func `Doubles are written so that reading gives the same value`() throws {
         for value in [0.1, 1, -2.5e-7, 1e21, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 1 / 3] {
             #expect(try parse(JSON(value).text).number?.double == value)
         }
@@ -152,7 +152,7 @@ import Testing
         #expect(found == all && elements.count == 0)
     }
 
-    @Test func `A text that is no array has no elements`() throws {
+    @Test func `A text that is not an array has no elements`() throws {
         for text in ["1", #"{"a":[]}"#, #""[]""#] { #expect(try elements(text) == nil) }
     }
 

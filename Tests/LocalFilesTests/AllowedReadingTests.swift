@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalFiles
 
-/// Which files may be uploaded where `--allow-read` names directories.
+/// The files that may be uploaded if `--allow-read` names directories.
 @Suite(.watchdog) struct AllowedReadingTests {
     private let scene: AllowedScene
     private var path: String { scene.path }
@@ -39,7 +39,7 @@ import Testing
         try scene.link("in/none-directory", to: "../out/none")
         try scene.link("in/loop-out", to: path + "/out/loop")
         try scene.link("out/loop", to: "loop")
-        // A circle leads nowhere, so it is nowhere inside.
+        // A link to itself leads to no file, so to none inside.
         try scene.link("in/loop", to: "loop")
         #expect(mkfifo(path + "/out/fifo", 0o600) == 0)
         for name in [
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `Whether something outside exists makes no difference, even on a way that ends inside`() throws {
+    @Test func `A path through an outside directory is refused, whether that exists or not`() throws {
         for (name, target) in [("missing", "../out/none"), ("there", "../out/sub"), ("far", "/usr/../none")] {
             try scene.link("in/" + name, to: target)
         }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A path may begin as a directory was named, whatever links there are`() throws {
+    @Test func `A path may begin with the directory as the flag names it, including links`() throws {
         try scene.link("named", to: "in")
         try scene.link("other", to: "in")
         let directories = [path + "/named/../in//sub/.", path + "/./named"]
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A link may have any name and any target`() throws {
+    @Test func `A symbolic link with a name that is not UTF-8 can be read`() throws {
         let name: [UInt8] = [0x66, 0xFF, 0xFE]
         let bytes = name.map { CChar(bitPattern: $0) } + [0]
         let directory = open(path + "/in", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -105,7 +105,7 @@ import Testing
         #expect(throws: Never.self) { try inspect(path + "/in/odd") }
     }
 
-    @Test func `Roots and descriptors of processes lead nowhere`() throws {
+    @Test func `Links in /proc to roots and descriptors are refused`() throws {
         let secret = open(path + "/out/secret", O_RDONLY | O_CLOEXEC)
         defer { close(secret) }
         for path in ["/proc/self/fd/\(secret)", "/proc/self/root\(path)/in/file", "/proc/self/cwd\(path)/in/file"] {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `Directories may be named in any way, and be nested`() throws {
+    @Test func `Allowed directories may be named by any path and be nested`() throws {
         try scene.link("named", to: "in")
         let up = String(repeating: "../", count: 40)
         for directories in [
@@ -144,7 +144,7 @@ import Testing
         #expect(try storageError { try inspect("/etc/none", in: ["/"]) } == .file("/etc/none", "does not exist"))
     }
 
-    @Test func `Names that look alike are not alike`() throws {
+    @Test func `Names of directories are compared by bytes`() throws {
         let (composed, decomposed) = (path + "/\u{E9}", path + "/e\u{301}")
         for directory in [composed, decomposed] {
             #expect(mkdir(directory, 0o700) == 0)
@@ -155,7 +155,7 @@ import Testing
         #expect(error == refusal(decomposed + "/file"))
     }
 
-    @Test func `A directory that cannot be is named`() throws {
+    @Test func `An invalid allowed directory is an error that names it`() throws {
         for (directory, why) in [
             (path + "/none", "No such file or directory"), (path + "/in/file", "Not a directory"),
             (path + "/none/none", "No such file or directory"),
@@ -170,8 +170,9 @@ import Testing
     }
 
     @Test(arguments: AllowedScene.Swap.allCases, [2000, 1_500_000])
-    func `A file that is swapped after its task was created is refused`(swap: AllowedScene.Swap, size: Int) async throws
-    {
+    func `A file that is replaced by an outside file after its task was created is refused`(
+        swap: AllowedScene.Swap, size: Int
+    ) async throws {
         let file = try scene.scratch.file("in/sub/swapped", noise(size))
         for backend in try scene.backends(FileAccessPolicy(reading: [path + "/in"], writing: [])) {
             let upload = try await backend.upload(file: file, to: "a")
@@ -184,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: AllowedScene.Swap.allCases)
-    func `A file that is swapped while it is read is refused`(swap: AllowedScene.Swap) throws {
+    func `A file that is replaced by an outside file while it is read is refused`(swap: AllowedScene.Swap) throws {
         let file = try scene.scratch.file("in/sub/swapped", noise(10))
         let places = try FileAccessPolicy(reading: [path + "/in"], writing: [])
         let source = try SourceFile(file, SourceFile.inspect(file, in: places.reading), in: places.reading)

@@ -10,7 +10,7 @@ import Testing
 @testable import LocalFiles
 @testable import Roots
 
-/// A directory that is allowed, `in`, beside others that are not.
+/// The allowed directory `in`, beside others that are not allowed.
 struct AllowedScene {
     let scratch: Scratch
     private let fixture: StorageFixture
@@ -34,7 +34,7 @@ struct AllowedScene {
         return error
     }
 
-    /// One of each kind.
+    /// An embedded and a remote engine.
     func backends(_ allowed: FileAccessPolicy) throws -> [any Backend] {
         let endpoint = try Endpoint(fixture.url, from: "--endpoint", allowInsecure: false)
         return [
@@ -46,7 +46,7 @@ struct AllowedScene {
         ]
     }
 
-    /// How what is at `in/sub/swapped` comes to be outside, while the path still leads to it, or to nothing.
+    /// Moves `in/sub/swapped` or its directory outside and puts a link in its place: to the moved file or to nothing.
     enum Swap: CaseIterable {
         case file, directory, fileToNothing, directoryToNothing
 

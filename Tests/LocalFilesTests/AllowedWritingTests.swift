@@ -6,7 +6,7 @@ import Testing
 
 @testable import LocalFiles
 
-/// Which files may be written by downloads where `--allow-write` names directories.
+/// The files that downloads may write if `--allow-write` names directories.
 @Suite(.watchdog) struct AllowedWritingTests {
     private let scene: AllowedScene
     private let allowed: FileAccessPolicy
@@ -44,7 +44,7 @@ import Testing
         #expect(try names(in: path + "/out") == ["secret", "sub"])
     }
 
-    @Test func `Whether something outside exists makes no difference, even on a way that ends inside`() throws {
+    @Test func `A path through an outside directory is refused, whether that exists or not`() throws {
         try scene.link("in/missing", to: "../out/none")
         try scene.link("in/there", to: "../out/sub")
         try scene.link("out/sub/back", to: path + "/in")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["out/secret", "out/none", "out/sub", "out", "/etc/passwd"])
-    func `A link is replaced, and nobody learns what it leads to`(target: String) throws {
+    func `A symbolic link is replaced without following it`(target: String) throws {
         try scene.link("in/link", to: target.hasPrefix("/") ? target : "\(path)/\(target)")
         let partial = try partial(path + "/in/link")
         try begin(partial)
@@ -96,7 +96,9 @@ import Testing
     }
 
     @Test(arguments: [AllowedScene.Swap.directory, .directoryToNothing], [false, true])
-    func `A directory that is swapped meanwhile gets nothing`(swap: AllowedScene.Swap, isParked: Bool) throws {
+    func `A directory that is replaced by an outside one during a download gets no file`(
+        swap: AllowedScene.Swap, isParked: Bool
+    ) throws {
         let file = path + "/in/sub/new"
         let partial = try partial(file)
         try begin(partial)
@@ -111,7 +113,7 @@ import Testing
         try swap.undo(scene)
         let left = try names(in: path + "/in/sub")
         #expect(left.contains("deep") && !left.contains("new"))
-        // Nobody may go after what was moved away while it was parked.
+        // The partial file of a parked download that was moved away is not removed.
         #expect(isParked || left == ["deep"])
         #expect(try names(in: path + "/out") == ["secret", "sub"])
     }
@@ -129,7 +131,7 @@ import Testing
         #expect(try contentsOf(file) == bytes && names(in: path + "/in/sub") == ["deep", "new"])
     }
 
-    @Test func `Both kinds of engines refuse`() async throws {
+    @Test func `Downloads of embedded and remote engines refuse outside files`() async throws {
         for backend in try scene.backends(allowed) {
             try await backend.put(bytes, at: "a")
             let retryTime = Caller(retryTime: .seconds(600))
@@ -152,10 +154,10 @@ import Testing
     }
 }
 
-/// Where nothing is restricted.
+/// Directories that are moved, without restrictions by flags.
 @Suite(.watchdog) struct MovedDirectoryTests {
     @Test(arguments: [false, true])
-    func `A directory that was moved meanwhile gets nothing`(isReplaced: Bool) throws {
+    func `A directory that is moved during a download gets no file`(isReplaced: Bool) throws {
         let scene = try AllowedScene()
         let (sub, file) = (scene.path + "/in/sub", scene.path + "/in/sub/new")
         let partial = try PartialDownload(for: file)

@@ -16,7 +16,7 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    /// One that was parked in the middle, and the path of what it left.
+    /// A download that was parked after `count` bytes, and the path of its partial file.
     private func parked(at count: Int = 1_500_000) throws -> (partial: PartialDownload, path: String) {
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1) { true }
@@ -88,7 +88,7 @@ import Testing
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
-    @Test func `A download that cannot be recorded leaves nothing`() throws {
+    @Test func `A download that cannot be recorded leaves no file`() throws {
         var download = try Download(
             reference: ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
         download.record = { () async throws(StorageError) in throw StorageError(.quotaExceeded, "full") }
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [0, 700_000, 1_499_999])
-    func `Bytes that were changed while it was parked are noticed`(place: Int) throws {
+    func `Changed bytes of a parked download are detected`(place: Int) throws {
         _ = try scratch.file("file", [1, 2, 3])
         let (partial, path) = try parked()
         let file = open(path, O_WRONLY)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Bytes behind the last received one do not get into the file`() throws {
+    @Test func `Bytes behind the last received one are not kept`() throws {
         let (partial, path) = try parked()
         #expect(truncate(path, 9_000_000) == 0)
         #expect(try complete(partial))
@@ -152,7 +152,7 @@ import Testing
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
-    @Test func `A file that took the place of the partial file is neither followed nor changed`() throws {
+    @Test func `A file in place of the partial file is neither followed nor changed`() throws {
         let other = try scratch.file("other", [7])
         for makeImpostor in [{ symlink(other, $0) }, { link(other, $0) }, { mkfifo($0, 0o600) }] {
             let (partial, path) = try parked()
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `Reading again may be given up at any time`() throws {
+    @Test func `Reading received bytes again can be cancelled`() throws {
         let (partial, _) = try parked()
         try partial.open(for: 1) { false }
         #expect(partial.offset == 1_500_000)
@@ -171,7 +171,7 @@ import Testing
         #expect(try contentsOf(target) == bytes)
     }
 
-    @Test func `A download that may not commit replaces nothing, and can commit later`() throws {
+    @Test func `A download without permission to commit replaces nothing, and can commit later`() throws {
         _ = try scratch.file("file", [1, 2, 3])
         let (partial, _) = try parked(at: 3 << 20)
         try partial.open(for: 1) { true }
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(arguments: [("x", 255), ("é", 127), ("😀", 63), ("e\u{301}", 85)])
-    func `A name of any length has room beside it`(letter: String, count: Int) throws {
+    func `A destination with a name of maximum length can be downloaded`(letter: String, count: Int) throws {
         let target = scratch.path + "/" + String(repeating: letter, count: count)
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1) { true }
@@ -224,7 +224,7 @@ import Testing
         #expect(try contentsOf(target) == [] && names(in: scratch.path).count == 1)
     }
 
-    @Test func `A link is replaced, and what it leads to stays`() throws {
+    @Test func `A symbolic link is replaced, and its target is not changed`() throws {
         let other = try scratch.file("other", [7])
         for leadsTo in [other, scratch.path + "/nowhere"] {
             #expect(symlink(leadsTo, target) == 0)
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `A target that cannot be says why, before anything is fetched`() throws {
+    @Test func `An invalid destination is an error with the reason`() throws {
         let file = try scratch.file("plain", [1])
         let (directory, fifo, link) = (scratch.path + "/dir", scratch.path + "/fifo", scratch.path + "/link")
         #expect(mkdir(directory, 0o700) == 0 && mkfifo(fifo, 0o600) == 0 && symlink(directory, link) == 0)
@@ -263,7 +263,7 @@ import Testing
         #expect(try names(in: scratch.path) == before)
     }
 
-    @Test func `A directory that came into its way is not replaced`() throws {
+    @Test func `A directory at the destination is not replaced`() throws {
         let (partial, _) = try parked(at: 3 << 20)
         try partial.open(for: 1) { true }
         #expect(mkdir(target, 0o700) == 0)
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test(.disabled(if: geteuid() == 0, "nothing is forbidden to root"))
-    func `A directory that may not be written says so`() throws {
+    func `A directory without write permission is an error with the reason`() throws {
         #expect(chmod(scratch.path, 0o500) == 0)
         defer { chmod(scratch.path, 0o700) }
         let error = try error { try PartialDownload(for: target).open(for: 1) { true } }
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs to mount"))
-    func `A disk that is full or read-only says so, and room lets it go on`() throws {
+    func `A full or read-only disk is an error, and the download can continue with space`() throws {
         let disk = try #require(SmallDisk(bytes: 2 << 20))
         let target = disk.path + "/file"
         let partial = try PartialDownload(for: target)
@@ -301,7 +301,7 @@ import Testing
     }
 }
 
-/// A disk in memory that is soon full.
+/// A small disk in memory.
 private final class SmallDisk {
     let path: String
     private let scratch: Scratch

@@ -22,7 +22,7 @@ import Testing
             }
         }
 
-        /// In the middle, and the file looks as old as before.
+        /// Overwrites a byte in the middle, and restores the modification time.
         private func overwriteAndHide(_ path: String) throws {
             var status = stat()
             #expect(stat(path, &status) == 0)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Meddling.allCases, [0, 262_144, 786_432])
-    func `A file that changes is not stored, whenever it does`(meddling: Meddling, offset: Int64) async throws {
+    func `A file that changes during its upload is not stored`(meddling: Meddling, offset: Int64) async throws {
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("source", noise(1_500_000))
         let upload = try await place.backend.upload(file: path, to: "a")
@@ -90,7 +90,7 @@ import Testing
         let path = try scratch.file("source", noise(2000))
         var identity = try SourceFile.inspect(path, in: nil)
         try SourceFile(path, identity, in: nil).checkUnchanged()
-        // Where the file system counts generations.
+        // Only some file systems count generations.
         guard let generation = identity.generation else { return }
         identity.generation = generation ^ 1
         let error = #expect(throws: StorageError.self) {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `A socket is no file`() async throws {
+    @Test func `A socket cannot be uploaded`() async throws {
         let place = try await EmbeddedFixture()
         let path = place.scratch.path + "/socket"
         #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.disabled(if: geteuid() == 0, "nothing is unreadable to root"))
-    func `An unreadable file says so`() async throws {
+    func `An unreadable file is an error with the reason`() async throws {
         let place = try await EmbeddedFixture()
         let path = try place.scratch.file("secret", [1])
         chmod(path, 0)
@@ -134,7 +134,7 @@ import Testing
         #expect(error == .file(path, "cannot be opened: Permission denied"))
     }
 
-    @Test func `A link to a file is as good as the file`() async throws {
+    @Test func `A symbolic link to a file can be uploaded`() async throws {
         let place = try await EmbeddedFixture()
         let file = try place.scratch.file("file", noise(100))
         let link = place.scratch.path + "/link"

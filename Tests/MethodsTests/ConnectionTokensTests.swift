@@ -41,7 +41,7 @@ import Testing
         #expect(client.asked == 0)
     }
 
-    @Test func `Many whose token was refused share one request`() async throws {
+    @Test func `Callers whose token was refused share one refresh request`() async throws {
         let tokens = tokens(holding: "old")
         let callers = (1...100).map { _ in Task.immediate { @Loop in try await tokens.secret(insteadOf: "old") } }
         let question = try await client.questions.next()
@@ -101,7 +101,7 @@ import Testing
         #expect(try await second == nil)
     }
 
-    @Test func `A client that gave no new token is not asked again when the old one is refused`() async throws {
+    @Test func `A client that gave no new token is not asked again after the next refusal`() async throws {
         let tokens = tokens(holding: "old", for: 29)
         async let first = tokens.secret()
         client.answer(try await client.questions.next().number, .failure(RPCError.methodNotFound("auth/refreshToken")))
@@ -208,7 +208,7 @@ import Testing
         #expect(try await tokens.secret(insteadOf: "old") == nil)
     }
 
-    @Test func `A cancelled caller leaves the other callers waiting`() async throws {
+    @Test func `A cancelled caller does not cancel the other callers`() async throws {
         let tokens = tokens(holding: "old")
         let impatient = Task { @Loop in try await tokens.secret(insteadOf: "old") }
         let question = try await client.questions.next()

@@ -24,7 +24,7 @@ import Testing
         #expect(histogram.distribution.count == 2 && histogram.distribution.sum > 0)
     }
 
-    @Test func `Counts from several threads are all there`() async {
+    @Test func `Counts from several threads are all included`() async {
         let (counter, histogram) = (Counter(), Histogram())
         await withTaskGroup { group in
             for _ in 0..<4 {
@@ -39,7 +39,7 @@ import Testing
         #expect(counter.value == 4000 && histogram.distribution.count == 4000)
     }
 
-    @Test func `The text escapes what labels and help must not have`() {
+    @Test func `The text format escapes special characters in labels and help`() {
         let families: [MetricFamily] = [
             .counters("a_total", "One\nof \\ and \".", by: "label", [(value: "x\"y\\z\n", count: 3)]),
             .gauge("b", "Half.", 0.5),

@@ -8,7 +8,7 @@ import Testing
     private let clock = ManualClock()
     private let accepted = Mail<Descriptor>()
 
-    /// A socket for which a peer waits for ever, and whose accept fails so often first.
+    /// An acceptor whose socket always has a waiting peer, and whose first calls of accept fail with these errors.
     private func acceptor(failing failures: [Int32], _ attempts: Mail<Void>) throws -> Acceptor {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0 && write(ends[1], "a", 1) == 1)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `Without descriptors it pauses, and then goes on`() async throws {
+    @Test func `Without free descriptors the acceptor pauses, and then it continues`() async throws {
         let attempts = Mail<Void>()
         let acceptor = try acceptor(failing: [EMFILE, ENFILE, ENOBUFS, ENOMEM], attempts)
         acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
@@ -37,14 +37,25 @@ import Testing
         acceptor.close()
     }
 
-    @Test func `A peer that is gone already costs no pause`() async throws {
-        let acceptor = try acceptor(failing: [ECONNABORTED, EINTR], Mail())
+    @Test func `A connection that was aborted before accept causes no pause`() async throws {
+        let attempts = Mail<Void>()
+        let acceptor = try acceptor(failing: [ECONNABORTED, EINTR], attempts)
+        // Ends a pause, so that it is an error instead of a wait without end.
+        let pauses = Mail<Duration>()
+        let observer = Task { [clock] in
+            while let pause = try await clock.nextSleep() {
+                pauses.deliver(pause)
+                clock.advance(by: pause)
+            }
+        }
         acceptor.start(hasRoom: { accepted.waiting.isEmpty }) { accepted.deliver($0) }
         _ = try await accepted.next()
+        #expect(attempts.waiting.count >= 3 && pauses.waiting.isEmpty)
+        observer.cancel()
         acceptor.close()
     }
 
-    @Test func `Where there is no room nobody is accepted until there is`() async throws {
+    @Test func `Connections wait until the owner has room for them`() async throws {
         let (attempts, asked) = (Mail<Void>(), Mail<Void>())
         var hasRoom = false
         let acceptor = try acceptor(failing: [], attempts)

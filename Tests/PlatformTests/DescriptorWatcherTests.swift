@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Loop @Suite(.watchdog(minutes: 10)) struct DescriptorWatcherTests {
-    @Test func `Tells of bytes until they are read`() async throws {
+    @Test func `Readable bytes are reported until they are read`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()
         let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { news.deliver($0) })
@@ -15,7 +15,7 @@ import Testing
         watcher.cancel()
     }
 
-    @Test func `Tells only what was asked for, and a change counts at once`() async throws {
+    @Test func `Only the requested events are reported, and a change takes effect at once`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()
         let watcher = try #require(DescriptorWatcher(pipe.writing, for: []) { news.deliver($0) })
@@ -31,7 +31,7 @@ import Testing
         watcher.cancel()
     }
 
-    @Test func `Tells of a hang-up, asked or not`() async throws {
+    @Test func `A hang-up is always reported`() async throws {
         for interest: Readiness in [[], .readable] {
             let pipe = try Pipe()
             let news = Mail<Readiness>()
@@ -42,20 +42,20 @@ import Testing
         }
     }
 
-    @Test func `Bytes before a hang-up are told with it`() async throws {
+    @Test func `Bytes before a hang-up are reported together with it`() async throws {
         let pipe = try Pipe()
         pipe.write("last words")
         pipe.closeWriting()
         let news = Mail<Readiness>()
         let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { news.deliver($0) })
-        // A program that is being started elsewhere may hold the writing end a little longer.
+        // A program that another thread is starting may have a copy of the writing end for a moment.
         var told: Readiness = []
         while !told.contains(.hungUp) { told.formUnion(try await news.next()) }
         #expect(told == [.readable, .hungUp])
         watcher.cancel()
     }
 
-    @Test func `Tells nothing once it was cancelled, even by another's news`() async throws {
+    @Test func `A cancelled watcher reports nothing, even within the same iteration`() async throws {
         let (first, second) = (try Pipe(), try Pipe())
         first.write("a")
         second.write("b")
@@ -79,7 +79,7 @@ import Testing
         #expect(DescriptorWatcher(-1, for: .readable) { _ in } == nil)
     }
 
-    @Test func `Many descriptors at once are all heard`() async throws {
+    @Test func `Events of many descriptors are all reported`() async throws {
         let pipes = try (0..<200).map { _ in try Pipe() }
         let heard = Mail<Int>()
         let watchers = Watchers()
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// Returns when a descriptor of its own was heard, and with it those that were ready before.
+/// Returns after an event of another descriptor, and thus after the events that were ready before.
 @Loop private func laterEvent() async throws {
     let (pipe, heard) = (try Pipe(), Mail<Readiness>())
     let watcher = try #require(DescriptorWatcher(pipe.reading, for: .readable) { heard.deliver($0) })
@@ -127,7 +127,7 @@ final class Pipe: Sendable {
 
     func write(_ text: String) { #expect(Glibc.write(writing, text, text.utf8.count) == text.utf8.count) }
 
-    /// The number stays taken, by something that is not the pipe.
+    /// Replaces the writing end with /dev/null, so that its number is not reused.
     func closeWriting() {
         let other = open("/dev/null", O_RDONLY)
         dup2(other, writing)

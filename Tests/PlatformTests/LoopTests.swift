@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
         func add(_ entry: Int) { entries.append(entry) }
     }
 
-    @Test func `Jobs of one thread run in the order in which they came`() async throws {
+    @Test func `Jobs of one thread run in the order of their submission`() async throws {
         let log = Log()
         let done = Mail<Void>()
         startTestThread("many jobs") {
@@ -20,7 +21,7 @@ import Testing
         #expect(await log.entries == Array(0..<10_000))
     }
 
-    @Test func `Jobs of many threads all run, each thread's in order`() async throws {
+    @Test func `Jobs of many threads all run, in order for each thread`() async throws {
         let log = Log()
         let done = Mail<Void>()
         for thread in 0..<4 {
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    @Test @Loop func `A job of the loop comes behind those that wait already`() async {
+    @Test @Loop func `A job that is submitted on the loop runs after those that are waiting`() async {
         let log = Log()
         let tasks = (0..<100).map { number in
             Task {
@@ -48,7 +49,7 @@ import Testing
         #expect(log.entries == Array(0..<200))
     }
 
-    @Test @Loop func `The end of a turn comes once, after the job that asked for it, also when it asks for another`()
+    @Test @Loop func `Work at the end of an iteration runs once, after the job, and may add more`()
         async throws
     {
         let log = Log()
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [false, true]) @Loop
-    func `An immediate task runs up to its first wait before its caller goes on`(isNested: Bool) async {
+    func `An immediate task runs to its first suspension before its caller continues`(isNested: Bool) async {
         let log = Log()
         let start: @Loop () -> Task<Void, Never> = {
             defer { log.add(2) }
@@ -81,9 +82,12 @@ import Testing
         #expect(log.entries == [1, 2, 3])
     }
 
-    @Test @Loop func `The loop is one thread, whoever calls`() async {
+    @Test @Loop func `Jobs run on one thread, also if a detached task submits them`() async {
         Loop.shared.assertIsolated()
-        await Task.detached { await Task { @Loop in Loop.shared.assertIsolated() }.value }.value
+        let thread = pthread_self()
+        let other = await Task.detached { await Task { @Loop in pthread_self() }.value }.value
+        #expect(other == thread)
         Loop.shared.assertIsolated()
+        #expect(pthread_self() == thread)
     }
 }

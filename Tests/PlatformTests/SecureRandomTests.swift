@@ -6,7 +6,7 @@ import Testing
 @testable import Platform
 
 @Suite(.watchdog) struct SecureRandomTests {
-    /// A source that gives these bytes, as many at a time as it is told; a negative number is an error.
+    /// A source of the bytes 1, 2, 3 …, with these counts of bytes for its first calls; a negative count is an errno.
     private func random(_ counts: [Int]) -> SecureRandom {
         let state = Mutex((counts: counts, last: UInt8(0)))
         return SecureRandom { buffer in
@@ -25,12 +25,12 @@ import Testing
         }
     }
 
-    @Test func `Interruptions and short reads are gone on after`() {
+    @Test func `Reading random bytes continues after interruptions and short reads`() {
         let random = random([Int(-EINTR), 3, Int(-EINTR), 1, 4])
         #expect(withUnsafeBytes(of: random.next()) { Array($0) } == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test func `A UUID has the version and the variant of random ones`() {
+    @Test func `A UUID has version 4 and the RFC variant`() {
         #expect(random([]).uuid() == "08070605-0403-4201-900f-0e0d0c0b0a09")
         let zeros = SecureRandom { buffer in
             buffer.initializeMemory(as: UInt8.self, repeating: 0)
@@ -39,12 +39,12 @@ import Testing
         #expect(zeros.uuid() == "00000000-0000-4000-8000-000000000000")
     }
 
-    @Test func `No two are the same`() {
+    @Test func `A thousand UUIDs all differ`() {
         let numbers = (0..<1000).map { _ in SecureRandom().uuid() }
         #expect(Set(numbers).count == numbers.count)
     }
 
-    @Test(arguments: [ENOSYS, EPERM]) func `Where there are no random numbers the process ends`(error: Int32) async {
+    @Test(arguments: [ENOSYS, EPERM]) func `Without random numbers of the system the process ends`(error: Int32) async {
         await #expect(processExitsWith: .failure) { [error] in
             _ = SecureRandom { _ in
                 errno = error

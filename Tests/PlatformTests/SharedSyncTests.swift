@@ -10,7 +10,7 @@ import Testing
     private let mayEnd = DispatchSemaphore(value: 0)
     private let began = Mail<Void>()
 
-    /// Returns once so many threads are in `run`.
+    /// Returns when `count` threads are in `run`.
     private func threads(_ count: Int) async throws {
         try await until { syncs.places.withLock { places, _ in places[1]?.threads } == count }
     }
@@ -29,7 +29,7 @@ import Testing
         return nil
     }
 
-    @Test func `Threads that come during a sync share the next one`() async throws {
+    @Test func `Threads that request a sync during another share the next one`() async throws {
         let others = Atomic(0)
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 9)
@@ -42,7 +42,7 @@ import Testing
         #expect(others.load(ordering: .relaxed) == 1)
     }
 
-    @Test func `A failure is that of all who have waited for this sync`() async throws {
+    @Test func `A failed sync fails for all threads that share it`() async throws {
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 4)
         workers.submit { outcomes.deliver(longSync()) }
@@ -57,7 +57,7 @@ import Testing
         #expect(failures == 3)
     }
 
-    @Test func `A failure is not that of threads that came during the sync`() async throws {
+    @Test func `A failed sync does not fail for threads that came during it`() async throws {
         let outcomes = Mail<SystemError?>()
         let workers = WorkerThreads("test", limit: 3)
         workers.submit { outcomes.deliver(longSync(.inputOutput)) }
@@ -69,7 +69,7 @@ import Testing
         #expect(all.compactMap { $0 } == [.inputOutput])
     }
 
-    @Test func `Syncs after each other, and those of other things, are all made`() throws {
+    @Test func `Successive syncs and syncs of other keys are all executed`() throws {
         let count = Atomic(0)
         for key in [1, 1, 2] { try syncs.run(key) { () throws(SystemError) in count.add(1, ordering: .relaxed) } }
         #expect(count.load(ordering: .relaxed) == 3)

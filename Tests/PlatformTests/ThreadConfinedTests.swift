@@ -4,7 +4,7 @@ import Testing
 @testable import Platform
 
 @Suite(.watchdog(minutes: 10)) struct ThreadConfinedTests {
-    @Test func `The thread that owns the state may touch it`() async throws {
+    @Test func `The owning thread may access the state`() async throws {
         let results = Mail<Int>()
         startTestThread("owner") {
             let state = ThreadConfined(1)
@@ -15,7 +15,7 @@ import Testing
         #expect(try await results.next() == 2)
     }
 
-    @Test func `Any other thread is stopped`() async {
+    @Test func `Access by another thread ends the process`() async {
         await #expect(processExitsWith: .failure) {
             let bound = Mail<ThreadConfined<Int>>()
             startTestThread("owner") {

@@ -10,12 +10,12 @@ import Testing
         } catch { results.deliver("\(number) cancelled") }
     }
 
-    /// A task that waits already.
+    /// A task that is already waiting when this returns.
     private func waiter(_ waiters: Waiters, _ number: Int, _ results: Mail<String>) -> Task<Void, Never> {
         Task.immediate { await wait(waiters, number, results) }
     }
 
-    @Test func `All are woken`() async throws {
+    @Test func `wakeAll wakes all waiters`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         for number in 0..<50 { _ = waiter(waiters, number, results) }
         #expect(!waiters.isEmpty && results.waiting.isEmpty)
@@ -26,7 +26,7 @@ import Testing
         #expect(woken == Set((0..<50).map { "\($0) woken" }))
     }
 
-    @Test func `Each can be cancelled on its own`() async throws {
+    @Test func `One waiter can be cancelled without affecting others`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         let tasks = (0..<3).map { waiter(waiters, $0, results) }
         tasks[1].cancel()
@@ -35,7 +35,7 @@ import Testing
         #expect(try await [results.next(), results.next()].sorted() == ["0 woken", "2 woken"])
     }
 
-    @Test func `Who was cancelled before does not wait`() async throws {
+    @Test func `A task that was cancelled before does not wait`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         let task = Task { await wait(waiters, 0, results) }
         task.cancel()
@@ -43,7 +43,7 @@ import Testing
         #expect(waiters.isEmpty)
     }
 
-    @Test func `A cancellation that comes too late does nothing`() async {
+    @Test func `A cancellation after the wake-up has no effect`() async {
         let (waiters, results) = (Waiters(), Mail<String>())
         let task = waiter(waiters, 0, results)
         waiters.wakeAll()
@@ -52,7 +52,7 @@ import Testing
         #expect(results.waiting == ["0 woken"])
     }
 
-    @Test func `Who waits again waits for the next time`() async throws {
+    @Test func `A waiter that waits again waits for the next wake-up`() async throws {
         let (waiters, results) = (Waiters(), Mail<String>())
         let task = Task {
             for number in 0..<2 { await wait(waiters, number, results) }

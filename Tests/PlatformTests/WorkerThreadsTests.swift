@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.watchdog(minutes: 10)) struct WorkerThreadsTests {
     @Test(arguments: [1, 2, 5])
-    func `At most so many work at once, and that many do`(limit: Int) async throws {
+    func `Exactly as many jobs as the limit run at once`(limit: Int) async throws {
         let threads = WorkerThreads("test", limit: limit)
         let (started, ended) = (Mail<Int>(), Mail<Int>())
         let gate = DispatchSemaphore(value: 0)
@@ -21,10 +21,10 @@ import Testing
                 ended.deliver(number)
             }
         }
-        // Who starts waits at the gate, so these can only be heard together if they work at once.
+        // Each job waits at the gate, so all of these start only if they run at once.
         var first: Set<Int> = []
         for _ in 0..<limit { first.insert(try await started.next()) }
-        #expect(first == Set(0..<limit), "the first in line are the first to start")
+        #expect(first == Set(0..<limit), "jobs start in the order of their submission")
         for _ in 0..<20 { gate.signal() }
         var all: Set<Int> = []
         for _ in 0..<20 { all.insert(try await ended.next()) }
@@ -32,7 +32,7 @@ import Testing
         #expect(atOnce.withLock { $0.most } == limit)
     }
 
-    @Test func `Threads end after the last work, when nobody has them any more`() async throws {
+    @Test func `Released threads end after their last job`() async throws {
         let ended = Mail<Void>()
         let start: ThreadStarter = { name, stackSize, body throws(ThreadUnavailable) in
             try systemThreads(name, stackSize) {
@@ -50,33 +50,38 @@ import Testing
         }
         threads = nil
         for _ in 0..<3 { gate.signal() }
-        for _ in 0..<3 { _ = try await done.next() }
+        var numbers: Set<Int> = []
+        for _ in 0..<3 { numbers.insert(try await done.next()) }
         for _ in 0..<3 { try await ended.next() }
+        #expect(numbers == [0, 1, 2] && ended.waiting.isEmpty)
     }
 
-    @Test func `One thread works in order`() async throws {
+    @Test func `A single thread runs jobs in order`() async throws {
         let threads = WorkerThreads("test")
         let results = Mail<Int>()
         for number in 0..<5000 { threads.submit { results.deliver(number) } }
         for number in 0..<5000 { #expect(try await results.next() == number) }
     }
 
-    @Test func `Threads that were idle work again`() async {
+    @Test func `Idle threads run further jobs`() async {
         let threads = WorkerThreads("test", limit: 2)
         for round in 0..<500 { #expect(await threads.run { round * 2 } == round * 2) }
     }
 
-    @Test func `Two who wait for each other both get a thread`() async {
+    @Test func `Two jobs that wait for each other both get a thread`() async throws {
         let threads = WorkerThreads("test", limit: 2)
         for _ in 0..<200 {
             let (ping, pong) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-            async let first: Void = threads.run {
-                ping.signal(); pong.wait()
+            async let first = threads.run {
+                ping.signal()
+                return pong.wait(timeout: .now() + 60) == .success
             }
-            async let second: Void = threads.run {
-                pong.signal(); ping.wait()
+            async let second = threads.run {
+                pong.signal()
+                return ping.wait(timeout: .now() + 60) == .success
             }
-            _ = await (first, second)
+            let both = await [first, second]
+            try #require(both == [true, true], "one of the jobs did not start")
         }
     }
 
@@ -87,7 +92,7 @@ import Testing
         func add(_ number: Int) { sum += number }
     }
 
-    @Test func `An actor may run on one`() async {
+    @Test func `An actor can use a single thread as its executor`() async {
         let actor = Blocking()
         await withTaskGroup { group in
             for number in 1...100 { group.addTask { await actor.add(number) } }
@@ -97,7 +102,7 @@ import Testing
 }
 
 @Suite(.watchdog(minutes: 10)) struct SerialQueueTests {
-    @Test func `Work runs in order and never two at once`() async throws {
+    @Test func `Jobs of a serial queue run in order, one at a time`() async throws {
         let threads = WorkerThreads("test", limit: 4)
         let queue = SerialQueue(on: threads, 0)
         let results = Mail<Int>()
@@ -115,8 +120,7 @@ import Testing
         for number in 0..<5000 { #expect(try await results.next() == number) }
     }
 
-    @Test func `Work that is submitted here runs here where the queue is idle, and behind other work otherwise`() async throws
-    {
+    @Test func `submitHere runs a job at once on an idle queue, else after the waiting jobs`() async throws {
         let queue = SerialQueue(on: WorkerThreads("test"), 0)
         let results = Mail<Int>()
         startTestThread("caller") {
@@ -133,7 +137,7 @@ import Testing
         #expect(try await results.next() == 2)
     }
 
-    @Test func `One that is stuck does not hold up another`() async throws {
+    @Test func `A blocked queue does not delay another queue`() async throws {
         let threads = WorkerThreads("test", limit: 2)
         let (stuck, free) = (SerialQueue(on: threads, 0), SerialQueue(on: threads, 0))
         let gate = DispatchSemaphore(value: 0)
@@ -149,7 +153,7 @@ import Testing
         #expect(try await results.next() == "behind")
     }
 
-    @Test func `An idle queue holds no thread`() async throws {
+    @Test func `An idle queue occupies no thread`() async throws {
         let threads = WorkerThreads("test", limit: 1)
         let queues = (0..<50).map { _ in SerialQueue(on: threads, 0) }
         let results = Mail<Int>()
@@ -161,7 +165,7 @@ import Testing
         var numbers: [Int] = []
     }
 
-    @Test func `Work gets the state that the work before has left`() async throws {
+    @Test func `Each job gets the state that the previous job left`() async throws {
         let queue = SerialQueue(on: WorkerThreads("test", limit: 4), Tally())
         for number in 0..<1000 { queue.submit { $0.numbers.append(number) } }
         #expect(await queue.run { $0.numbers } == Array(0..<1000))
@@ -169,7 +173,7 @@ import Testing
         await #expect(throws: Full.self) { try await queue.run { _ throws(Full) in throw Full() } }
     }
 
-    @Test func `Work may bring more work`() async throws {
+    @Test func `A job may submit another job`() async throws {
         let queue = SerialQueue(on: WorkerThreads("test"), 0)
         let results = Mail<Int>()
         queue.submit { _ in
@@ -193,7 +197,7 @@ import Testing
         return (threads, attempts)
     }
 
-    @Test func `Those that there are do all the work`() async throws {
+    @Test func `If no further threads start, the existing ones run all jobs`() async throws {
         let (threads, attempts) = threads(limit: 4) { $0 == 1 }
         let results = Mail<Int>()
         let gate = DispatchSemaphore(value: 0)
@@ -204,7 +208,7 @@ import Testing
         #expect(attempts.waiting.count > 1)
     }
 
-    @Test func `Work waits until the first one can be started`() async throws {
+    @Test func `Jobs wait until a first thread can be started`() async throws {
         let (threads, attempts) = threads(limit: 2) { $0 > 3 }
         let results = Mail<Int>()
         threads.submit { results.deliver(1) }

@@ -8,12 +8,11 @@ import Testing
         ("ABC aBc", "(…) (…)"), (#"\u0061b\u0063"#, "(…)"), ("%61%62%63", "(…)"), ("%2561bc", "(…)"),
         ("&#97;&#x62;c", "(…)"), (#"\\u0061bc"#, "(…)"), (#"%5Cu0061bc"#, "(…)"),
     ])
-    func `Secrets that are known are hidden wherever they stand, however they are encoded`(text: String, shown: String)
-    {
+    func `Known secrets are hidden at every position and in every encoding`(text: String, shown: String) {
         #expect(text.hidingSecrets(["abc", "", "d"]) == shown)
     }
 
-    @Test func `Long pieces of a secret are hidden, and what it decodes to`() {
+    @Test func `Long parts of a secret and its decoded form are hidden`() {
         let secret = "0123456789abcdef%2B%2Fxyz"
         #expect("so 23456789abcd is".hidingSecrets([secret]) == "so (…) is")
         #expect("so 23456789abc is".hidingSecrets([secret]) == "so 23456789abc is")
@@ -38,7 +37,7 @@ import Testing
         (#"token=ab\u0063def&x"#, "token=(…)&x"), (#"C:\token=abc"#, #"C:\token=(…)"#), (#"token=a\qb"#, "token=(…)"),
         ("http%3A%2F%2Fh%2Fo%3Ftoken%3Da%26alt%3Dmedia is", "http%3A%2F%2Fh%2Fo%3Ftoken%3D(…) is"),
     ])
-    func `What a query holds is hidden by its name, however it is encoded`(text: String, shown: String) {
+    func `Values of secret query items are hidden, however their names are encoded`(text: String, shown: String) {
         #expect(text.hidingSecrets() == shown)
     }
 
@@ -59,19 +58,19 @@ import Testing
         ("no eyJhbGciOiJSUzI1NiJ9.e30.c2ln", "no (…)"), ("no ya29.a0AfH6SMBx-1234567890", "no (…)"),
         ("they say yes", "they say yes"), ("", ""), ("a=b", "a=b"), ("é=ü", "é=ü"),
     ])
-    func `So are members of JSON, headers, passwords in URLs, and tokens that tell themselves`(
+    func `Secrets in JSON, headers and URLs and tokens with known prefixes are hidden`(
         text: String, shown: String
     ) {
         #expect(text.hidingSecrets() == shown)
     }
 
-    @Test func `What is encoded without an end is hidden as a whole`() {
+    @Test func `A text with too many layers of encoding is hidden as a whole`() {
         #expect(("%" + String(repeating: "25", count: 3) + "41").hidingSecrets() != .hidden)
         #expect(("%" + String(repeating: "25", count: 30) + "41").hidingSecrets() == .hidden)
     }
 
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `No encoding gets a secret through, and hiding twice changes nothing`(seed: UInt64) {
+    func `Secrets are hidden in random encodings, and hiding again changes nothing`(seed: UInt64) {
         var random = SeededGenerator(state: seed)
         let secret =
             "Kq7-Lx2Mz"
@@ -85,7 +84,7 @@ import Testing
         #expect(shown.hidingSecrets() == shown)
     }
 
-    /// One layer, of some of the characters or all.
+    /// Encodes some of the characters or all, by one layer.
     private func encode(_ text: String, _ random: inout SeededGenerator) -> String {
         let (kind, share) = (Int.random(in: 0..<4, using: &random), Int.random(in: 1...4, using: &random))
         return text.unicodeScalars.map { scalar in
@@ -105,12 +104,12 @@ import Testing
         "X-GUploader-UploadID", "client_secret", "%74oken", #"\u0074oken"#, "private-key", "Set-Cookie",
         "X-Firebase-AppCheck",
     ])
-    func `A name tells of a secret`(name: String) {
+    func `Names of secrets are recognised`(name: String) {
         #expect(name.isSecretName)
     }
 
     @Test(arguments: ["pageToken", "nextPageToken", "page_token", "name", "", "kind", "design", "X-Goog-Date", "alt"])
-    func `Other names do not`(name: String) {
+    func `Other names are not names of secrets`(name: String) {
         #expect(!name.isSecretName)
     }
 }

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What was said to a machine, and what it had to do about it.
+/// Helpers for tests that feed a machine with events and compare its effects.
 typealias Conversation = [(said: UploadMachine.Event, heard: [UploadMachine.Effect])]
 
 extension UploadMachine {
@@ -15,7 +15,7 @@ extension UploadMachine {
         UploadMachine(size: size, oneRequest: true, chunks: ChunkSizes(first: 2, largest: 8))
     }
 
-    /// Started, admitted and opened.
+    /// Events: started, admitted and opened.
     static func sending(
         _ size: Int64 = 20, _ chunks: ChunkSizes = ChunkSizes(first: 2, largest: 8), granularity: Int64 = 1,
         retryTime: Duration = .seconds(600)
@@ -46,17 +46,17 @@ let opening: Conversation = [
     (.answered(.opened()), [.perform(.send(0..<2))]),
 ]
 
-/// The rests of a machine with the seed 0, before retries of these numbers in a row.
+/// The delays of a machine with the seed 0 before consecutive retries with these numbers.
 func rests(_ retries: Int...) -> [Duration] {
     var backoff = Backoff(seed: 0)
     return retries.map { backoff.delay(beforeRetry: $0) }
 }
 
-/// Rests for the first time, before a retry with the number 0.
+/// The first delay, before the retry with the number 0.
 let rested: [UploadMachine.Effect] = [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]
 
 extension StorageError {
-    /// What the engine has lost.
+    /// The error of a lost session.
     static let gone = StorageError(.unknown, "The engine knows no such upload.")
 }
 

@@ -7,7 +7,7 @@ import Testing
 
     @Test func `Progress is published and the end is published once`() throws {
         var machine = DownloadMachine.fetching()
-        #expect(machine.progress.fractionCompleted == 0, "nobody knows how much there is")
+        #expect(machine.progress.fractionCompleted == 0, "the total is unknown")
         machine.converse([
             (.reported(.of(5, 20)), [.publish(.progress)]), (.reported(.of(5, 20)), []),
             (.reported(.of(20, 20)), [.publish(.progress)]),
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-/// How long failures of downloads are slept over, and when that ends.
+/// The delays between retries of downloads, and the retry budget.
 @Suite(.watchdog) struct DownloadMachineRetryTests {
     static let end = DownloadMachineTests.end
 
@@ -105,7 +105,7 @@ import Testing
         #expect(machine.state == .ended(.failed(.refused)))
     }
 
-    @Test func `An abort that nobody requested counts as a failure`() {
+    @Test func `An abort without a request counts as a failure`() {
         var machine = DownloadMachine.fetching()
         machine.converse([
             (.answered(.aborted), [.publish(.progress), .wake(attempt: 1, after: rests(0)[0])]),
@@ -159,7 +159,7 @@ import Testing
 }
 
 extension DownloadMachine {
-    /// Started and admitted.
+    /// A machine that is started and admitted.
     static func fetching(retryTime: Duration = .seconds(600)) -> DownloadMachine {
         var machine = DownloadMachine(retryTime: retryTime)
         machine.converse([

@@ -2,10 +2,10 @@ import Storage
 import TestSupport
 import Testing
 
-/// Walks at random through everything that can happen to a download, and watches what was promised.
+/// Random sequences of all events of a download, with checks of its invariants.
 @Suite(.watchdog) struct DownloadMachineWalkTests {
     @Test(arguments: 0..<10)
-    func `Every random walk keeps the promises`(block: UInt64) throws {
+    func `Random sequences of events keep the invariants of a download`(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {
             var walk = DownloadWalk(seed: seed)
             for _ in 0..<300 { try walk.step() }
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `The walks reach every outcome`() throws {
+    @Test func `The random sequences reach every outcome`() throws {
         var outcomes: Set<TaskState> = [], reasons: Set<StorageError.Code> = []
         for seed in UInt64(0)..<300 {
             var walk = DownloadWalk(seed: seed)
@@ -27,7 +27,7 @@ import Testing
     }
 }
 
-/// One download, and an engine that does what it likes: it fails, stops, reports late or nonsense, and changes objects.
+/// One download with an engine that acts at random: it fails, stops, reports late or false progress, changes objects.
 private struct DownloadWalk {
     let seed: UInt64
     var machine: DownloadMachine
@@ -60,7 +60,7 @@ private struct DownloadWalk {
         }
     }
 
-    /// A download that is left alone by its user comes to its end.
+    /// Without further requests of its user a download ends.
     mutating func finish() throws {
         for _ in 0..<2000 where !machine.taskState.isFinished {
             try ask(machine.allows(.resume) ? .resume : .start)
@@ -105,7 +105,7 @@ private struct DownloadWalk {
         }
     }
 
-    /// At least what came after the last report.
+    /// At least the bytes that came after the last report.
     private mutating func fail(_ answer: DownloadAnswer, _ took: Duration) throws {
         spent += took - .milliseconds(500)
         try handle(.answered(answer, took: took))

@@ -42,7 +42,7 @@ import Testing
         #expect(error.object == "folder/" && error.message == "Object folder/ does not exist.")
     }
 
-    @Test func `A listing tells exact names only to those who want them`() throws {
+    @Test func `A listing contains exact names only on request`() throws {
         let names = ["f/", "f/a", "f//", "f//a", "f/a/", "f/\n", "g", "", "f"]
         let folders = ["f/x/", "f/x", "f//", "f/x//", "f/", "f", "", "/", "g/"]
         let plain = ListQuery(try path("f"), maxResults: 9)

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-/// The storage error that `body` has to throw.
+/// Returns the storage error that `body` must throw.
 func storageError<T>(
     _ location: SourceLocation = #_sourceLocation, _ body: () throws(StorageError) -> T
 ) throws -> StorageError {

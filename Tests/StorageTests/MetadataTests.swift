@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watchdog) struct MetadataTests {
-    // What a property is, what is written to it (.some(nil) is null), and what it is then.
+    // The old value of a property, the written value (.some(nil) is null), and the new value.
     static let truths: [(before: String?, write: String??, after: String?)] = [
         (nil, .none, nil), (nil, .some(nil), nil), (nil, "", ""), (nil, "new", "new"),
         ("", .none, ""), ("", .some(nil), nil), ("", "", ""), ("", "new", "new"),

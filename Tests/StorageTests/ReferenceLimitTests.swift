@@ -52,7 +52,7 @@ import Testing
         #expect(error.code == .invalidArgument && error.param == "bucket")
     }
 
-    @Test func `The root is no object`() throws {
+    @Test func `The root is not an object`() throws {
         let root = try reference("/")
         let error = try storageError { () throws(StorageError) in try root.checkedAsObject("cannot be written") }
         #expect(error.code == .invalidArgument)

@@ -9,7 +9,7 @@ import Testing
         ("a%2Fb", "a%2Fb"), ("a?b#c", "a?b#c"), ("a\\b", "a\\b"), ("\0", "\0"), ("\t\u{7F}", "\t\u{7F}"),
         ("ä/😀", "ä/😀"), ("a/\u{301}b", "a/\u{301}b"), ("a/\u{200D}/\u{FE0F}", "a/\u{200D}/\u{FE0F}"),
     ])
-    func `A path is normalised only in its slashes`(path: String, fullPath: String) throws {
+    func `Normalising a path changes only its slashes`(path: String, fullPath: String) throws {
         let reference = try reference(path)
         #expect(reference.fullPath.utf8.elementsEqual(fullPath.utf8))
         #expect(reference.url == "gs://b/\(fullPath)")
@@ -66,7 +66,7 @@ import Testing
         ("plain/name.txt", ""), ("a#b", "#"), ("a[b", "["), ("a]b", "]"), ("a*b", "*"), ("a?b", "?"),
         ("?*][#", "#[]*?"), ("##", "#"), ("a*\u{301}b", "*"), ("a%b&c+d;e", ""),
     ])
-    func `A name gets one warning for each difficult character`(path: String, characters: String) throws {
+    func `A name gets one warning for each problematic character`(path: String, characters: String) throws {
         let warnings = try reference(path).warnings
         #expect(warnings.count == characters.unicodeScalars.count)
         for (warning, character) in zip(warnings, characters) { #expect(warning.contains("\"\(character)\"")) }

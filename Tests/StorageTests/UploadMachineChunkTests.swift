@@ -2,9 +2,9 @@ import Storage
 import TestSupport
 import Testing
 
-/// How much is sent at once.
+/// The sizes of chunks.
 @Suite(.watchdog) struct UploadMachineChunkTests {
-    /// The ranges that are sent, each of them accepted whole, in so many seconds.
+    /// The sent ranges, each of them accepted completely after so many seconds.
     private func ranges(_ machine: UploadMachine, _ first: Range<Int64>, seconds: [Double]) -> [Int64] {
         var machine = machine, range = first, lengths: [Int64] = []
         for time in seconds {

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Engines that forget, lie, or do nothing.
+/// Engines that lose bytes, give false answers or make no progress.
 @Suite(.watchdog) struct UploadMachineDoubtTests {
     static let end = UploadMachineEndTests.end
 
@@ -43,7 +43,7 @@ import Testing
         ])
     }
 
-    @Test func `An aborted chunk without progress is no failure`() {
+    @Test func `An aborted chunk without progress does not count as a failure`() {
         var machine = UploadMachine.sending()
         machine.converse([
             (.requested(.pause), [.abort]), (.answered(.received(upTo: 0)), [.release, .publish(.pause)]),
@@ -51,7 +51,7 @@ import Testing
         ])
     }
 
-    @Test func `An abort that nobody requested counts as a failure`() {
+    @Test func `An abort without a request counts as a failure`() {
         var machine = UploadMachine.sending()
         machine.converse([
             (.answered(.aborted), rested), (.retryDue(attempt: 1), [.publish(.progress), .perform(.query)]),
@@ -87,7 +87,7 @@ import Testing
 @Suite(.watchdog) struct UploadMachineForgottenTests {
     static let end = UploadMachineEndTests.end
 
-    /// 6 bytes are acknowledged, then all is forgotten, and 4 bytes sent again.
+    /// 6 bytes are acknowledged, then the session is lost, and 4 bytes are sent again.
     static let lostOnce: Conversation =
         opening + [
             (.answered(.received(upTo: 2)), [.publish(.progress), .perform(.send(2..<6))]),

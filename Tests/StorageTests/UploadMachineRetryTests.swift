@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// How long failures are slept over, and when that ends.
+/// The delays between retries, and the retry budget.
 @Suite(.watchdog) struct UploadMachineRetryTests {
     static let end = UploadMachineEndTests.end
 
@@ -182,7 +182,7 @@ import Testing
     }
 }
 
-/// What can be seen of a rest.
+/// The description of a pending retry.
 @Suite(.watchdog) struct RetryValueTests {
     @Test func `A pending retry has its attempt, step, time and error`() {
         var machine = UploadMachine.sending()

@@ -35,7 +35,7 @@ import Testing
         #expect(machine.handle(.answered(.opened())) == [.perform(.send(first))])
     }
 
-    @Test func `Sizes at the far end do not overflow`() {
+    @Test func `Sizes close to the maximum do not overflow`() {
         var machine = UploadMachine(size: .max, chunks: .fixed(.max))
         _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)

@@ -2,10 +2,10 @@ import Storage
 import TestSupport
 import Testing
 
-/// Walks at random through everything that can happen to an upload, and watches what was promised.
+/// Random sequences of all events of an upload, with checks of its invariants.
 @Suite(.watchdog) struct UploadMachineWalkTests {
     @Test(arguments: 0..<20)
-    func `Every random walk keeps the promises`(block: UInt64) throws {
+    func `Random sequences of events keep the invariants of an upload`(block: UInt64) throws {
         for seed in block * 50..<(block + 1) * 50 {
             var walk = Walk(seed: seed)
             for _ in 0..<400 { try walk.step() }
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `The walks reach every outcome`() throws {
+    @Test func `The random sequences reach every outcome`() throws {
         var outcomes: Set<TaskState> = [], reasons: Set<StorageError.Code> = [], recoveries = 0
         for seed in UInt64(0)..<500 {
             var walk = Walk(seed: seed)
@@ -29,7 +29,7 @@ import Testing
     }
 }
 
-/// One upload, and an engine that does what it likes: it fails, stops, forgets, lies, and takes its time.
+/// One upload with an engine that acts at random: it fails, stops, loses sessions, reports false offsets, and delays.
 private struct Walk {
     let seed: UInt64
     var machine: UploadMachine
@@ -42,10 +42,10 @@ private struct Walk {
     private var told: Int64?
     private var published: [Status] = []
     private var isPaused = false
-    /// Since the last rest, pause or loss.
+    /// Since the last delay, pause or loss.
     private var steps: [UploadMachine.Step] = []
     private var ledger: Ledger
-    /// What was acknowledged whenever the engine forgot.
+    /// The acknowledged bytes at each loss of the session.
     private(set) var losses: Set<Int64> = []
 
     init(seed: UInt64) {
@@ -71,7 +71,7 @@ private struct Walk {
         }
     }
 
-    /// An upload that is left alone by its user comes to its end.
+    /// Without further requests of its user an upload ends.
     mutating func finish() throws {
         for _ in 0..<2000 where !machine.taskState.isFinished {
             try ask(machine.allows(.resume) ? .resume : .start)
@@ -113,7 +113,7 @@ private struct Walk {
         }
     }
 
-    /// Nobody knows how much of it arrived.
+    /// Aborts a step after a random number of its bytes has arrived.
     private mutating func stopMidway(_ step: UploadMachine.Step) throws {
         if case .send(let range) = step {
             stored = Int64.random(in: range.lowerBound...range.upperBound, using: &random)
@@ -152,7 +152,7 @@ private struct Walk {
         try hear(.received(upTo: stored), to: step)
     }
 
-    /// The answer as an event, with what follows from it for the promises.
+    /// The answer as an event; updates the expected state.
     private mutating func hear(_ answer: UploadMachine.Answer, to step: UploadMachine.Step) throws {
         let took = Duration.milliseconds(Int.random(in: 0...3000, using: &random))
         switch answer {
@@ -232,7 +232,7 @@ private struct Walk {
     }
 }
 
-/// What rests and failures took since the last progress.
+/// The time of delays and failures since the last progress.
 private struct Ledger {
     let retryTime: Duration
     private var spent = Duration.zero
@@ -242,7 +242,7 @@ private struct Ledger {
 
     mutating func spend(_ time: Duration) { spent += time }
 
-    /// Whether there may be another rest, which begins now.
+    /// Whether another delay may begin now.
     mutating func allows(_ rest: Duration) -> Bool {
         self.rest = rest
         return rest > .zero && spent + rest <= retryTime
@@ -253,7 +253,7 @@ private struct Ledger {
 }
 
 extension UploadMachine {
-    /// Whether the step failed, by itself.
+    /// Whether the step failed without an abort.
     fileprivate func isFailure(_ answer: Answer, to step: Step) -> Bool {
         switch (answer, step) {
         case (.failed, _), (.forgotten, _): true

@@ -48,12 +48,12 @@ import Testing
         }
         let again = DatabaseTaskStore(root, place: "p")
         var expected = records
-        // After success the object's own are known.
+        // After a success the record has the object's metadata.
         expected[2].metadata = stored.settable
         #expect(try await kept(again).sorted { $0.id < $1.id } == expected.sorted { $0.id < $1.id })
     }
 
-    @Test func `The newest state counts, and an end is one`() async throws {
+    @Test func `The newest record of a task is kept, and an end is not overwritten`() async throws {
         let taskStore = DatabaseTaskStore(try StorageRoot(try Scratch().path + "/root"), place: "p")
         var record = try TaskRecord.sample()
         try await taskStore.keep(record, isUrgent: true)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await kept(taskStore).isEmpty)
     }
 
-    @Test func `Tasks of another endpoint are listed with it and stay its own`() async throws {
+    @Test func `Tasks of another endpoint are listed with that endpoint and keep it`() async throws {
         let root = try StorageRoot(try Scratch().path + "/root")
         let one = DatabaseTaskStore(root, place: "http://me:secret@one:80?key=secret")
         let other = DatabaseTaskStore(root, place: "http://other")
@@ -84,7 +84,7 @@ import Testing
         #expect(try await kept(one).isEmpty)
     }
 
-    @Test func `Tasks of another endpoint are not taken over`() async throws {
+    @Test func `Tasks of another endpoint are not adopted`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/old")
         try await DatabaseTaskStore(root, place: "one").keep(TaskRecord.sample(), isUrgent: true)
@@ -100,7 +100,7 @@ import Testing
         "customMetadata = '{\"k\":1}'", "ended = 1, outcome = 'success'",
         "ended = 1, outcome = 'failed'", "ended = 'x'", "name = 5",
     ])
-    func `A row that cannot be read says so, and others are found`(damage: String) async throws {
+    func `An unreadable record is an error, and other records are found`(damage: String) async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
         let taskStore = DatabaseTaskStore(root, place: "p")
@@ -133,7 +133,7 @@ import Testing
         #expect(try await old.records().count == 1)
     }
 
-    @Test func `Numbers that cannot be are no harm`() async throws {
+    @Test func `Impossible progress in a record is clamped`() async throws {
         let root = try StorageRoot(try Scratch().path + "/root")
         let taskStore = DatabaseTaskStore(root, place: "p")
         try await taskStore.keep(TaskRecord.sample(), isUrgent: true)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(.watchdog)
-    func `Spooled bytes are there for their owner alone, until they are not needed`() async throws {
+    func `Spooled bytes are private and removed when they are not needed`() async throws {
         let scratch = try Scratch()
         let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
         #expect(try await taskStore.records().isEmpty)
@@ -168,7 +168,7 @@ import Testing
         while try !names(in: scratch.path + "/root/spool").isEmpty { await Task.yield() }
     }
 
-    @Test func `A start sweeps what no unfinished task needs`() async throws {
+    @Test func `A start removes spooled bytes that no unfinished task needs`() async throws {
         let scratch = try Scratch()
         let root = try StorageRoot(scratch.path + "/root")
         let taskStore = DatabaseTaskStore(root, place: "p")

@@ -9,7 +9,7 @@ import Testing
 @testable import Roots
 @testable import TaskStore
 
-/// Ends of tasks that the database has no room for.
+/// Ends of tasks that are recorded in slots because the database is full.
 @Suite(.watchdog(minutes: 10)) struct TombstoneTests {
     let scratch: Scratch
     let root: StorageRoot
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["{", "", "{}\n\n", "\u{0}"])
-    func `A damaged slot still says that the task has ended`(rest: String) async throws {
+    func `A task with a damaged slot counts as ended`(rest: String) async throws {
         let record = try TaskRecord.sample()
         let first = table()
         try await first.keep(record, isUrgent: true)

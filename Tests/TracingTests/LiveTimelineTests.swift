@@ -30,7 +30,7 @@ import Tracing
         said(103, "service", #"{"id":3,"error":{"code":-13010,"message":"None."}}"#),
     ]
 
-    @Test func `A trace that is recorded is shown line by line`() throws {
+    @Test func `A trace that is being recorded is shown line by line`() throws {
         let (steps, end) = try live(failing)
         #expect(steps.map(\.count) == [2, 1, 1, 1, 1, 1])
         #expect(steps[1][0].contains("→ 1 reference/putFile") && !steps[1][0].contains("no answer"))
@@ -41,7 +41,7 @@ import Tracing
         #expect(try JSON(parsing: json.steps[4][0])["title"] == "reference/getMetadata")
     }
 
-    @Test func `With a choice, a request is shown when its answer tells that it is asked for`() throws {
+    @Test func `With a filter, a request is shown when its answer matches`() throws {
         let errors = try live(failing) { $0.showsErrors = true }
         #expect(errors.steps.map(\.count) == [1, 0, 0, 0, 0, 2])
         #expect(errors.steps[5][0].contains("→ 3") && errors.steps[5][1].contains("← 3"))
@@ -51,7 +51,7 @@ import Tracing
         #expect(task.end.allSatisfy { !$0.contains("ping") })
     }
 
-    @Test func `Of a transfer that runs a report a second is shown`() throws {
+    @Test func `At most one progress report a second is shown for a transfer`() throws {
         func report(_ at: Double) -> String {
             said(
                 at, "service",

@@ -7,7 +7,7 @@ import Testing
 import Tracing
 
 /// The timeline and the page of a trace.
-@Suite(.watchdog) struct StoryTests {
+@Suite(.watchdog) struct TraceModelTests {
     private static let head = #"{"trace":1,"version":"9","at":100,"pid":7,"engine":"embedded"}"#
 
     @Test func `A session becomes a timeline`() throws {
@@ -132,7 +132,7 @@ import Tracing
         #expect(scripts == 2 && page.components(separatedBy: "</script").count - 1 == 2)
     }
 
-    @Test func `Colours are for terminals`() throws {
+    @Test func `Colours are used only on request`() throws {
         var lines: [String] = []
         var options = Timeline.Options()
         options.isColoured = true
@@ -145,7 +145,7 @@ import Tracing
         #"{"at":\#(at),"pid":\#(process),"connection":1,"from":"\#(sender)","bytes":5,"message":\#(message)}"#
     }
 
-    @Test func `Reports of progress are one line a transfer, and lines are chosen and cut`() throws {
+    @Test func `Progress reports are one line for each transfer, and lines can be filtered and truncated`() throws {
         func event(_ at: Double, _ task: String, _ status: String, _ completed: Int) -> String {
             let progress = #"{"completedUnitCount":\#(completed),"totalUnitCount":3}"#
             let error = status == "failure" ? #","error":{"code":-13040,"message":"Cancelled."}"# : ""

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// What all clients together may have the service keep: at the bound, beyond it, and afterwards.
+/// The limits that all clients share: at the limit, beyond it, and afterwards.
 @Loop @Suite(.watchdog(minutes: 10)) struct BoundTests {
     private func stage(_ backend: ScriptedBackend = ScriptedBackend(), _ change: (inout TransferLimits) -> Void)
         -> TransfersFixture

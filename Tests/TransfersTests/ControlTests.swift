@@ -35,7 +35,7 @@ import Transfers
 
     @Test func `A second pause returns with the first`() async throws {
         let (task, session) = try await stage.sending()
-        // Tasks begin on the loop in their order: both have asked when the engine hears of the first.
+        // Tasks begin on the loop in order: both have requested the pause before the engine gets the abort.
         let pauses = (0..<2).map { _ in Task { try await task.pause() } }
         try await until { session.aborts == 1 }
         session.answer(.aborted)
@@ -105,7 +105,7 @@ import Transfers
         #expect(try await session.nextStep() == .send(2..<6))
     }
 
-    @Test func `A resumed task asks the engine for its offset`() async throws {
+    @Test func `A resumed task queries the engine for its offset`() async throws {
         let (task, session) = try await stage.sending()
         session.answer(.received(upTo: 2))
         #expect(try await session.nextStep() == .send(2..<6))

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Walks at random through the life of uploads and of the processes that carry them, each killed without a word.
+/// Random sequences of events of uploads and of crashes of their processes.
 @Loop @Suite(.watchdog(minutes: 10)) struct CrashWalkTests {
     @Test(arguments: UInt64(0)..<20)
-    func `No crash loses or duplicates a task`(block: UInt64) async throws {
+    func `Random sequences with crashes neither lose nor duplicate a task`(block: UInt64) async throws {
         for seed in block * 5..<(block + 1) * 5 {
             let walk = Walk(seed: seed)
             for _ in 0..<200 { try await walk.step() }
@@ -15,7 +15,7 @@ import Transfers
         }
     }
 
-    @Test func `The walks reach every outcome and many crashes`() async throws {
+    @Test func `The random sequences reach every outcome and many crashes`() async throws {
         var seen: Set<TaskState> = [], crashes = 0
         for seed in UInt64(500)..<520 {
             let walk = Walk(seed: seed)
@@ -29,13 +29,13 @@ import Transfers
     }
 }
 
-/// Uploads, and an engine that remembers what it was told across the lives of the service.
+/// Uploads, and an engine that keeps its state across processes of the service.
 @Loop private final class Walk {
-    /// What is known of one upload, whatever process has it.
+    /// The known state of one upload across processes.
     @Loop private final class Known {
         let id: String
         let isSmall: Bool
-        /// The next process must have it.
+        /// Whether the next process must have the task.
         var isKept: Bool
         var task: UploadTask
         var session: ScriptedSession?
@@ -59,7 +59,7 @@ import Transfers
     private let other = TransfersFixture()
     private var stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
     private var all: [Known] = []
-    /// What the engine has, by the bookmark that it gave.
+    /// The bytes that the engine has, by bookmark.
     private var persisted: [String: Int64] = [:]
     private var stored: [String: ObjectMetadata] = [:]
     private(set) var crashes = 0
@@ -90,7 +90,7 @@ import Transfers
         try check()
     }
 
-    /// Left alone, all come to their end.
+    /// Without further events all uploads end.
     func finish() async throws {
         try await crash()
         for known in all { try await resume(known) }
@@ -196,7 +196,7 @@ import Transfers
         }
     }
 
-    // MARK: - Promises
+    // MARK: - Invariants
 
     private func check() throws {
         for known in all {

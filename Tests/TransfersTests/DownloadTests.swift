@@ -145,7 +145,7 @@ extension TransfersFixture {
         return (task, try await backend.nextDownload())
     }
 
-    /// The same, with its first try under way.
+    /// A task whose first attempt has begun.
     func fetching() async throws -> (DownloadTask, (session: ScriptedDownload, report: ScriptedDownload.Report)) {
         let (task, session) = try await download()
         task.start()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Ends that cannot be recorded: a task whose end was told never moves again.
+/// Ends that cannot be recorded: a task whose end was reported does not change again.
 @Loop @Suite(.watchdog(minutes: 10)) struct EndRecordingTests {
     let store = InMemoryTaskStore()
     let stage: TransfersFixture
@@ -12,7 +12,7 @@ import Transfers
 
     init() { stage = TransfersFixture(ScriptedBackend(), store) }
 
-    /// One whose cancellation was told, while the store took no record any more.
+    /// A task whose cancellation was reported while the store accepted no records.
     private func cancelled(takesEnds: Bool) async throws -> UploadTask {
         let (task, session) = try await stage.sending()
         store.failure = full

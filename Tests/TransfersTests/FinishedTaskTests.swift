@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// What is kept of tasks that have ended.
+/// The state that ended tasks keep.
 @Loop @Suite(.watchdog(minutes: 10)) struct FinishedTaskTests {
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
 
@@ -92,7 +92,7 @@ import Testing
         #expect(textBytes(task) <= 4 << 10)
     }
 
-    /// Of all that the task holds, itself or through others.
+    /// The size of everything that the task retains, directly or indirectly.
     private func textBytes(_ task: UploadTask) -> Int {
         var seen: Set<ObjectIdentifier> = [ObjectIdentifier(task.limiter)]
         return textBytes(task, &seen)

@@ -94,7 +94,7 @@ import Transfers
         recorder.observeAll(task, prefix: "2-")
         let before = (recorder.events.count, other.events.count)
         #expect(
-            !other.connection.removeObserver("1-progress", of: UploadStrategy.self), "that one belongs to somebody else"
+            !other.connection.removeObserver("1-progress", of: UploadStrategy.self), "it belongs to another connection"
         )
         #expect(recorder.connection.removeObserver("1-progress", of: UploadStrategy.self))
         #expect(!recorder.connection.removeObserver("1-progress", of: UploadStrategy.self))

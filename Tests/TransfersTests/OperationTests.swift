@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// What goes without a task.
+/// Operations without a task.
 @Loop @Suite(.watchdog(minutes: 10)) struct OperationTests {
     @Test(arguments: [Int64(0), -1, 1001, .max, .min])
     func `A page has one to a thousand results`(count: Int64) async throws {
@@ -55,7 +55,7 @@ import Transfers
         #expect(pages.waiting.isEmpty)
     }
 
-    @Test func `The root is no object`() async throws {
+    @Test func `The root is not an object`() async throws {
         let (transfers, root) = (TransfersFixture().transfers, try TransfersFixture.reference(""))
         let calls: [@Loop () async throws -> Void] = [
             { try await transfers.delete(root) }, { _ = try await transfers.downloadURL(of: root) },

@@ -19,7 +19,7 @@ import Transfers
         return (task.id, delay)
     }
 
-    @Test func `Ids and delays repeat with the numbers of the source`() async throws {
+    @Test func `Ids and retry delays repeat if the random source repeats`() async throws {
         let (first, second) = (try await upload(), try await upload())
         #expect(first == second && first.delay != nil)
         #expect(first.id == "01020304-0506-4708-8102-030405060708")

@@ -37,7 +37,7 @@ import Transfers
         #expect(store.spooled.isEmpty)
     }
 
-    /// Uploads that hold all that may be held, and one more.
+    /// Uploads that use all the memory of the limit, and one more.
     private func crowd(_ stage: TransfersFixture) async throws -> (
         held: [UploadTask], waiting: Task<UploadTask, any Error>
     ) {

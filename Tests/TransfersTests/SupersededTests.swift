@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Uploads of an earlier process that find a newer object in their place.
+/// Uploads of an earlier process, and a newer object under the same name.
 @Loop @Suite(.watchdog(minutes: 10)) struct SupersededTests {
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore())
     let newer = StorageError(.unknown, "There is a newer object.")
 
-    /// One that went on by itself, and was told about the object.
+    /// An upload that resumed by itself and got the answer that a newer object exists.
     private func superseded() async throws -> (TransfersFixture, UploadTask, ScriptedSession) {
         let (made, _) = try await stage.sending()
         let next = try await stage.afterCrash(.resume)

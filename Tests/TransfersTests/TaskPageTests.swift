@@ -9,7 +9,7 @@ import Transfers
     typealias Uploads = TaskList<UploadStrategy>
     let stage = TransfersFixture(ScriptedBackend(), InMemoryTaskStore(), limits: .keeping(finished: 6))
 
-    /// The ids of all pages from that one on.
+    /// The ids on this page and all following ones.
     private func pages(
         _ size: Int64, from token: String? = nil, of uploads: Uploads, _ between: () async throws -> Void = {}
     ) async throws -> [[String]] {

@@ -52,7 +52,7 @@ import Transfers
         #expect(try record(task.id).kind == .download && request(task.id)?.file == "/f")
     }
 
-    @Test func `A file of one request that its client waits for is recorded when it has to wait`() async throws {
+    @Test func `A single-request file upload that its client waits for is recorded when it pauses`() async throws {
         let stage = TransfersFixture(ScriptedBackend(oneRequestLimit: 20), store)
         let task = try await stage.transfers.upload(
             file: "/f", to: TransfersFixture.reference(), .init(), isAwaited: true)
@@ -67,13 +67,13 @@ import Transfers
         #expect(try request(task.id)?.file == "/f")
     }
 
-    @Test func `A larger file that its client waits for is recorded before its session begins`() async throws {
+    @Test func `A larger file upload that its client waits for is recorded before its session begins`() async throws {
         let task = try await stage.transfers.upload(
             file: "/f", to: TransfersFixture.reference(), .init(), isAwaited: true)
         #expect(try request(task.id)?.file == "/f")
     }
 
-    @Test func `A download that its client waits for is recorded once, when it asks for that`() async throws {
+    @Test func `A download that its client waits for is recorded when its session requests it`() async throws {
         let task = try await stage.transfers.download(TransfersFixture.reference(), to: "/f", isAwaited: true)
         let session = try await stage.backend.nextDownload()
         task.start()
@@ -89,7 +89,7 @@ import Transfers
         #expect(try outcome(task.id) != nil)
     }
 
-    @Test func `A download that has ended is not recorded as one that goes on`() async throws {
+    @Test func `An ended download is not recorded as unfinished`() async throws {
         let task = try await stage.transfers.download(TransfersFixture.reference(), to: "/f", isAwaited: true)
         let session = try await stage.backend.nextDownload()
         task.start()

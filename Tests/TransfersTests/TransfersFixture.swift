@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A service's tasks over an engine and a clock that obey the test.
+/// The tasks of a service over a scripted engine and a manual clock.
 @Loop final class TransfersFixture {
     /// The time of day when the clock has not moved yet: the beginning of 2026.
     nonisolated static let start = Timestamp(microseconds: 1_767_225_600_000_000)
@@ -12,7 +12,7 @@ import Transfers
     let backend: ScriptedBackend
     let clock: ManualClock
     let store: InMemoryTaskStore?
-    /// The complaints about records.
+    /// The logged errors about records.
     let complaints = Mail<String>()
     let transfers: Transfers
 
@@ -30,7 +30,7 @@ import Transfers
         if isFirst { Task { try await transfers.restore(.pause) } }
     }
 
-    /// The next process, after this one was killed.
+    /// The tasks of the next process after a kill of this one.
     func afterCrash(
         _ wish: UnfinishedTasks = .pause, tokens: (any TokenSource)? = nil, _ backend: ScriptedBackend? = nil
     ) async throws -> TransfersFixture {
@@ -48,7 +48,7 @@ import Transfers
         return (task, try await backend.nextSession())
     }
 
-    /// The id of a small one that has succeeded.
+    /// The id of a small upload that has succeeded.
     func storedUpload() async throws -> String {
         let (task, session) = try await upload(1)
         task.start()
@@ -61,7 +61,7 @@ import Transfers
     /// Returns when an upload of another service, begun now, has succeeded: what the loop had to do before is done.
     static func succeedElsewhere() async throws { _ = try await TransfersFixture().storedUpload() }
 
-    /// A task of 20 bytes with its first chunk on the way.
+    /// A task of 20 bytes whose first chunk is being sent.
     func sending() async throws -> (UploadTask, ScriptedSession) {
         let (task, session) = try await upload()
         task.start()
@@ -71,7 +71,7 @@ import Transfers
         return (task, session)
     }
 
-    /// The rest that somebody just began, which lasts at most so long and at least half of it.
+    /// The delay that has just begun, which must be between half of `seconds` and `seconds`.
     func rest(upTo seconds: Int) async throws -> Duration {
         let rest = try await clock.nextSleep()
         #expect(rest >= .milliseconds(seconds * 500) && rest <= .seconds(seconds))
@@ -79,7 +79,7 @@ import Transfers
     }
 }
 
-/// What a listener events, as "handle status completed".
+/// The events that an observer gets, as "handle status completed".
 @Loop final class RecordingObserver {
     private(set) var events: [(handle: String, snapshot: TaskSnapshot)] = []
     private(set) lazy var connection = ConnectionObservers { [weak self] in self?.events.append(($0, $1)) }

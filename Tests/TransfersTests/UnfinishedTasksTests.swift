@@ -94,7 +94,7 @@ import Transfers
     }
 }
 
-/// Has none.
+/// A source without tokens.
 struct Tokens: TokenSource {
     var personal = false
 

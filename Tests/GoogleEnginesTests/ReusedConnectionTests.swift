@@ -5,9 +5,9 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// A kept connection that the server closes without an answer to a request that it has carried out.
-@Suite(.watchdog(minutes: 10)) struct RemoteWarmTests {
-    /// Lets a server carry out the next request of that kind and close the connection, which was in use before.
+/// A reused connection that the server closes without an answer to a request that it has executed.
+@Suite(.watchdog(minutes: 10)) struct ReusedConnectionTests {
+    /// Lets a server execute the next request of this kind and close the connection, which was used before.
     private func close(
         after kind: StorageFixture.Kind, at place: any RemoteFixture,
         _ deed: (any RemoteFixture) async throws -> Void
@@ -22,7 +22,7 @@ import Testing
 
     let never = Caller(retryTime: .zero)
 
-    @Test func `Nothing that changes an object is sent twice`() async throws {
+    @Test func `A write on a reused connection that breaks is not resent`() async throws {
         for type in [any RemoteFixture.Type]([FirebaseFixture.self, GCSFixture.self]) {
             try await close(after: .patch, at: type.init()) { place in
                 _ = try await place.backend.updateMetadata(of: ref("a"), .init(), if: .init(), for: never)

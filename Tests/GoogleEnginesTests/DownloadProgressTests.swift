@@ -7,8 +7,8 @@ import Testing
 @testable import GoogleEngines
 @testable import LocalFiles
 
-/// What is told of a download while it arrives, and when nothing more comes.
-@Suite(.watchdog(minutes: 10)) struct ArrivalTests {
+/// Progress reports of a download while bytes arrive and when they stop arriving.
+@Suite(.watchdog(minutes: 10)) struct DownloadProgressTests {
     private let size = (2 << 20) + 3
     private let told = Mail<Progress>()
 
@@ -16,7 +16,7 @@ import Testing
         Progress(completedUnitCount: Int64(count), totalUnitCount: Int64(size))
     }
 
-    @Test func `Bytes are told a tenth of a second after they came, though nothing more comes`() async throws {
+    @Test func `Received bytes are reported after a tenth of a second, even if no more arrive`() async throws {
         for type in RemoteFaultTests.places {
             let (scratch, held, clock) = (try Scratch(), Signal(), ManualClock())
             defer { held.fire() }
@@ -43,7 +43,7 @@ import Testing
         let (when, what) = Self.breaks[index]
         for type in RemoteFaultTests.places {
             let scratch = try Scratch()
-            // Nobody moves the clock: no bytes are told for the time that has passed.
+            // The clock stands still, so no report is caused by elapsed time.
             let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock())
             try place.fixture.put(noise(size), "b", "a")
             place.fixture.faults = [.init(when, what)]
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `The end tells what is there, and nothing is told after it`() async {
+    @Test func `The end reports the received bytes, and nothing is reported after it`() async {
         let reports = DownloadProgressReporter(ManualClock()) { told.deliver($0) }
         reports.arrived(5, of: Int64(size))
         reports.arrived(7, of: Int64(size))
@@ -66,7 +66,7 @@ import Testing
         #expect(told.waiting == [progress(7)])
     }
 
-    @Test func `A mebibyte is told at once, and the last byte`() async {
+    @Test func `Each mebibyte and the last byte are reported at once`() async {
         let reports = DownloadProgressReporter(ManualClock()) { told.deliver($0) }
         for count in [0, 1 << 19, 1 << 20, (1 << 20) + 1, size] { reports.arrived(Int64(count), of: Int64(size)) }
         #expect(told.waiting == [progress(1 << 20), progress(size)])

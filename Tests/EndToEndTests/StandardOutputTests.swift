@@ -3,14 +3,14 @@ import JSONText
 import TestSupport
 import Testing
 
-/// A library that prints in the midst of everything.
-@Suite(.watchdog) struct PollutionTests {
+/// A preloaded library that prints to stdout.
+@Suite(.watchdog) struct StandardOutputTests {
     private let place = Place()
     private static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/usr/bin/gcc"].first {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    /// Prints whenever bytes are made durable, then has it done.
+    /// Prints at each fsync and fdatasync, and then calls the real function.
     private static let source = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -26,7 +26,7 @@ import Testing
         """
 
     @Test(.enabled(if: compiler != nil, "What libraries print is not tested: there is no C compiler."))
-    func `What a library prints is no message`() async throws {
+    func `Text that a library prints to stdout goes to stderr`() async throws {
         let (code, library) = (place.directory + "/noise.c", place.directory + "/noise.so")
         try Self.source.write(toFile: code, atomically: true, encoding: .utf8)
         let built = await Command(

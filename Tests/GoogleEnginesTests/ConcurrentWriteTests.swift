@@ -7,8 +7,8 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Servers that carry out a request and answer with an error, and somebody else who writes before it is tried again.
-@Suite(.watchdog(minutes: 10)) struct OvertakenTests {
+/// Servers that execute a request but answer with an error, and other clients that write before the retry.
+@Suite(.watchdog(minutes: 10)) struct ConcurrentWriteTests {
     static let others: [UInt8] = [7, 7]
     let caller = Caller(retryTime: .seconds(60))
 
@@ -22,7 +22,7 @@ import Testing
         do { try fixture.put(Self.others, "b", "a", by: .gcs) } catch { Issue.record(error) }
     }
 
-    @Test func `A deletion that is tried again leaves what somebody else has put there`() async throws {
+    @Test func `A retried deletion does not delete an object that another client has stored`() async throws {
         for place in try places() {
             try place.fixture.put([1], "b", "a", by: .gcs)
             place.fixture.faults = [
@@ -40,7 +40,7 @@ import Testing
         return .init(.nth(number, kind), .meanwhile { [weak fixture] in if let fixture { deed(fixture) } })
     }
 
-    @Test func `An update that is tried again does not revert what somebody else has changed`() async throws {
+    @Test func `A retried update does not revert the change of another client`() async throws {
         var change = MetadataChange()
         change.content = [.cacheControl: "ours"]
         for place in try places() {
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `An update counts once, and is tried again where it was not carried out`(isCarriedOut: Bool) async throws {
+    func `A retried update is executed exactly once`(isCarriedOut: Bool) async throws {
         var change = MetadataChange()
         change.content = [.cacheControl: "ours"]
         for place in try places() {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `An upload that is tried again does not replace what somebody else has stored`(isThere: Bool) async throws {
+    func `A retried upload does not replace an object that another client has stored`(isThere: Bool) async throws {
         for place in try places() {
             if isThere { try place.fixture.put([1], "b", "a") }
             place.fixture.faults = [
@@ -86,7 +86,9 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `An upload is told from an identical one that was there`(isThere: Bool, isCarriedOut: Bool) async throws {
+    func `A retried upload is distinguished from an identical older object`(isThere: Bool, isCarriedOut: Bool)
+        async throws
+    {
         for place in try places() {
             if isThere { try place.fixture.put([1, 2], "b", "a", by: type(of: place).dialect) }
             let before = place.fixture.metadata("b", "a")?["generation"]
@@ -101,7 +103,7 @@ import Testing
         _ = try await place.backend.run(.data([1, 2], to: ref("a")), retryTime: .seconds(600))
     }
 
-    @Test func `A retry is bound to what was there`() async throws {
+    @Test func `A retried upload has the generation of the existing object as its precondition`() async throws {
         let place = try GCSFixture(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
         try place.fixture.put([1], "b", "a")
         let generation = try #require(place.fixture.metadata("b", "a", as: .gcs)?["generation"]?.string)
@@ -112,7 +114,8 @@ import Testing
     }
 
     @Test(arguments: [StorageFixture.Variant.service, .testbench], [400, 412])
-    func `Bytes that were refused in the end are no success`(variant: StorageFixture.Variant, status: Int) async throws
+    func `An upload whose last bytes were refused does not succeed`(variant: StorageFixture.Variant, status: Int)
+        async throws
     {
         let place = try GCSFixture(StorageFixture(variant), limits: HTTPLimits(), clock: HurriedClock())
         let phantom = #"{"name":"a","generation":"1795364457466","metageneration":"1","size":"2"}"#

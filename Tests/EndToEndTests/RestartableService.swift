@@ -7,8 +7,8 @@ import JSONText
 import TestSupport
 import Testing
 
-/// The program over several lives: started, ended or killed, and started again on what it has kept. Blocks.
-final class Lives {
+/// The program over several processes on one root: started, ended or killed, and started again. Its methods block.
+final class RestartableService {
     enum Engine: String, CaseIterable, Sendable {
         case embedded, firebase, gcs
     }
@@ -28,15 +28,15 @@ final class Lives {
     private var lastID: Int64 = 0
     private var heard: [JSON] = []
 
-    init(_ engine: Engine, in directory: String, sharing other: Lives? = nil) throws {
+    init(_ engine: Engine, in directory: String, sharing other: RestartableService? = nil) throws {
         (self.engine, self.directory) = (engine, directory)
         fixture = try other?.fixture ?? (engine == .embedded ? nil : StorageFixture())
         root = directory + "/root"
     }
 
     /// Runs on a thread of its own, in a directory that is gone afterwards.
-    static func run(_ engine: Engine, _ body: @escaping @Sendable (Lives) throws -> Void) async throws {
-        try await onThread { try withTemporaryDirectory { try body(Lives(engine, in: $0)) } }
+    static func run(_ engine: Engine, _ body: @escaping @Sendable (RestartableService) throws -> Void) async throws {
+        try await onThread { try withTemporaryDirectory { try body(RestartableService(engine, in: $0)) } }
     }
 
     func start(_ flags: String...) throws {
@@ -47,10 +47,10 @@ final class Lives {
         heard = []
     }
 
-    /// None of its files may grow any more, as on a disk that is full.
+    /// Limits the size of files, so that writes fail as on a full disk.
     func fillDisk() throws { try life?.process.limitFiles(to: 8192) }
 
-    /// At once, and without a word.
+    /// Ends the process with SIGKILL.
     func kill() throws { #expect(try end(by: SIGKILL) == 128 + SIGKILL) }
     func terminate() throws { #expect(try end(by: SIGTERM) == 0) }
 
@@ -61,7 +61,7 @@ final class Lives {
         return process?.logged ?? ""
     }
 
-    /// Neither says nor hears anything any more.
+    /// Closes stdin and stdout, and waits for the end of the process.
     func hangUp() throws {
         let process = life?.process
         life = nil
@@ -84,7 +84,7 @@ final class Lives {
 
 // MARK: - Talking
 
-extension Lives {
+extension RestartableService {
     @discardableResult
     func call(_ method: String, _ params: JSON = [:]) throws -> JSON {
         let message = try answer(method, params)
@@ -111,7 +111,7 @@ extension Lives {
         return lastID
     }
 
-    /// Returns when so many events of a task have come.
+    /// Returns when `count` notifications have arrived.
     func hear(_ count: Int) throws {
         while heard.count < count { heard.append(try next()) }
     }
@@ -138,9 +138,9 @@ extension Lives {
     }
 }
 
-// MARK: - What there is
+// MARK: - Files and objects
 
-extension Lives {
+extension RestartableService {
     func path(_ name: String) -> String { directory + "/" + name }
 
     func write(_ bytes: [UInt8], to name: String) throws -> String {
@@ -150,7 +150,7 @@ extension Lives {
 
     func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path(name)))) }
 
-    /// What the service says of the object, where that is what it should be: it is fetched for that.
+    /// The metadata of the object. Expects that a download has these bytes, and the metadata their size and MD5.
     func expectObject(_ name: String, _ expected: [UInt8]) throws -> JSON {
         let metadata = try call("reference/getMetadata", ["reference": .string("gs://default-bucket/\(name)")])
         let got = path("got")
@@ -166,7 +166,7 @@ extension Lives {
         return metadata
     }
 
-    /// Nothing is left but these many objects.
+    /// Expects the files of this many objects, and neither spooled bytes nor partial downloads.
     func expectNothingLeft(objects: Int) throws {
         let files = FileManager.default
         // Empty files are reserved for later uploads.
@@ -177,7 +177,7 @@ extension Lives {
         #expect(spools.isEmpty && parts.isEmpty)
     }
 
-    /// Of the process, as the system counts it.
+    /// The resident memory of the process.
     var residentBytes: Int {
         get throws { try life?.process.residentBytes ?? 0 }
     }
@@ -193,7 +193,7 @@ extension Lives {
         }
     }
 
-    /// The files in which the embedded engine keeps what it has got so far.
+    /// The sizes of the files in the directory `objects` of the root.
     var staged: [Int64] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: root + "/objects").map {

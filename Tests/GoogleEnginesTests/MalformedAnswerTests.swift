@@ -6,8 +6,8 @@ import Testing
 @testable import EmbeddedEngine
 @testable import GoogleEngines
 
-/// Answers that are no answers: what a server may have carried out is not asked for again.
-@Suite(.watchdog(minutes: 10)) struct StrangeAnswerTests {
+/// Malformed answers: a request that a server may have executed is not repeated.
+@Suite(.watchdog(minutes: 10)) struct MalformedAnswerTests {
     typealias Deed = @Sendable (RemoteBackend, Caller) async throws -> Void
 
     private func check(
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["", "hello", #"{"generation": "1", "size": "1", "downloadTokens": 7}"#])
-    func `Nonsense is not taken for an object without a download token`(body: String) async throws {
+    func `A malformed response is not an object without a download token`(body: String) async throws {
         try await check(FirebaseFixture.self, .getMetadata, body) {
             _ = try await $0.downloadURL(of: ref("a"), expiresIn: nil, for: $1)
         }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `An object whose size is not told is empty`() async throws {
+    @Test func `An object without a size in its metadata is empty`() async throws {
         let place = try GCSFixture(StorageFixture(.testbench))
         #expect(try await place.backend.put([], at: "a").size == 0)
         #expect(try await place.backend.metadata(of: ref("a")).size == 0)
@@ -54,7 +54,7 @@ import Testing
         #expect(place.fixture.log.requests(.multipart).count == 1)
     }
 
-    @Test func `An upload that is answered without metadata is no missing object`() async throws {
+    @Test func `An upload response without metadata is not reported as a missing object`() async throws {
         for type in RemoteStopTests.places {
             let place = try await type.init()
             place.fixture.faults = [.init(.first(.multipart), .answer(200))]
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `A listing that is not found is no missing bucket, unless that is said`() async throws {
+    @Test func `A 404 for a listing is a missing bucket only if the response says so`() async throws {
         for type in RemoteStopTests.places {
             let place = try await type.init()
             let texts = [("", StorageError.Code.objectNotFound), ("The bucket does not exist.", .bucketNotFound)]
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Errors about tokens tell what they were for`() async throws {
+    @Test func `Errors about tokens name the object`() async throws {
         for type in RemoteStopTests.places {
             let place = try await type.init()
             let caller = Caller(tokens: NoTokens(), retryTime: .zero)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `A server that says nothing leaves time to ask it again`() {
+    @Test func `Time limits of a request leave time for retries`() {
         let small = RemoteRequest(method: "GET", target: "/")
         for (retryTime, longest) in [(600, 120), (120, 30), (20, 5), (4, 4)] {
             let limits = HTTPLimits().within(.seconds(retryTime), of: small)
