@@ -12,13 +12,17 @@ import Testing
     let server: HTTPServer
     var port: Int { server.port }
 
-    /// The default handler responds with the path.
+    /// The default handler responds with the path. A handler that throws, for it was cancelled or waited for too long,
+    /// responds with 500.
     init(
         _ limits: HTTPServerLimits = HTTPServerLimits(), methods: Set<HTTPServerRequest.Method> = [.get, .head],
-        handler: @escaping HTTPServer.Handler = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
+        handler: @escaping @Loop @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
     ) throws {
         server = try HTTPServer(
-            address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock), handler: handler)
+            address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock)
+        ) { request in
+            do { return try await handler(request) } catch { return HTTPServerResponse(500) }
+        }
     }
 
     isolated deinit { server.close() }

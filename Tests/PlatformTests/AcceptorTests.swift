@@ -43,7 +43,8 @@ import Testing
         // Ends a pause, so that it is an error instead of a wait without end.
         let pauses = Mail<Duration>()
         let observer = Task { [clock] in
-            while let pause = try await clock.nextSleep() {
+            while true {
+                let pause = try await clock.nextSleep()
                 pauses.deliver(pause)
                 clock.advance(by: pause)
             }
