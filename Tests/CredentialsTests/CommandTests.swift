@@ -21,7 +21,7 @@ import Testing
         return await onThread { command.run() }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `A command without a thread that waits for it is ended`() async throws {
+    @Test func `A token command is ended if no thread can wait for it`() async throws {
         var command = ShellCommand(line: Secret("sleep 1000"))
         command.startThread = { _, _, _ throws(ThreadUnavailable) in throw ThreadUnavailable(code: EAGAIN) }
         let outcome = await onThread { [command] in command.run() }
@@ -49,7 +49,7 @@ import Testing
         #expect(try await source.token(.accessToken, insteadOf: nil)?.secret == "t2")
     }
 
-    @Test func `A command that gives the refused token again has none`() async throws {
+    @Test func `A token command that returns the refused token again gives no token`() async throws {
         let source = source("echo secret")
         let token = try await source.token(.accessToken, insteadOf: nil)
         let error = try await failure(of: source, insteadOf: token)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `A command that closes its output but goes on is waited for`() async throws {
+    @Test func `A command that closes its output is waited for until it exits`() async throws {
         #expect(
             await run("echo early; exec >&-; sleep 1000", limit: .milliseconds(300))
                 == .failure(.tooSlow(.milliseconds(300))))
@@ -134,7 +134,7 @@ import Testing
         #expect(kill(process, SIGKILL) == 0)
     }
 
-    @Test func `A command prints as much as a token may have`() async throws {
+    @Test func `A command that prints more than the maximum size of a token fails`() async throws {
         let line = "head -c 65536 /dev/zero | tr '\\0' x"
         #expect(try await run(line).get().utf8.count == 65_536)
         #expect(await run("\(line); echo") == .failure(.tooMuch(bytes: 65_536)))

@@ -92,9 +92,10 @@ package final class ThreadGate: Sendable {
     }
 
     package func reached(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        try await arrived.next(file: file, location)
+        try await arrived.next(isolation: isolation, file: file, location)
     }
     package func open() { gate.signal() }
 }

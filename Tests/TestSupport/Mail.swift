@@ -30,9 +30,10 @@ public final class Mail<Item: Sendable>: Sendable {
 
     /// The next item. Waits as `until` does.
     public func next(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws -> Item {
-        try await withWaiter(file: file, location) { waiter in
+        try await withWaiter(isolation: isolation, file: file, location) { waiter in
             let item: Item? = state.withLock { state in
                 if state.items.isEmpty {
                     state.waiters.append(waiter)

@@ -51,9 +51,10 @@ public final class ScriptedBackend: Backend {
 
     /// The session of the next upload that was begun.
     public func nextSession(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws -> ScriptedSession {
-        try await begun.next(file: file, location)
+        try await begun.next(isolation: isolation, file: file, location)
     }
 
     public func inspect(file path: String) async throws(StorageError) -> FileIdentity { try inspection.get() }
@@ -76,9 +77,10 @@ public final class ScriptedBackend: Backend {
 
     /// The session of the next download that was begun.
     public func nextDownload(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws -> ScriptedDownload {
-        try await downloads.next(file: file, location)
+        try await downloads.next(isolation: isolation, file: file, location)
     }
 
     public func beginDownload(_ download: Download) -> any DownloadSession {
@@ -140,9 +142,10 @@ public final class ScriptedSession: TransferSession {
 
     /// The next step that was asked for; it is in flight until it is answered.
     public func nextStep(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws -> UploadMachine.Step {
-        try await steps.next(file: file, location)
+        try await steps.next(isolation: isolation, file: file, location)
     }
 
     /// The step in flight ends so. False where none is.
@@ -211,9 +214,10 @@ public final class ScriptedDownload: TransferSession {
 
     /// The next try: what it may report with. It is under way until it is answered.
     public func nextTry(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws -> Report {
-        try await tries.next(file: file, location)
+        try await tries.next(isolation: isolation, file: file, location)
     }
 
     /// The try under way ends so.

@@ -31,9 +31,10 @@ public final class Signal: Sendable {
 
     /// Waits as `until` does.
     public func happened(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        try await withWaiter(file: file, location) { waiter in
+        try await withWaiter(isolation: isolation, file: file, location) { waiter in
             let hasHappened = state.withLock { state in
                 if !state.hasHappened { state.waiters.append(waiter) }
                 return state.hasHappened

@@ -31,8 +31,11 @@ struct WaitDeadline {
     /// Throws when the test is cancelled, or the limit is reached.
     func check() throws {
         try Task.checkCancellation()
-        if ContinuousClock.now >= end { throw WaitFailure(file, location) }
+        if let failure { throw failure }
     }
+
+    /// Nil before the limit.
+    var failure: WaitFailure? { ContinuousClock.now >= end ? WaitFailure(file, location) : nil }
 }
 
 /// Returns when the condition holds; it is checked in each iteration of the loop, then each millisecond. Throws
@@ -112,19 +115,22 @@ public final class Waiter<Value: Sendable>: Sendable {
     }
 }
 
-/// Waits until somebody resumes the waiter that `register` receives. Throws as `until` does.
+/// Waits until somebody resumes the waiter that `register` receives. Throws as `until` does. Stays on the actor of the
+/// caller: between the resumption and the caller's next line nothing else of that actor is awaited.
 public func withWaiter<Value: Sendable>(
+    isolation: isolated (any Actor)? = #isolation,
     file: String = #filePath, _ location: SourceLocation = #_sourceLocation,
     _ register: (Waiter<Value>) -> Void
 ) async throws -> Value {
     let waiter = Waiter<Value>()
     let deadline = WaitDeadline(file, location)
     let id = Watch.shared.add {
-        do { try deadline.check() } catch { waiter.resume(.failure(error)) }
+        if let failure = deadline.failure { waiter.resume(.failure(failure)) }
     }
     defer { Watch.shared.remove(id) }
     return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
+        _ = isolation
+        return try await withCheckedThrowingContinuation { continuation in
             if waiter.install(continuation) {
                 register(waiter)
             } else {

@@ -52,10 +52,13 @@ public final class StorageFixture: Sendable {
 
     /// Returns when the log meets the condition. Waits as the function of that name does.
     public func until(
-        file: String = #filePath, _ location: SourceLocation = #_sourceLocation,
+        isolation: isolated (any Actor)? = #isolation, file: String = #filePath,
+        _ location: SourceLocation = #_sourceLocation,
         _ isMet: @escaping @Sendable (Log) -> Bool
     ) async throws {
-        try await withWaiter(file: file, location) { waiter in core.change { $0.waiters.append((isMet, waiter)) } }
+        try await withWaiter(isolation: isolation, file: file, location) { waiter in
+            core.change { $0.waiters.append((isMet, waiter)) }
+        }
     }
 }
 
