@@ -156,6 +156,9 @@ let package = Package(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTPText", "CChecksums", "Platform", "CSystem", "TestSupport"]),
         .testTarget(
+            name: "GatewayTests",
+            dependencies: ["Gateway", "HTTPServer", "HTTPText", "JSONText", "Storage", "Platform", "TestSupport"]),
+        .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
         .testTarget(

@@ -133,11 +133,13 @@ import Transfers
     }
 
     /// An answer, or a request of a batch.
-    private func answer(to http: HTTPServerRequest, _ body: HTTPRequestBody) async -> HTTPServerResponse {
+    private func answer(
+        to http: HTTPServerRequest, _ body: HTTPRequestBody, isInBatch: Bool = false
+    ) async -> HTTPServerResponse {
         var isCloud = true
         do {
             let request = try GatewayRequest(http, body)
-            let api = try api(for: request)
+            let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
             return try await api.answer()
         } catch let error as GatewayError {
@@ -152,13 +154,25 @@ import Transfers
         }
     }
 
+    /// As with Google, a batch is about metadata: it has no uploads, no bytes, and no other batches.
+    private func apiOfBatch(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
+        guard let path = CloudAPI.path(request.path), path.first == "b", request["alt"] != "media",
+            !(path.count == 3 && path[2] == "o" && request.http.method == .post)
+        else {
+            throw .badRequest(
+                "A batch has only requests of /storage/v1 for metadata, not \(request.http.method.rawValue) "
+                    + "\(request.http.path.prefix(200)).")
+        }
+        return CloudAPI(service: service, request: request, path: path)
+    }
+
     private func api(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
         switch request.path.first {
         case "v0": return FirebaseAPI(service: service, request: request, path: Array(request.path.dropFirst()))
         case "internal": return InternalAPI(request: request, reset: reset)
         case "batch":
-            return CloudBatch(request: request) { [weak self] in
-                await self?.answer(to: $0, HTTPRequestBody($1)) ?? HTTPServerResponse(503)
+            return CloudBatch(request: request, bounds: .init(), elapsed: time.clock.stopwatch()) { [weak self] in
+                await self?.answer(to: $0, HTTPRequestBody($1), isInBatch: true) ?? HTTPServerResponse(503)
             }
         default:
             guard let path = CloudAPI.path(request.path) else {

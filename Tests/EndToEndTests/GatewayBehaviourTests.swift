@@ -61,6 +61,7 @@ struct GatewayClient: Sendable {
         let url = path.hasPrefix("http") ? path : base + path
         var request = HTTPRequest(method, url, headers: headers, body: body.map { .bytes($0) } ?? .none)
         request.isSentOnce = true
+        request.limits.answerBytes = 64 << 20
         let response = try await http.perform(request)
         return Answer(status: response.status, headers: response.headers, body: response.body)
     }
