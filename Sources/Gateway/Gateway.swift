@@ -139,6 +139,7 @@ import Transfers
         var isCloud = true
         do {
             let request = try GatewayRequest(http, body)
+            try request.checkKeys()
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
             return try await api.answer()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Batches of requests, through the real program.
-@Suite(.timeLimit(.minutes(10))) struct GatewayBatchTests {
+@Suite(.watchdog(minutes: 10)) struct GatewayBatchTests {
     private func send(_ client: GatewayClient, _ requests: [String]) async throws -> GatewayClient.Answer {
         let parts = requests.map { "--B\r\nContent-Type: application/http\r\n\r\n\($0)\r\n" }
         return try await client.send(

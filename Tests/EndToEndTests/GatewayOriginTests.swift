@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Which web pages may use the gateway.
-@Suite(.timeLimit(.minutes(10))) struct GatewayOriginTests {
+@Suite(.watchdog(minutes: 10)) struct GatewayOriginTests {
     private static let evil = "https://evil.example"
 
     /// Each write as a method and a path, with whatever a form or a page can send.

@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 
 /// One batch, whose requests a closure answers.
-@Suite struct CloudBatchTests {
+@Suite(.watchdog) struct CloudBatchTests {
     private typealias Answer = @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
 
     /// The requests of a batch, as a client writes them.

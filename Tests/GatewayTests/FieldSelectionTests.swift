@@ -1,9 +1,10 @@
 import JSONText
+import TestSupport
 import Testing
 
 @testable import Gateway
 
-@Suite struct FieldSelectionTests {
+@Suite(.watchdog) struct FieldSelectionTests {
     private let answer: JSON = [
         "kind": "list", "items": [["name": "a", "size": "1", "owner": ["id": "x", "entity": "y"]], ["name": "b"]],
     ]
