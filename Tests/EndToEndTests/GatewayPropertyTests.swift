@@ -190,4 +190,19 @@ import Testing
         #expect(try await client.names("").items == ["x"])
         try gateway.end()
     }
+
+    @Test func `Download tokens that a client has chosen open the object, whatever their characters`() async throws {
+        let gateway = try LiveGateway(["--harness"])
+        let client = gateway.client
+        _ = try await client.store("x", #"{"metadata":{"firebaseStorageDownloadTokens":"a b&c=ü?#%,second"}}"#)
+        try await client.authorize(#"{"default":"deny"}"#)
+        let url = try await client.call("reference/downloadURL", #"{"reference":"gs://box/x"}"#)["url"]?.string ?? ""
+        #expect(url.hasSuffix("token=a%20b%26c%3D%C3%BC%3F%23%25"))
+        #expect(try await client.get(url).text == "hello")
+        #expect(try await client.get("\(client.v0)/x?alt=media&token=second").text == "hello")
+        for token in ["a", "a%20b", "", "a%20b%26c%3D%C3%BC%3F%23%25%2Csecond"] {
+            #expect(try await client.get("\(client.v0)/x?alt=media&token=\(token)").status == 403)
+        }
+        try gateway.end()
+    }
 }
