@@ -29,8 +29,8 @@ let package = Package(
         .target(
             name: "CommandLine",
             dependencies: [
-                "Methods", "Tracing", "Credentials", "Transfers", "Storage", "JSONRPC", "JSONText", "Secrets",
-                "Platform",
+                "Methods", "Tracing", "Credentials", "Transfers", "Storage", "HTTPServer", "JSONRPC", "JSONText",
+                "Secrets", "Platform",
             ]),
         .target(
             name: "Methods",
@@ -155,6 +155,9 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTPText", "CChecksums", "Platform", "CSystem", "TestSupport"]),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: ["Gateway", "HTTPServer", "HTTPText", "JSONText", "Storage", "Platform", "TestSupport"]),
         .testTarget(
             name: "TracingTests",
             dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),

@@ -1,3 +1,4 @@
+import HTTPServer
 import JSONText
 import Methods
 import Platform
@@ -212,6 +213,13 @@ extension CommandPage {
             Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
             Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
             Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
+            Flag("--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable") { options, line in
+                let origin = try line.value("an origin")
+                guard AcceptedOrigins.isOrigin(origin) else {
+                    throw UsageError(message: "--allow-origin needs https://HOST:PORT or *, not \"\(origin)\"")
+                }
+                options.service.origins.append(origin)
+            },
             Flag("--harness", "tests may change faults and time; protocol/harness.md", \.service.harness),
         ] + service,
         examples: [#"printf '{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n' | storage-rpc"#]

@@ -25,6 +25,8 @@ package struct ServiceOptions {
     package var gateway: String?
     /// Names that requests to it may have, besides those of the loopback.
     package var hosts: [String] = []
+    /// Origins of web pages that may use it, besides those of the loopback.
+    package var origins: [String] = []
     /// Peers that download URLs are served to at the same time.
     package var servedConnections = Int.max
     /// The one that was named.

@@ -96,7 +96,8 @@ extension EmbeddedBackend {
                 .internalError, "There is no address that download URLs could begin with: nothing serves them.")
         }
         let base = try await urlBase()
-        return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media&token=\(token)"
+        // A client may have chosen it.
+        return "\(base)/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media&token=\(token.escaped)"
     }
 }
 

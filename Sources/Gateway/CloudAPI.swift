@@ -63,8 +63,7 @@ import Transfers
         case .patch, .put:
             let json = try JSON.object(await request.wholeBody())
             var change = try MetadataChange(resource: json)
-            // An update replaces what it does not name.
-            if request.http.method == .put { change = change.replacingAll(json) }
+            change.replacesAll = request.http.method == .put
             return try await update(object, json, change)
         case .delete:
             try await check(object)
@@ -134,16 +133,5 @@ extension GatewayRequest {
         try preconditions().check(object.version, at: object.reference)
         if try integer("ifGenerationNotMatch") == object.generation { throw GatewayError(304, "Not Modified") }
         if try integer("ifMetagenerationNotMatch") == object.metageneration { throw GatewayError(304, "Not Modified") }
-    }
-}
-
-extension MetadataChange {
-    /// What the resource does not name is removed.
-    fileprivate func replacingAll(_ json: JSON) -> MetadataChange {
-        var change = self
-        for property in ContentProperty.allCases where json[property.rawValue] == nil {
-            change.content[property] = .some(nil)
-        }
-        return change
     }
 }

@@ -3,91 +3,149 @@ import HTTPText
 import Platform
 
 /// Several requests in one: `POST /batch/storage/v1`, a multipart body of HTTP requests, answered in their order.
+///
+/// All requests are read before the first one begins. When the answers take too many bytes or too much time, the
+/// requests that are left are answered with an error, and not carried out.
 @Loop struct CloudBatch: GatewayAPI {
-    let isCloud = true
-    private static let mostParts = 100
-    /// In bytes, of one request.
-    private static let mostBytes = 1 << 20
-    private static let boundary = "batch_storage_rpc"
+    /// What one batch may take.
+    struct Bounds {
+        /// As Google.
+        var requests = 100
+        /// In bytes, of one request.
+        var requestBytes = 1 << 20
+        /// In bytes, of all requests.
+        var bytes = 10 << 20
+        /// In bytes, of all answers.
+        var answerBytes = 16 << 20
+        /// No request begins later.
+        var time = Duration.seconds(30)
+    }
 
+    /// A request, and the answer to one that is none.
+    private struct Part {
+        let id: String
+        let request: Result<(HTTPServerRequest, body: [UInt8]), GatewayError>
+    }
+
+    let isCloud = true
     let request: GatewayRequest
+    let bounds: Bounds
+    /// The time since the batch has begun.
+    let elapsed: @Sendable () -> Duration
     let answerOne: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
 
     func answer() async throws -> HTTPServerResponse {
+        let parts = try await parts()
+        // Random, so that no metadata can have it.
+        let boundary = "batch_\(RandomSource.secure.uuid())"
         var body: [UInt8] = []
+        for part in parts {
+            let (response, content) = await answer(to: part, room: bounds.answerBytes - body.count)
+            let id = part.id.hasPrefix("<") ? "<response-" + part.id.dropFirst() : "response-" + part.id
+            body += Array("--\(boundary)\r\n".utf8)
+            body +=
+                HTTPHeaders([.init("Content-Type", "application/http"), .init("Content-ID", id)]).lines
+                + Array("\r\n".utf8)
+            body += Array("HTTP/1.1 \(response.status) \(response.status < 300 ? "OK" : "Error")\r\n".utf8)
+            body += response.headers.lines + Array("\r\n".utf8) + content + Array("\r\n".utf8)
+        }
+        body += "--\(boundary)--\r\n".utf8
+        return HTTPServerResponse(
+            200, headers: ["Content-Type": "multipart/mixed; boundary=\(boundary)"], body: .bytes(body))
+    }
+
+    // MARK: - Requests
+
+    private func parts() async throws -> [Part] {
         let reader = try request.multipart()
+        var (parts, bytes) = ([Part](), 0)
         do {
-            var count = 0
             while let headers = try await reader.nextPart() {
-                count += 1
-                guard count <= Self.mostParts else {
-                    throw GatewayError.badRequest("A batch has at most \(Self.mostParts) requests.")
+                guard parts.count < bounds.requests else {
+                    throw GatewayError.badRequest("A batch has at most \(bounds.requests) requests.")
                 }
-                let part = try await reader.readAll(atMost: Self.mostBytes)
-                body += await response(to: part, id: headers["Content-ID"] ?? "")
+                let part = try await reader.readAll(atMost: bounds.requestBytes)
+                bytes += part.count
+                guard bytes <= bounds.bytes else {
+                    throw GatewayError(413, "The requests of a batch have at most \(bounds.bytes) bytes.")
+                }
+                parts.append(Part(id: headers["Content-ID"] ?? "", request: request(in: part)))
             }
         } catch let error as MultipartReader.Failure {
             throw error.gatewayError
         }
-        body += "--\(Self.boundary)--\r\n".utf8
-        return HTTPServerResponse(
-            200, headers: ["Content-Type": "multipart/mixed; boundary=\(Self.boundary)"], body: .bytes(body))
-    }
-
-    private func response(to part: [UInt8], id: String) async -> [UInt8] {
-        var response: HTTPServerResponse
-        if let (inner, body) = Self.request(part, host: request.header("Host")) {
-            response = await answerOne(inner, body)
-        } else {
-            response = GatewayError.badRequest("A request of the batch is malformed.").response(isCloud: true)
-        }
-        var content: [UInt8] = []
-        switch response.body {
-        case .none: break
-        case .bytes(let bytes): content = bytes
-        case .file, .unopened, .unpacked:
-            response = GatewayError.badRequest("A batch has no bytes of objects.").response(isCloud: true)
-            if case .bytes(let bytes) = response.body { content = bytes }
-        }
-        response.headers["Content-Length"] = "\(content.count)"
-        let plain = id.hasPrefix("<") ? "<response-" + id.dropFirst() : "response-" + id
-        var lines = [
-            "--\(Self.boundary)", "Content-Type: application/http", "Content-ID: \(plain)", "",
-            "HTTP/1.1 \(response.status) \(response.status < 300 ? "OK" : "Error")",
-        ]
-        lines += response.headers.fields.map { "\($0.name): \($0.value)" }
-        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content + Array("\r\n".utf8)
+        return parts
     }
 
     /// A request line, headers, and what is behind an empty line.
-    private static func request(_ part: [UInt8], host: String?) -> (HTTPServerRequest, body: [UInt8])? {
+    private func request(in part: [UInt8]) -> Result<(HTTPServerRequest, body: [UInt8]), GatewayError> {
+        let malformed = GatewayError.badRequest("A request of the batch is malformed.")
         let lines = part.split(separator: 0x0A, omittingEmptySubsequences: false)
             .map { $0.last == 0x0D ? $0.dropLast() : $0 }
-        guard let first = lines.first else { return nil }
-        let words = String(decoding: first, as: UTF8.self).split(separator: " ")
-        guard words.count >= 2, let method = HTTPServerRequest.Method(rawValue: String(words[0])) else { return nil }
-        // Some clients write the whole URL.
-        var target = words[1]
+        let words = String(decoding: lines[0], as: UTF8.self).split(separator: " ")
+        guard words.count >= 2, let method = HTTPServerRequest.Method(rawValue: String(words[0])),
+            let (path, query) = Self.target(words[1])
+        else { return .failure(malformed) }
+        var headers = HTTPHeaders()
+        let head = lines.dropFirst().prefix { !$0.isEmpty }
+        for line in head {
+            guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), let field = HTTPHeaders.Field(line: line)
+            else { return .failure(malformed) }
+            headers.add(field.name, field.value)
+        }
+        headers["Host"] = self.request.header("Host")
+        let body = lines.dropFirst(head.count + 2).joined(separator: [0x0A])
+        let request = HTTPServerRequest(path, method: method, query: query, headers: headers)
+        return .success((request, Array(body)))
+    }
+
+    /// Some clients write the whole URL.
+    private static func target(_ text: Substring) -> (path: String, query: String?)? {
+        var target = text
         if let scheme = target.firstRange(of: "://") {
             target = target[scheme.upperBound...].drop { $0 != "/" }
         }
         guard target.hasPrefix("/") else { return nil }
         let end = target.firstIndex(of: "?")
-        var headers = HTTPHeaders()
-        var count = 1
-        for line in lines.dropFirst() {
-            count += 1
-            if line.isEmpty { break }
-            guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { return nil }
-            headers.add(
-                String(decoding: line[..<colon], as: UTF8.self),
-                String(trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])))
+        return (String(target[..<(end ?? target.endIndex)]), end.map { String(target[target.index(after: $0)...]) })
+    }
+
+    // MARK: - Answers
+
+    /// `room` is in bytes.
+    private func answer(to part: Part, room: Int) async -> (HTTPServerResponse, content: [UInt8]) {
+        let (inner, body): (HTTPServerRequest, [UInt8])
+        switch part.request {
+        case .failure(let error): return Self.refused(error)
+        case .success(let request): (inner, body) = request
         }
-        if let host { headers["Host"] = host }
-        let body = lines.dropFirst(count).joined(separator: [0x0A])
-        let request = HTTPServerRequest(
-            String(target[..<(end ?? target.endIndex)]), method: method,
-            query: end.map { String(target[target.index(after: $0)...]) }, headers: headers)
-        return (request, Array(body))
+        guard room > 0 else { return refusedForRoom }
+        guard elapsed() < bounds.time else {
+            return Self.refused(GatewayError(503, "The batch has taken \(bounds.time): send this request again."))
+        }
+        var response = await answerOne(inner, body)
+        var content: [UInt8] = []
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes): content = bytes
+        case .file, .unopened, .unpacked: return Self.refused(.badRequest("A batch has no bytes of objects."))
+        }
+        // Answers to what has changed something are small.
+        if content.count > room, inner.method == .get { return refusedForRoom }
+        response.headers["Content-Length"] = "\(content.count)"
+        return (response, content)
+    }
+
+    private var refusedForRoom: (HTTPServerResponse, content: [UInt8]) {
+        Self.refused(
+            GatewayError(
+                413, "The answers of a batch have at most \(bounds.answerBytes) bytes: send this request alone."))
+    }
+
+    private static func refused(_ error: GatewayError) -> (HTTPServerResponse, content: [UInt8]) {
+        var response = error.response(isCloud: true)
+        guard case .bytes(let content) = response.body else { return (response, []) }
+        response.headers["Content-Length"] = "\(content.count)"
+        return (response, content)
     }
 }

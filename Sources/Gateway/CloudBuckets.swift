@@ -24,7 +24,9 @@ import Transfers
         case .get, .head:
             try await service.backend.admit(.list, root, for: service.caller)
             return .json(resource(path[1]))
-        case .patch, .put: return .json(resource(path[1]))
+        case .patch, .put:
+            try await ResourceMembers.bucket.check(JSON.object(request.wholeBody()))
+            return .json(resource(path[1]))
         case .delete:
             guard try await service.engine.removeBucket(path[1]) else {
                 throw GatewayError(409, "The bucket you tried to delete is not empty.")
@@ -41,7 +43,9 @@ import Transfers
     }
 
     private func make() async throws -> HTTPServerResponse {
-        guard let name = try JSON.object(await request.wholeBody())["name"]?.string else {
+        let json = try JSON.object(await request.wholeBody())
+        try ResourceMembers.bucket.check(json)
+        guard let name = json["name"]?.string else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
         let root = try Reference(bucket: name, path: "")

@@ -42,7 +42,8 @@ import Transfers
             generation: request.integer("ifSourceGenerationMatch"),
             metageneration: request.integer("ifSourceMetagenerationMatch")
         ).check(old.version, at: source)
-        let isSame = json.object?.isEmpty != false
+        try ResourceMembers.object.check(json)
+        let isSame = !ResourceMembers.object.takesAny(of: json)
         let tokens = try await service.engine.details(of: source).downloadTokens
         let change = isSame ? old.settable.asChange : try MetadataChange(resource: json)
         var details = try await store(piece, at: target, change, of: old.settable)
@@ -61,12 +62,14 @@ import Transfers
 
     private func compose(_ target: Reference) async throws -> HTTPServerResponse {
         let json = try JSON.object(await request.wholeBody())
+        try ResourceMembers.composition.check(json)
         let sources = json["sourceObjects"]?.array ?? []
         guard (1...Self.mostSources).contains(sources.count) else {
             throw GatewayError.badRequest("sourceObjects has 1 to \(Self.mostSources) objects, not \(sources.count).")
         }
         var references: [Reference] = []
         for source in sources {
+            try ResourceMembers.source.check(source)
             guard let name = source["name"]?.string else { throw GatewayError.badRequest("A source has no name.") }
             references.append(try Reference(bucket: target.bucket, object: name))
         }
@@ -88,6 +91,8 @@ import Transfers
         _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, of source: SettableMetadata
     ) async throws -> ObjectDetails {
         var change = change
+        // That of an object that the client has read before.
+        change.md5Hash = nil
         if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
         let upload = try await service.transfers.upload(
             size: Int64(piece.range.count), to: target, change, if: request.preconditions())

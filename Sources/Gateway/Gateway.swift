@@ -14,6 +14,7 @@ import Transfers
 @Loop public final class Gateway {
     private let address: String
     private let hosts: AcceptedHosts
+    private let cors: CrossOriginPolicy
     private let connections: Int
     private let time: TimeSource
     private let complain: @Sendable (String) -> Void
@@ -38,11 +39,12 @@ import Transfers
     /// Serves `transfers`, whose engine is `engine`, at an address such as `127.0.0.1:9199`. `time` bounds connections; each of
     /// the `connections` may have one descriptor for itself and one for a file.
     public init(
-        _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts, connections: Int,
-        time: TimeSource, reset: Reset?, debug: (@Sendable (String) -> Void)? = nil,
-        complain: @escaping @Sendable (String) -> Void
+        _ transfers: Transfers, _ engine: EmbeddedBackend, at address: String, hosts: AcceptedHosts,
+        origins: AcceptedOrigins = AcceptedOrigins(), connections: Int, time: TimeSource, reset: Reset?,
+        debug: (@Sendable (String) -> Void)? = nil, complain: @escaping @Sendable (String) -> Void
     ) {
         (self.address, self.hosts, self.connections, self.time) = (address, hosts, connections, time)
+        cors = Self.policy(origins)
         (self.reset, self.debug, self.complain) = (reset, debug, complain)
         service = GatewayService(transfers: transfers, engine: engine)
     }
@@ -86,18 +88,21 @@ import Transfers
         server = nil
     }
 
-    private static let cors = CrossOriginPolicy(
-        methods: HTTPServerRequest.Method.allCases,
-        exposedHeaders: [
-            "Content-Type", "Content-Length", "Content-Range", "ETag", "Location", "Range", "X-Goog-Upload-Status",
-            "X-Goog-Upload-URL", "X-Goog-Upload-Control-URL", "X-Goog-Upload-Chunk-Granularity",
-            "X-Goog-Upload-Size-Received", "X-GUploader-UploadID", "X-Goog-Hash", "X-Goog-Generation",
-            "X-Goog-Metageneration", "X-Firebase-Storage-Version",
-        ])
+    private static func policy(_ origins: AcceptedOrigins) -> CrossOriginPolicy {
+        CrossOriginPolicy(
+            origins, methods: HTTPServerRequest.Method.allCases,
+            exposedHeaders: [
+                "Content-Type", "Content-Length", "Content-Range", "ETag", "Location", "Range", "X-Goog-Upload-Status",
+                "X-Goog-Upload-URL", "X-Goog-Upload-Control-URL", "X-Goog-Upload-Chunk-Granularity",
+                "X-Goog-Upload-Size-Received", "X-GUploader-UploadID", "X-Goog-Hash", "X-Goog-Generation",
+                "X-Goog-Metageneration", "X-Firebase-Storage-Version",
+            ])
+    }
 
     func answer(to http: HTTPServerRequest) async -> HTTPServerResponse {
+        if let refusal = refusal(ofOriginOf: http) { return refusal }
         if http.method == .options {
-            return HTTPServerResponse(204, headers: Self.cors.preflightHeaders(http.headers))
+            return HTTPServerResponse(204, headers: cors.preflightHeaders(http.headers))
         }
         // A stored service worker would control all URLs of this origin.
         guard http.headers.all("Service-Worker").isEmpty else { return HTTPServerResponse(403) }
@@ -108,16 +113,34 @@ import Transfers
         let elapsed = time.clock.stopwatch()
         var response = await answer(to: http, http.body)
         debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered \(response.status) after \(elapsed())")
-        for field in Self.cors.answerHeaders(http.headers).fields { response.headers[field.name] = field.value }
+        // Objects may be read by pages of all origins who have a token; the gateway asks for none.
+        response.headers["Access-Control-Allow-Origin"] = nil
+        for field in cors.answerHeaders(http.headers).fields { response.headers.add(field.name, field.value) }
+        return response
+    }
+
+    /// A page of a foreign origin does not write, and is not told that it might: not even by requests that browsers send
+    /// without asking first. It reads what browsers let all pages read, without headers that give it more.
+    private func refusal(ofOriginOf http: HTTPServerRequest) -> HTTPServerResponse? {
+        let reads = http.method == .get || http.method == .head
+        guard !reads, cors.origins.areForeign(to: http.headers) else { return nil }
+        let origin = http.headers.only("Origin").map { " of \($0.prefix(200))" } ?? ""
+        let message = "Web pages\(origin) may not use this server: it was started without --allow-origin for them."
+        debug?("\(http.method.rawValue) \(http.path.prefix(200)) answered 403: \(message)")
+        var response = GatewayError(403, message).response(isCloud: true)
+        response.headers["Vary"] = "Origin"
         return response
     }
 
     /// An answer, or a request of a batch.
-    private func answer(to http: HTTPServerRequest, _ body: HTTPRequestBody) async -> HTTPServerResponse {
+    private func answer(
+        to http: HTTPServerRequest, _ body: HTTPRequestBody, isInBatch: Bool = false
+    ) async -> HTTPServerResponse {
         var isCloud = true
         do {
             let request = try GatewayRequest(http, body)
-            let api = try api(for: request)
+            try request.checkKeys()
+            let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
             return try await api.answer()
         } catch let error as GatewayError {
@@ -132,13 +155,25 @@ import Transfers
         }
     }
 
+    /// As with Google, a batch is about metadata: it has no uploads, no bytes, and no other batches.
+    private func apiOfBatch(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
+        guard let path = CloudAPI.path(request.path), path.first == "b", request["alt"] != "media",
+            !(path.count == 3 && path[2] == "o" && request.http.method == .post)
+        else {
+            throw .badRequest(
+                "A batch has only requests of /storage/v1 for metadata, not \(request.http.method.rawValue) "
+                    + "\(request.http.path.prefix(200)).")
+        }
+        return CloudAPI(service: service, request: request, path: path)
+    }
+
     private func api(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
         switch request.path.first {
         case "v0": return FirebaseAPI(service: service, request: request, path: Array(request.path.dropFirst()))
         case "internal": return InternalAPI(request: request, reset: reset)
         case "batch":
-            return CloudBatch(request: request) { [weak self] in
-                await self?.answer(to: $0, HTTPRequestBody($1)) ?? HTTPServerResponse(503)
+            return CloudBatch(request: request, bounds: .init(), elapsed: time.clock.stopwatch()) { [weak self] in
+                await self?.answer(to: $0, HTTPRequestBody($1), isInBatch: true) ?? HTTPServerResponse(503)
             }
         default:
             guard let path = CloudAPI.path(request.path) else {

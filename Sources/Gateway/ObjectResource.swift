@@ -93,9 +93,10 @@ extension GatewayService {
 }
 
 extension MetadataChange {
-    /// Nulls remove, `metadata: null` removes all custom metadata, and values of it become strings. Unknown members are
-    /// ignored.
+    /// Nulls remove, `metadata: null` removes all custom metadata, and values of it become strings. Throws for members
+    /// that are not served.
     init(resource json: JSON) throws(GatewayError) {
+        try ResourceMembers.object.check(json)
         self.init()
         for property in ContentProperty.allCases {
             guard let value = json[property.rawValue] else { continue }

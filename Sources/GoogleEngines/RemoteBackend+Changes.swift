@@ -29,6 +29,9 @@ extension RemoteBackend {
         of reference: Reference, _ change: MetadataChange, if conditions: Preconditions, for caller: Caller
     ) async throws(StorageError) -> ObjectMetadata {
         try change.check()
+        guard !change.replacesAll else {
+            throw StorageError(.internalError, "The engine \(kind.rawValue) does not replace all metadata.")
+        }
         do throws(StorageError) {
             return try await once(
                 ObjectChange(

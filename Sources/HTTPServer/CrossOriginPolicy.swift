@@ -1,16 +1,20 @@
 import HTTPText
 
-/// Lets web pages of any origin use the server (the CORS protocol of the Fetch standard). It does not allow credentials,
-/// such as cookies.
+/// Lets web pages of accepted origins use the server (the CORS protocol of the Fetch standard). It does not allow
+/// credentials, such as cookies.
 public struct CrossOriginPolicy: Sendable {
+    public var origins: AcceptedOrigins
     public var methods: [HTTPServerRequest.Method]
     /// The headers of answers that pages may read, besides the few that they always may.
     public var exposedHeaders: [String]
     /// For so long a browser remembers a preflight, in seconds.
     public var maxAge: Int
 
-    public init(methods: [HTTPServerRequest.Method], exposedHeaders: [String] = [], maxAge: Int = 3600) {
-        (self.methods, self.exposedHeaders, self.maxAge) = (methods, exposedHeaders, maxAge)
+    public init(
+        _ origins: AcceptedOrigins, methods: [HTTPServerRequest.Method], exposedHeaders: [String] = [],
+        maxAge: Int = 3600
+    ) {
+        (self.origins, self.methods, self.exposedHeaders, self.maxAge) = (origins, methods, exposedHeaders, maxAge)
     }
 
     /// Whether a browser asks in advance for a page's request.
@@ -19,9 +23,11 @@ public struct CrossOriginPolicy: Sendable {
             && request.headers.only("Access-Control-Request-Method") != nil
     }
 
-    /// The headers of the answer to a preflight, which has the status 204. All headers that it asks for are allowed.
+    /// The headers of the answer to a preflight, which has the status 204. All headers that it asks for are allowed, to an
+    /// accepted origin.
     public func preflightHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
         var answer = originHeaders(request)
+        guard answer["Access-Control-Allow-Origin"] != nil else { return answer }
         answer.add("Access-Control-Allow-Methods", methods.map(\.rawValue).joined(separator: ", "))
         let requested = request.list("Access-Control-Request-Headers").filter { isToken($0.utf8) }
         if !requested.isEmpty { answer.add("Access-Control-Allow-Headers", requested.joined(separator: ", ")) }
@@ -43,7 +49,7 @@ public struct CrossOriginPolicy: Sendable {
 
     /// Vary is there without an origin too, because caches keep the answer.
     private func originHeaders(_ request: HTTPHeaders) -> HTTPHeaders {
-        guard let origin = request.only("Origin") else { return ["Vary": "Origin"] }
+        guard let origin = origins.allowed(request) else { return ["Vary": "Origin"] }
         return ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
     }
 }

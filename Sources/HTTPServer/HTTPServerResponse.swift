@@ -101,12 +101,7 @@ enum ResponseHead {
             if let count = response.body.count { head += "Content-Length: \(count)\r\n".utf8 }
             if response.body.isChunked { head += "Transfer-Encoding: chunked\r\n".utf8 }
         }
-        for field in response.headers.fields where isToken(field.name.utf8) && !isReserved(field.name) {
-            head += field.name.utf8
-            head += ": ".utf8
-            head += field.value.utf8.lazy.filter { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-            head += "\r\n".utf8
-        }
+        head += HTTPHeaders(response.headers.fields.filter { !isReserved($0.name) }).lines
         switch persistence {
         case .close: head += "Connection: close\r\n".utf8
         case .keepAlive: head += "Connection: keep-alive\r\n".utf8
@@ -132,4 +127,18 @@ enum ResponseHead {
         500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
         504: "Gateway Timeout", 505: "HTTP Version Not Supported",
     ]
+}
+
+extension HTTPHeaders {
+    /// One line for each field, without control characters in values and without fields whose names are no tokens.
+    package var lines: [UInt8] {
+        var lines: [UInt8] = []
+        for field in fields where isToken(field.name.utf8) {
+            lines += field.name.utf8
+            lines += ": ".utf8
+            lines += field.value.utf8.lazy.filter { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+            lines += "\r\n".utf8
+        }
+        return lines
+    }
 }

@@ -71,7 +71,7 @@ struct RequestHead {
 
 extension HTTPHeaders.Field {
     /// A line of a head or of trailers; nil where it is malformed. A folded line begins with a blank, which no name does.
-    init?(line: ArraySlice<UInt8>) {
+    package init?(line: ArraySlice<UInt8>) {
         guard let colon = line.firstIndex(of: 0x3A), isToken(line[..<colon]) else { return nil }
         let value = trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
         self.init(String(decoding: line[..<colon], as: UTF8.self), String(value))

@@ -18,7 +18,7 @@ public struct SettableMetadata: Sendable {
 
     /// Throws `invalidArgument`, and changes nothing, where a property or the custom metadata would grow too large.
     public mutating func apply(_ change: MetadataChange) throws(StorageError) {
-        var changed = self
+        var changed = change.replacesAll ? SettableMetadata() : self
         for property in ContentProperty.allCases {
             guard let value = change.content[property] else { continue }
             let param = "metadata.\(property)"
@@ -90,6 +90,8 @@ public struct MetadataChange: Equatable, Sendable {
 
     public var content: [ContentProperty: String?] = [:]
     public var custom = Custom.keep
+    /// What the change does not name is removed. For the embedded engine alone.
+    public var replacesAll = false
     /// The base64 MD5 that the uploaded bytes must have; checked on upload, ignored on update.
     public var md5Hash: String?
 

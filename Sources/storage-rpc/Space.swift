@@ -143,8 +143,10 @@ import Transfers
 
     private func startGateway(at address: String, _ embedded: EmbeddedBackend, connections: Int) throws -> String {
         let made = Gateway(
-            transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts), connections: connections,
-            time: TimeSource.system, reset: resetOfTests, debug: log.debug(about: "gateway: ")
+            transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts),
+            origins: AcceptedOrigins(andAlso: options.origins), connections: connections, time: TimeSource.system,
+            reset: resetOfTests,
+            debug: log.debug(about: "gateway: ")
         ) { [log] in log.write(.error, $0) }
         let place = try made.start()
         gateway = made

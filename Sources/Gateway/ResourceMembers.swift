@@ -1,0 +1,141 @@
+import HTTPServer
+import HTTPText
+import JSONText
+
+/// How a member of a resource in the body of a request is treated. None is dropped silently.
+enum ResourceMember: Sendable {
+    /// It is stored, or used by the request.
+    case taken
+    /// Google sets it and ignores it in requests: clients send back what they have read.
+    case outputOnly
+    /// Only its defaults are accepted: these texts, and values that are empty, false or 0.
+    case refused(but: Set<String> = [])
+    /// Only this value and null are accepted.
+    case fixed(JSON)
+    /// It is an object of others.
+    case members(ResourceMembers)
+}
+
+typealias ResourceMembers = [String: ResourceMember]
+
+extension ResourceMembers {
+    /// Throws 501 for a member of Google Cloud Storage that is not served, and 400 for an unknown one.
+    func check(_ json: JSON) throws(GatewayError) { try check(json, within: "") }
+
+    /// As deep as the table.
+    private func check(_ json: JSON, within path: String) throws(GatewayError) {
+        for member in json.object ?? [] {
+            let name = path + member.key
+            switch self[member.key] {
+            case .taken, .outputOnly: break
+            case .refused(let neutral):
+                let isNeutral = member.value.string.map(neutral.contains) ?? false
+                guard isNeutral || member.value.isNeutral else { throw .notServed(name) }
+            case .fixed(let value):
+                guard member.value.isNull || member.value == value else { throw .notServed(name) }
+            case .members(let inner):
+                guard member.value.isNull || member.value.object != nil else {
+                    throw .badRequest("\(name) must be an object.")
+                }
+                try inner.check(member.value, within: "\(name).")
+            case nil: throw .badRequest("There is no member \(name.prefix(200)) in such a resource.")
+            }
+        }
+    }
+
+    /// Whether the body names a member that is taken.
+    func takesAny(of json: JSON) -> Bool {
+        json.object?.contains { if case .taken = self[$0.key] { true } else { false } } ?? false
+    }
+}
+
+extension GatewayError {
+    fileprivate static func notServed(_ member: String) -> GatewayError {
+        GatewayError(501, "This gateway does not keep \(member), so it refuses other values than its default.")
+    }
+}
+
+extension JSON {
+    /// Whether the value is null, false, 0 or empty, or has such values alone.
+    fileprivate var isNeutral: Bool {
+        var rest = [self]
+        while let value = rest.popLast() {
+            switch value {
+            case .null, .bool(false): break
+            case .string(let text) where text.isEmpty || text == "0": break
+            case .number(let number) where number.int64 == 0: break
+            case .array(let elements): rest += elements
+            case .object(let members): rest += members.map(\.value)
+            default: return false
+            }
+        }
+        return true
+    }
+}
+
+// MARK: - The resources
+
+extension ResourceMembers {
+    /// An object, as both dialects name its members.
+    static let object: ResourceMembers = [
+        "cacheControl": .taken, "contentDisposition": .taken, "contentEncoding": .taken, "contentLanguage": .taken,
+        "contentType": .taken, "metadata": .taken,
+        // Checked by uploads. The URL of the request says more of the name.
+        "md5Hash": .outputOnly, "crc32c": .outputOnly, "name": .outputOnly, "bucket": .outputOnly,
+        "componentCount": .outputOnly, "customerEncryption": .refused(), "downloadTokens": .outputOnly,
+        "etag": .outputOnly, "generation": .outputOnly, "hardDeleteTime": .outputOnly, "id": .outputOnly,
+        "kind": .outputOnly, "mediaLink": .outputOnly, "metageneration": .outputOnly, "owner": .outputOnly,
+        "restoreToken": .outputOnly, "retentionExpirationTime": .outputOnly, "selfLink": .outputOnly,
+        "size": .outputOnly, "softDeleteTime": .outputOnly, "timeCreated": .outputOnly, "timeDeleted": .outputOnly,
+        "timeFinalized": .outputOnly, "timeStorageClassUpdated": .outputOnly, "updated": .outputOnly,
+        "storageClass": .refused(but: ["STANDARD"]),
+        "acl": .refused(), "contexts": .refused(), "customTime": .refused(), "eventBasedHold": .refused(),
+        "kmsKeyName": .refused(), "retention": .refused(), "temporaryHold": .refused(),
+    ]
+
+    static let bucket: ResourceMembers = [
+        "name": .taken,
+        "etag": .outputOnly, "generation": .outputOnly, "hardDeleteTime": .outputOnly, "id": .outputOnly,
+        "kind": .outputOnly, "locationType": .outputOnly, "metageneration": .outputOnly, "owner": .outputOnly,
+        "projectNumber": .outputOnly, "satisfiesPZI": .outputOnly, "satisfiesPZS": .outputOnly,
+        "selfLink": .outputOnly, "softDeleteTime": .outputOnly, "timeCreated": .outputOnly, "updated": .outputOnly,
+        "iamConfiguration": .members([
+            "bucketPolicyOnly": uniformAccess, "uniformBucketLevelAccess": uniformAccess,
+            "publicAccessPrevention": .refused(but: ["inherited", "unspecified"]),
+        ]),
+        "location": .refused(but: ["US", "us"]), "rpo": .refused(but: ["DEFAULT"]),
+        "storageClass": .refused(but: ["STANDARD"]),
+        "acl": .refused(), "autoclass": .refused(), "billing": .refused(), "cors": .refused(),
+        "customPlacementConfig": .refused(), "defaultEventBasedHold": .refused(), "defaultObjectAcl": .refused(),
+        "encryption": .refused(), "hierarchicalNamespace": .refused(), "ipFilter": .refused(), "labels": .refused(),
+        "lifecycle": .refused(), "logging": .refused(), "objectRetention": .refused(), "retentionPolicy": .refused(),
+        "softDeletePolicy": .refused(), "versioning": .refused(), "website": .refused(),
+    ]
+
+    /// No access is granted for one object alone.
+    private static let uniformAccess = ResourceMember.members([
+        "enabled": .fixed(true), "lockedTime": .outputOnly,
+    ])
+
+    /// The body of `compose`.
+    static let composition: ResourceMembers = [
+        "kind": .outputOnly, "destination": .taken, "sourceObjects": .taken, "deleteSourceObjects": .refused(),
+    ]
+
+    static let source: ResourceMembers = [
+        "name": .taken, "generation": .taken, "objectPreconditions": .taken,
+    ]
+}
+
+extension GatewayRequest {
+    /// Throws 501 for a key that the object would have to be encrypted with, which is not done here.
+    func checkKeys() throws(GatewayError) {
+        for field in http.headers.fields {
+            let name = field.name.lowercased()
+            guard name.hasPrefix("x-goog-encryption-") || name.hasPrefix("x-goog-copy-source-encryption-") else {
+                continue
+            }
+            throw GatewayError(501, "This gateway encrypts no objects, so it refuses \(field.name).")
+        }
+    }
+}

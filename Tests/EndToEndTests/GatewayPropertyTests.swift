@@ -1,0 +1,208 @@
+import HTTPText
+import JSONText
+import TestSupport
+import Testing
+
+/// What becomes of each member of an object or a bucket in the body of a request: it is kept, or it is refused.
+@Suite(.watchdog(minutes: 10)) struct GatewayPropertyTests {
+    private static let refusedOfObjects = [
+        #""customTime":"2026-01-01T00:00:00Z""#, #""eventBasedHold":true"#, #""temporaryHold":true"#,
+        #""retention":{"mode":"Locked","retainUntilTime":"2099-01-01T00:00:00Z"}"#, #""storageClass":"COLDLINE""#,
+        #""kmsKeyName":"projects/p/k""#, #""contexts":{"custom":{"k":{"value":"v"}}}"#,
+        #""acl":[{"entity":"allUsers","role":"READER"}]"#, #""customerEncryption":{"keySha256":"x"}"#,
+    ]
+    /// What a client has read, and values that say what is so anyway.
+    private static let harmless = #"""
+        {"kind":"storage#object","id":"box/x/1","selfLink":"s","mediaLink":"m","name":"x","bucket":"box",
+        "generation":"1","metageneration":"1","timeCreated":"2026-01-01T00:00:00.000Z","updated":"u","size":"9",
+        "etag":"e","timeStorageClassUpdated":"t","timeFinalized":"t","componentCount":2,"owner":{"entity":"e"},
+        "storageClass":"STANDARD","eventBasedHold":false,"temporaryHold":false,"retention":null,"customTime":null,
+        "kmsKeyName":"","acl":[],"contexts":{}}
+        """#
+
+    /// Each request whose body is an object, or has one.
+    private func requests(_ client: GatewayClient) -> [(String, (String) async throws -> GatewayClient.Answer)] {
+        let (gcs, v0) = (client.gcs, client.v0)
+        let start: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+        let upload = "/upload/storage/v1/b/\(client.bucket)/o?uploadType="
+        return [
+            ("multipart", { try await client.multipart("\(upload)multipart&name=new", $0, "new") }),
+            ("resumable", { try await client.send("POST", "\(upload)resumable&name=new", $0) }),
+            ("patch", { try await client.send("PATCH", "\(gcs)/x", $0) }),
+            ("update", { try await client.send("PUT", "\(gcs)/x", $0) }),
+            ("copy", { try await client.send("POST", "\(gcs)/x/copyTo/b/\(client.bucket)/o/new", $0) }),
+            ("rewrite", { try await client.send("POST", "\(gcs)/x/rewriteTo/b/\(client.bucket)/o/new", $0) }),
+            (
+                "compose",
+                {
+                    let body = #"{"sourceObjects":[{"name":"x"}],"destination":\#($0)}"#
+                    return try await client.send("POST", "\(gcs)/new/compose", body)
+                }
+            ),
+            ("Firebase, multipart", { try await client.multipart("\(v0)?name=new", $0, "new") }),
+            ("Firebase, resumable", { try await client.send("POST", "\(v0)?name=new", $0, start) }),
+            ("Firebase, patch", { try await client.send("PATCH", "\(v0)/x", $0) }),
+        ]
+    }
+
+    @Test func `A property that is not kept is refused by its name, and nothing is changed`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        let stored = try await client.store("x", #"{"cacheControl":"a"}"#).json
+        for (name, send) in requests(client) {
+            for member in Self.refusedOfObjects {
+                let answer = try await send(#"{"cacheControl":"b",\#(member)}"#)
+                let called = member.split(separator: "\"")[0]
+                #expect(answer.status == 501, "\(name): \(member)")
+                #expect(answer["error"]?["message"]?.string?.contains(called) == true, "\(name): \(member)")
+            }
+            #expect(try await send(#"{"strange":1}"#).status == 400)
+        }
+        #expect(try await client.names("").items == ["x"])
+        #expect(try await client.get("\(client.gcs)/x").json == stored)
+        try gateway.end()
+    }
+
+    @Test func `What a client has read may be sent back, and what is so anyway may be said`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        for (name, send) in requests(client) {
+            _ = try await client.store("x", #"{"metadata":{"k":"v"}}"#)
+            let answer = try await send(Self.harmless.replacing("\n", with: ""))
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+        }
+        // A whole object, as SDKs send it; its checksums are those of other bytes.
+        _ = try await client.store("old", "{}", "other bytes")
+        let old = try await client.get("\(client.gcs)/old").text
+        for (name, send) in requests(client).dropFirst(2).prefix(5) {
+            let answer = try await send(old)
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+        }
+        // What the iOS SDK sends back.
+        let apple =
+            #"{"bucket":"","name":"x","crc32c":null,"downloadTokens":null,"etag":null,"size":5,"storageClass":null}"#
+        #expect(try await client.send("PATCH", "\(client.v0)/x", apple).status == 200)
+        try gateway.end()
+    }
+
+    @Test func `An update replaces the metadata, and a patch is merged into it`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        let all = #"""
+            {"cacheControl":"a","contentDisposition":"b","contentEncoding":"c","contentLanguage":"d","contentType":"e/f",
+            "metadata":{"k":"v","l":"w"}}
+            """#
+        for body in ["{}", #"{"metadata":{}}"#, #"{"contentType":"e/f"}"#, #"{"metadata":{"l":"x"}}"#] {
+            let stored = try await client.store("x", all.replacing("\n", with: ""))
+            let patched = try await client.send("PATCH", "\(client.gcs)/x", body)
+            #expect(patched["cacheControl"] == "a" && patched["metadata"]?["k"] == "v")
+            let json = try JSON(parsing: body)
+            let updated = try await client.send("PUT", "\(client.gcs)/x", body)
+            for member in ["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage"] {
+                #expect(stored[member] != nil && updated[member] == nil, "\(body): \(member)")
+            }
+            #expect(updated["contentType"] == json["contentType"] ?? "application/octet-stream")
+            #expect(updated["metadata"] == (json["metadata"]?["l"] == nil ? nil : ["l": "x"]), "\(body)")
+            #expect(try await client.get("\(client.gcs)/x").json == updated.json)
+        }
+        try gateway.end()
+    }
+
+    @Test func `A rewrite without metadata of its own keeps that of the source`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        _ = try await client.store("x", #"{"metadata":{"k":"v"},"cacheControl":"a"}"#)
+        for body in ["{}", #"{"storageClass":"STANDARD"}"#, #"{"name":"y","generation":"1"}"#] {
+            let copy = try await client.send("POST", "\(client.gcs)/x/rewriteTo/b/box/o/y", body)
+            #expect(copy["resource"]?["metadata"] == ["k": "v"] && copy["resource"]?["cacheControl"] == "a", "\(body)")
+        }
+        let other = try await client.send("POST", "\(client.gcs)/x/rewriteTo/b/box/o/y", #"{"contentType":"a/b"}"#)
+        #expect(other["resource"]?["metadata"] == nil && other["resource"]?["contentType"] == "a/b")
+        try gateway.end()
+    }
+
+    @Test func `Properties of a bucket that are not kept are refused by name`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        #expect(try await client.send("POST", "/storage/v1/b", #"{"name":"made"}"#).status == 200)
+        for member in [
+            #""labels":{"a":"b"}"#, #""versioning":{"enabled":true}"#,
+            #""lifecycle":{"rule":[{"action":{"type":"Delete"}}]}"#, #""cors":[{"origin":["*"]}]"#,
+            #""retentionPolicy":{"retentionPeriod":"10"}"#,
+            #""softDeletePolicy":{"retentionDurationSeconds":"604800"}"#,
+            #""autoclass":{"enabled":true}"#, #""website":{"mainPageSuffix":"i"}"#,
+            #""billing":{"requesterPays":true}"#,
+            #""location":"EU""#, #""storageClass":"NEARLINE""#, #""defaultEventBasedHold":true"#,
+            #""encryption":{"defaultKmsKeyName":"k"}"#, #""logging":{"logBucket":"b"}"#,
+            #""hierarchicalNamespace":{"enabled":true}"#, #""acl":[{"entity":"e"}]"#,
+            #""iamConfiguration":{"uniformBucketLevelAccess":{"enabled":false}}"#,
+            #""iamConfiguration":{"publicAccessPrevention":"enforced"}"#, #""rpo":"ASYNC_TURBO""#,
+        ] {
+            let called = member.split(separator: "\"")[0]
+            for (method, path, body) in [
+                ("POST", "/storage/v1/b", #"{"name":"other",\#(member)}"#),
+                ("PATCH", "/storage/v1/b/made", "{\(member)}"),
+                ("PUT", "/b/made", "{\(member)}"),
+            ] {
+                let answer = try await client.send(method, path, body)
+                #expect(answer.status == 501 && answer.text.contains(called), "\(method) \(member)")
+            }
+        }
+        #expect(try await client.send("PATCH", "/b/made", #"{"strange":{}}"#).status == 400)
+        let buckets = try await client.get("/storage/v1/b")["items"]?.array?.compactMap { $0["name"]?.string } ?? []
+        #expect(buckets.contains("made") && !buckets.contains("other"))
+        // As clients send them.
+        let neutral = #"""
+            {"name":"made","location":"US","storageClass":"STANDARD","labels":{},"versioning":{"enabled":false},"cors":[],
+            "lifecycle":{"rule":[]},"billing":{"requesterPays":false},"iamConfiguration":{"uniformBucketLevelAccess":
+            {"enabled":true},"publicAccessPrevention":"inherited"},"softDeletePolicy":{"retentionDurationSeconds":0},
+            "website":null,"autoclass":{"enabled":false},"defaultEventBasedHold":false,"rpo":"DEFAULT"}
+            """#.replacing("\n", with: "")
+        #expect(try await client.send("PATCH", "/storage/v1/b/made", neutral).status == 200)
+        let read = try await client.get("/storage/v1/b/made").text
+        #expect(try await client.send("PUT", "/storage/v1/b/made", read).status == 200)
+        #expect(try await client.send("POST", "/storage/v1/b", neutral.replacing("made", with: "third")).status == 200)
+        try gateway.end()
+    }
+
+    @Test func `Keys that customers supply are refused, on every way to an object`() async throws {
+        let gateway = try LiveGateway()
+        let client = gateway.client
+        _ = try await client.store("x")
+        let keys: [HTTPHeaders] = [
+            [
+                "x-goog-encryption-algorithm": "AES256", "x-goog-encryption-key": "a",
+                "x-goog-encryption-key-sha256": "b",
+            ],
+            ["X-Goog-Copy-Source-Encryption-Key": "a"], ["x-goog-encryption-kms-key-name": "k"],
+        ]
+        for key in keys {
+            for (method, path) in [
+                ("POST", "/upload/storage/v1/b/box/o?uploadType=media&name=y"),
+                ("POST", "/upload/storage/v1/b/box/o?uploadType=resumable&name=y"), ("PUT", "/box/y"),
+                ("GET", "/storage/v1/b/box/o/x?alt=media"), ("GET", "/storage/v1/b/box/o/x"), ("GET", "/box/x"),
+                ("POST", "/storage/v1/b/box/o/x/rewriteTo/b/box/o/y"), ("POST", "/storage/v1/b/box/o/y/compose"),
+            ] {
+                let answer = try await client.send(method, path, method == "GET" ? nil : "y", key)
+                #expect(answer.status == 501 && answer.text.lowercased().contains("encryption-"), "\(method) \(path)")
+            }
+        }
+        #expect(try await client.names("").items == ["x"])
+        try gateway.end()
+    }
+
+    @Test func `Download tokens that a client has chosen open the object, whatever their characters`() async throws {
+        let gateway = try LiveGateway(["--harness"])
+        let client = gateway.client
+        _ = try await client.store("x", #"{"metadata":{"firebaseStorageDownloadTokens":"a b&c=ü?#%,second"}}"#)
+        try await client.authorize(#"{"default":"deny"}"#)
+        let url = try await client.call("reference/downloadURL", #"{"reference":"gs://box/x"}"#)["url"]?.string ?? ""
+        #expect(url.hasSuffix("token=a%20b%26c%3D%C3%BC%3F%23%25"))
+        #expect(try await client.get(url).text == "hello")
+        #expect(try await client.get("\(client.v0)/x?alt=media&token=second").text == "hello")
+        for token in ["a", "a%20b", "", "a%20b%26c%3D%C3%BC%3F%23%25%2Csecond"] {
+            #expect(try await client.get("\(client.v0)/x?alt=media&token=\(token)").status == 403)
+        }
+        try gateway.end()
+    }
+}
