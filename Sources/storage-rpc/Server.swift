@@ -166,11 +166,13 @@ final class Server {
 
     /// At the end of stdin, until the tasks of its space rest.
     private func linger(_ connection: Connection<ConnectionContext>, _ context: ConnectionContext) async {
-        await context.service.harness?.letGo(context.service.transfers) { [weak self] in
+        let transfers = context.service.transfers
+        await context.service.harness?.letGo { [weak self] in
             (self?.connections.count ?? 0) <= 1
+        } pausing: {
+            try? await transfers.suspend()
         }
         await connection.workIsDone()
-        let transfers = context.service.transfers
         await transfers.suspendIncoming()
         do { try await transfers.restsOnly() } catch { return }
         await transfers.backend.settle()
@@ -349,16 +351,6 @@ extension ServiceOptions {
 
     fileprivate func removeTemporaryRoot() {
         if let temporaryRoot { try? FileManager.default.removeItem(atPath: temporaryRoot) }
-    }
-}
-
-extension Harness {
-    /// At the end of the input, when no one else is connected: nobody releases what is held any more, so tasks pause, and
-    /// operations end.
-    fileprivate func letGo(_ transfers: Transfers, if isAlone: @escaping @Loop () -> Bool) async {
-        await untilSettled(and: isAlone)
-        try? await transfers.suspend()
-        release({ _ in true }, .abort)
     }
 }
 
