@@ -109,6 +109,7 @@ final class Server {
             server.addSpaces()
             if let signals { server.watch(signals) }
             server.endWithoutRoot()
+            server.listen()
             Task {
                 await server.open()
                 ServiceManager.tell("READY=1")
@@ -273,6 +274,10 @@ final class Server {
         options.removeTemporaryRoot()
         if options.harness, let root = options.root { Spaces.clean(root) }
         CurrentProcess.exitAtOnce(status)
+    }
+
+    private func listen() {
+        do throws(StorageError) { try main.listen() } catch { fail(error.message) }
     }
 
     private func open() async {

@@ -104,6 +104,21 @@ import Transfers
         }
     }
 
+    /// Listens at the addresses of `--http` and `--gateway`, before anybody can ask for `initialize`. Requests wait until
+    /// the engine is open. Throws a sentence that names the address.
+    func listen() throws(StorageError) {
+        if options.http != nil { try engine.server?.start() }
+        guard let address = options.gateway, let embedded = engine.embedded else { return }
+        do {
+            let place = try startGateway(at: address, embedded, connections: options.servedConnections)
+            // As a shell takes them.
+            log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+            log.write(.info, "the gateway listens on \(place)")
+        } catch {
+            throw .described(error)
+        }
+    }
+
     func open() async throws(StorageError) {
         try await changing { () async throws(StorageError) in try await openEngine() }
     }
@@ -115,7 +130,6 @@ import Transfers
             if wanted.quota != nil, let embedded = engine.embedded, let ledger = engine.ledger {
                 for (reference, size) in try await embedded.sizes() { ledger.add(size, at: reference) }
             }
-            try openGateway()
         } catch {
             throw .described(error)
         }
@@ -129,16 +143,6 @@ import Transfers
             try await self?.reset(to: nil)
             if let access { self?.gateway?.access = access }
         }
-    }
-
-    private func openGateway() throws {
-        guard let embedded = engine.embedded else { return }
-        if let gateway { return gateway.serve(transfers, embedded) }
-        guard let address = options.gateway else { return }
-        let place = try startGateway(at: address, embedded, connections: options.servedConnections)
-        // As a shell takes them.
-        log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
-        log.write(.info, "the gateway listens on \(place)")
     }
 
     private func startGateway(at address: String, _ embedded: EmbeddedBackend, connections: Int) throws -> String {
@@ -345,6 +349,7 @@ extension Space: HarnessSpace {
         watchRoot()
         defer { for connection in before.connections.values { connection.move(to: service) } }
         try await openEngine()
+        if let embedded = engine.embedded { gateway?.serve(transfers, embedded) }
     }
 
     private func changing<Value>(
