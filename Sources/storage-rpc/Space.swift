@@ -40,6 +40,7 @@ import Transfers
     private var changers = 0
     /// Nil where SDKs have no address.
     private var gateway: Gateway?
+    private var expiry: ScheduledCall?
 
     init(
         _ name: String, _ options: ServiceOptions, _ wanted: SpaceOptions, _ engine: Engine, _ log: Log,
@@ -152,10 +153,18 @@ import Transfers
         ) { [log] in log.write(.error, $0) }
         let place = try made.start()
         gateway = made
+        expireSessions()
         publishMetrics()
         // One server has the objects and their download URLs.
         if options.http == nil { engine.server?.base = "http://\(place)" }
         return place
+    }
+
+    /// Ends the upload sessions that nobody asks for any more, now and at least every hour.
+    private func expireSessions() {
+        Loop.task { [transfers] in try? await transfers.expireSessions() }
+        let period = min(options.limits.transfers.uploadSessionSeconds, 3600)
+        expiry = TimeSource.system.after(.seconds(period)) { [weak self] in self?.expireSessions() }
     }
 
     /// Ends all tasks, lets go of all that waits, and closes the engine.
@@ -173,6 +182,7 @@ import Transfers
         do { try await changes.lock() } catch { return }
         engine.server?.close()
         gateway?.close()
+        expiry?.cancel()
         await close()
         await removeAll()
     }
