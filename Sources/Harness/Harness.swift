@@ -206,7 +206,7 @@ import Synchronization
     /// False for a step back.
     public func stop(at time: Timestamp) -> Bool {
         if clock.stands {
-            let delay = time.microseconds - clock.timeOfDay.microseconds
+            let delay = time.microseconds.subtractingSaturated(clock.timeOfDay.microseconds)
             guard delay >= 0 else { return false }
             clock.move(to: clock.sinceStart + .microseconds(delay))
             return true

@@ -152,7 +152,7 @@ extension Transfers {
             } catch {
                 throw most < maxSize ? error.blamingTheAnswer : error
             }
-            downloads.metrics.bytes += Int64(bytes.count)
+            downloads.metrics.add(Int64(bytes.count))
             return await use(bytes)
         }
     }
