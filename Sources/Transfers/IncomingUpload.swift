@@ -43,13 +43,19 @@ import Storage
     private let waits: ClientWaits
     /// The requests of its client that are being answered.
     private var uses = 0
-    /// The number of its last use, among those of all uploads; 0 before the first.
+    /// The number of its last use, among those of all uploads. Its beginning is one.
     private(set) var lastUse = 0
     /// Why the upload takes nothing more; nil while it does.
-    private var refusal: StorageError?
+    private(set) var refusal: StorageError?
 
     init(_ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits) {
         (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
+        noteUse()
+    }
+
+    private func noteUse() {
+        waits.lastUse += 1
+        lastUse = waits.lastUse
     }
 
     /// The bytes that the client has announced; nil where it has not.
@@ -65,8 +71,7 @@ import Storage
         uses += 1
         defer {
             uses -= 1
-            waits.lastUse += 1
-            lastUse = waits.lastUse
+            noteUse()
         }
         return try await body()
     }

@@ -44,7 +44,13 @@ extension Transfers {
     /// or one that has ended.
     public func incomingUpload(_ id: String) async throws -> IncomingUpload? {
         try await ready()
-        guard let task = uploadSessions[id] else { return nil }
+        guard let task = uploadSessions[id] else {
+            // One that had to go may still be ending.
+            if let task = try? uploads.task(id) {
+                if task.incoming?.refusal != nil { _ = try? await task.result() } else { try await task.settle() }
+            }
+            return nil
+        }
         if hasExpired(task) { try await end(task, with: .expiredSession(task)) }
         if task.incoming == nil { _ = task.resume() }
         if task.incoming == nil { try await task.settle() }

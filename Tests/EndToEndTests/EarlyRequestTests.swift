@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What `initialize` promises is there when it answers, and what is asked first is answered rightly.
-@Suite(.timeLimit(.minutes(5))) struct EarlyRequestTests {
+@Suite(.watchdog) struct EarlyRequestTests {
     private let place = Place()
 
     /// A port of the loopback that nobody uses.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Numbers at the edges of what an integer holds, in requests to the gateway. None of them ends the process.
-@Suite(.timeLimit(.minutes(5))) struct EdgeNumberTests {
+@Suite(.watchdog) struct EdgeNumberTests {
     private let place = Place()
     private let http = HTTPClient(environment: HTTPEnvironment { _ in nil })
     private static let edges = [

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The end of the input of `serve --harness`, while requests and tasks rest or are delayed.
-@Suite(.timeLimit(.minutes(5))) struct HarnessEndTests {
+@Suite(.watchdog) struct HarnessEndTests {
     private let place = Place()
     private static let list = #"{"reference":"gs://b"}"#
     private static let stand = #""harness/clock","params":{"at":"2026-01-01T00:00:00Z"}"#

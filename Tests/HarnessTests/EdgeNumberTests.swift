@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 /// Numbers at the edges of what an integer holds, as clients and servers may send them.
-@Loop @Suite(.timeLimit(.minutes(5))) struct EdgeNumberTests {
+@Loop @Suite(.watchdog) struct EdgeNumberTests {
     private nonisolated static let edges: [Int64] = [0, 1, .max / 2, .max - 1, .max]
 
     private func failure(_ answer: IncomingUpload.Answer) -> StorageError? {

@@ -1,7 +1,8 @@
 import Platform
+import TestSupport
 import Testing
 
-@Suite struct SaturatingArithmeticTests {
+@Suite(.watchdog) struct SaturatingArithmeticTests {
     private let edges: [Int64] = [.min, .min + 1, -1, 0, 1, .max - 1, .max]
 
     @Test func `A sum or difference that no integer holds is the nearest one`() {

@@ -8,7 +8,7 @@ import Testing
 @testable import TaskStore
 
 /// Records with numbers that no request has. Arithmetic with them would end the process.
-@Suite(.timeLimit(.minutes(10))) struct DamagedRequestTests {
+@Suite(.watchdog(minutes: 10)) struct DamagedRequestTests {
     private static func request(retryTime: Double = 1, size: Int64 = 1, announced: Int64? = nil) -> TaskRequest {
         let identity = FileIdentity(
             size: size, modifiedSeconds: .min, modifiedNanoseconds: .max, inode: .max, ends: .max)
