@@ -181,8 +181,8 @@ if isFuzzing {
             name: "Fuzz",
             dependencies: [
                 "Methods", "EmbeddedEngine", "GoogleEngines", "TaskStore", "Roots", "LocalFiles", "Transfers",
-                "Credentials", "Storage", "HTTPClient", "HTTPServer", "Gateway", "JSONRPC", "JSONText", "Secrets",
-                "Database", "Checksums", "HTTPText", "Platform", "CCrypto",
+                "Credentials", "Storage", "HTTPClient", "HTTPServer", "Gateway", "Harness", "JSONRPC", "JSONText",
+                "Secrets", "Database", "Checksums", "HTTPText", "Platform", "CCrypto",
             ],
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }

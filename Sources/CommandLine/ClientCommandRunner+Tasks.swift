@@ -44,7 +44,7 @@ extension ClientCommandRunner {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
-        let percent = total == 0 ? 100 : Int(Double(completed) / Double(total) * 100)
+        let percent = ProgressDisplay.percent(completed, of: total)
         let state = task.snapshot["state"]?.string ?? ""
         let kind = task.kind == "uploadTask" ? "upload  " : "download"
         return "\(task.id)  \(kind)  \(state)  \(percent)% of \(ProgressDisplay.size(total))  "

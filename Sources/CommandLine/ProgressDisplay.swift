@@ -15,7 +15,7 @@ struct ProgressDisplay {
         var total: Int64 = 0
         /// What was there at the first report: a resumed task does not begin with nothing.
         var first: Int64?
-        var lastTenth: Int64 = -1
+        var lastTenth = -1
     }
 
     private let isTerminal = Descriptor.standardError.isTerminal
@@ -74,6 +74,11 @@ struct ProgressDisplay {
         lastDrawing = .now
     }
 
+    /// From 0 to 100; 100 of nothing.
+    static func percent(_ completed: Int64, of total: Int64) -> Int {
+        total == 0 ? 100 : min(max(Int(saturating: Double(completed) / Double(total) * 100), 0), 100)
+    }
+
     static func size(_ bytes: Int64) -> String {
         var value = Double(bytes)
         for unit in ["bytes", "KiB", "MiB", "GiB"] {
@@ -85,7 +90,7 @@ struct ProgressDisplay {
 }
 
 extension ProgressDisplay.Bar {
-    fileprivate var percent: Int64 { total == 0 ? 100 : Int64(Double(completed) / Double(total) * 100) }
+    fileprivate var percent: Int { ProgressDisplay.percent(completed, of: total) }
 
     /// As much of it as fits: the sizes are left out first, then the rate, then the bar.
     fileprivate func line(width: Int) -> String {
@@ -96,7 +101,7 @@ extension ProgressDisplay.Bar {
             let room = min(30, width - label.count - text.count - 3)
             guard room >= 5 || text == numbers.last else { continue }
             guard room >= 5 else { break }
-            let filled = Int(percent) * room / 100
+            let filled = percent * room / 100
             return label + "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: room - filled)
                 + "] " + text
         }
@@ -106,12 +111,13 @@ extension ProgressDisplay.Bar {
     /// Bytes a second, and how long it takes at this rate.
     private var rate: String {
         let seconds = began.duration(to: .now) / .seconds(1)
-        let bytes = Double(completed - (first ?? 0)) / seconds
+        let bytes = Double(completed.subtractingSaturated(first ?? 0)) / seconds
         guard seconds > 0.2, bytes >= 1 else { return "" }
-        let rest = Int(Double(total - completed) / bytes)
+        let rest = Int(saturating: max(0, Double(total) - Double(completed)) / bytes)
         let (minutes, last) = (rest / 60, rest % 60)
         let hours = minutes >= 60 ? "\(minutes / 60):\(minutes % 60 < 10 ? "0" : "")" : ""
-        return "  \(ProgressDisplay.size(Int64(bytes)))/s  \(hours)\(minutes % 60):\(last < 10 ? "0" : "")\(last)"
+        return
+            "  \(ProgressDisplay.size(Int64(saturating: bytes)))/s  \(hours)\(minutes % 60):\(last < 10 ? "0" : "")\(last)"
     }
 }
 

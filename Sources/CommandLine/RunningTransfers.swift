@@ -1,4 +1,5 @@
 import JSONText
+import Platform
 
 /// The tasks that a command follows, at most four at once.
 struct RunningTransfers {
@@ -110,7 +111,9 @@ extension ClientCommandRunner {
         }
         transfers.running[task] = nil
         transfers.display.end(task)
-        if transfer.counts { (transfers.count, transfers.bytes) = (transfers.count + 1, transfers.bytes + completed) }
+        if transfer.counts {
+            (transfers.count, transfers.bytes) = (transfers.count + 1, transfers.bytes.addingSaturated(completed))
+        }
         guard !transfers.isEnding else { return }
         try attempt(orFail: !transfers.areMany) { try transfer.completion(snapshot["metadata"] ?? .null) }
     }

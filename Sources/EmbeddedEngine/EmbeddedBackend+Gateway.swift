@@ -78,7 +78,7 @@ extension EmbeddedBackend {
         var size: Int64 = 0
         for object in objects {
             starts.append(size)
-            size += object.metadata.size
+            size = size.addingSaturated(object.metadata.size)
         }
         let parts = zip(starts, objects).map { (start: $0, object: $1) }
         let piece = IncomingBytes.Piece(0..<size) { buffer, offset throws(StorageError) in
@@ -87,7 +87,9 @@ extension EmbeddedBackend {
                     max(
                         offset, part.start)..<max(
                         max(offset, part.start),
-                        min(offset + Int64(buffer.count), part.start + part.object.metadata.size))
+                        min(
+                            offset.addingSaturated(Int64(buffer.count)),
+                            part.start.addingSaturated(part.object.metadata.size)))
                 guard !range.isEmpty else { continue }
                 let place = Int(range.lowerBound - offset)..<Int(range.upperBound - offset)
                 try part.object.read(

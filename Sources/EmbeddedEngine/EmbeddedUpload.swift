@@ -150,8 +150,14 @@ final class EmbeddedUpload: TransferSession {
     private func open(_ attempt: PendingAnswer) {
         // An aborted step may have opened the upload all the same.
         if latest.withLock({ $0 != nil }) { return attempt.answer(.opened()) }
-        stage(attempt) { _, _ in attempt.answer(.opened()) }
+        stage(attempt) { [self] _, staging in
+            rest(staging)
+            attempt.answer(.opened())
+        }
     }
+
+    /// An upload that waits for its client keeps no descriptor meanwhile.
+    private func rest(_ staging: Staging) { if case .incoming = upload.source { staging.park() } }
 
     private typealias StagedStep = @Sendable (inout State, Staging) throws(StorageError) -> Void
 
@@ -250,6 +256,7 @@ final class EmbeddedUpload: TransferSession {
                 try staging.copy(range, while: { !attempt.isAborted })
                 claim(&state)
                 staging.saveCheckpoint()
+                rest(staging)
                 attempt.answer(.received(upTo: staging.offset))
             } catch {
                 attempt.answer(.failed(error))

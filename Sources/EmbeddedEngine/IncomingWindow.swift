@@ -29,7 +29,7 @@ public final class IncomingWindow: Sendable {
 
     /// The first bytes of the window, as those of the object from `start` on.
     public func piece(_ count: Int64, from start: Int64) -> IncomingBytes.Piece {
-        IncomingBytes.Piece(start..<start + count) { [file] buffer, offset throws(StorageError) in
+        IncomingBytes.Piece(count, from: start) { [file] buffer, offset throws(StorageError) in
             let read = try storing("the bytes of an upload") { () throws(SystemError) in
                 try file.read(into: buffer, at: offset - start)
             }

@@ -14,9 +14,10 @@ struct OpenObject: Sendable {
     let metadata: ObjectMetadata
     let body: Body
 
-    /// Throws where the row of the bytes has another size than the object.
+    /// Throws where the row of the bytes has another size than the object, or the object has an impossible one.
     init(metadata: ObjectMetadata, body: Body) throws(StorageError) {
         (self.metadata, self.body) = (metadata, body)
+        if case .file = body, metadata.size < 0 { throw damaged("there cannot be so many") }
         if case .bytes(let bytes) = body, bytes.count != metadata.size {
             throw damaged("there are \(bytes.count) of them")
         }
@@ -32,7 +33,9 @@ struct OpenObject: Sendable {
         case .file(let file, _):
             count = try reading { () throws(SystemError) in try file.read(into: buffer, at: offset) }
         }
-        guard count == buffer.count else { throw damaged("they end after \(offset + Int64(count)) bytes") }
+        guard count == buffer.count else {
+            throw damaged("they end after \(offset.addingSaturated(Int64(count))) bytes")
+        }
     }
 
     /// Tells the kernel to read ahead from the offset.

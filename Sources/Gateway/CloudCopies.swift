@@ -95,7 +95,7 @@ import Transfers
         change.md5Hash = nil
         if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
         let upload = try await service.transfers.upload(
-            size: Int64(piece.range.count), to: target, change, if: request.preconditions())
+            size: Int64(piece.range.count), to: target, change, if: request.preconditions(), isSession: false)
         _ = try await upload.send(piece, isLast: true).stored
         return try await service.engine.details(of: target)
     }

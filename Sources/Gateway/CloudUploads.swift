@@ -73,6 +73,10 @@ import Transfers
 
     private func goOn(with id: String) async throws -> HTTPServerResponse {
         let session = try await UploadSessionState(id, service.transfers)
+        return try await session.used { try await answer(about: session) }
+    }
+
+    private func answer(about session: UploadSessionState) async throws -> HTTPServerResponse {
         if request.http.method == .delete {
             if case .active(let upload) = session { _ = try await upload.task?.cancel() }
             return HTTPServerResponse(499)

@@ -97,12 +97,15 @@ import Transfers
 
     private func goOn(with id: String, _ commands: Set<String>) async throws -> HTTPServerResponse {
         let session = try await UploadSessionState(id, service.transfers)
-        switch commands {
-        case ["query"]: return try await status(of: session)
-        case ["cancel"]: return try await cancel(session)
-        case ["upload"], ["upload", "finalize"], ["finalize"]:
-            return try await receive(session, isLast: commands.contains("finalize"))
-        default: throw GatewayError.badRequest("There is no such command: \(commands.sorted().joined(separator: ", "))")
+        return try await session.used {
+            switch commands {
+            case ["query"]: return try await status(of: session)
+            case ["cancel"]: return try await cancel(session)
+            case ["upload"], ["upload", "finalize"], ["finalize"]:
+                return try await receive(session, isLast: commands.contains("finalize"))
+            default:
+                throw GatewayError.badRequest("There is no such command: \(commands.sorted().joined(separator: ", "))")
+            }
         }
     }
 
@@ -226,5 +229,11 @@ extension GatewayError {
         case (.cancelled, _): self = .cancelled
         default: self = .failed(snapshot.error ?? StorageError(.unknown, "The upload has failed."))
         }
+    }
+
+    /// The session is not idle while `body` answers a request about it.
+    func used(_ body: @Loop () async throws -> HTTPServerResponse) async throws -> HTTPServerResponse {
+        guard case .active(let upload) = self else { return try await body() }
+        return try await upload.used(body)
     }
 }

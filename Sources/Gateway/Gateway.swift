@@ -213,7 +213,8 @@ import Transfers
             throw StorageError(.internalError, "The upload has no metadata.")
         }
         let size = (source as? HTTPRequestBody)?.length
-        let upload = try await transfers.upload(size: size, to: reference, change, if: conditions)
+        let upload = try await transfers.upload(
+            size: size, to: reference, change, if: conditions, isSession: false)
         do {
             return try await body.send(to: upload, from: 0, isLast: true, expected).stored
         } catch {

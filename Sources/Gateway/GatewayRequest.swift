@@ -81,7 +81,8 @@ struct GatewayError: Error {
     private static func status(of error: StorageError) -> Int {
         switch error.code {
         case .objectNotFound, .bucketNotFound, .projectNotFound: 404
-        case .quotaExceeded: 402
+        // A bound of the service makes room again.
+        case .quotaExceeded: error.retryable ? 503 : 402
         case .unauthenticated: 401
         case .unauthorized: 403
         case .preconditionFailed: 412

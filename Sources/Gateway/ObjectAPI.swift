@@ -71,6 +71,7 @@ import Storage
 
     // MARK: - Forms
 
+    /// Of all fields but the file together.
     private static let mostFieldBytes = 64 << 10
     private static let mostFields = 200
 
@@ -78,6 +79,7 @@ import Storage
     private func takeForm() async throws -> HTTPServerResponse {
         let reader = try request.multipart()
         var fields: [(name: String, value: String)] = []
+        var bytesLeft = Self.mostFieldBytes
         do {
             while let headers = try await reader.nextPart() {
                 let disposition = headers["Content-Disposition"] ?? ""
@@ -91,7 +93,10 @@ import Storage
                 guard fields.count < Self.mostFields else {
                     throw GatewayError.badRequest("The form has too many fields.")
                 }
-                let value = try await reader.readAll(atMost: Self.mostFieldBytes)
+                bytesLeft -= field.utf8.count
+                guard bytesLeft >= 0 else { throw MultipartReader.Failure.body(.tooLarge) }
+                let value = try await reader.readAll(atMost: bytesLeft)
+                bytesLeft -= value.count
                 fields.append((field, String(decoding: value, as: UTF8.self)))
             }
         } catch let error as MultipartReader.Failure {

@@ -172,9 +172,15 @@ import Synchronization
         await whenIdle { self.isSettled || condition() }
     }
 
-    /// Returns when nothing happens any more and a condition holds. For those who are no request.
-    public func untilSettled(and condition: @escaping @Loop () -> Bool) async {
-        await whenIdle { self.isSettled && condition() }
+    /// At the end of the input: nobody releases a call or moves the clock any more. What waits for a clock that runs need
+    /// not wait. Then tasks pause, and the requests end that are held, or wait for a clock that stands.
+    public func letGo(once isAlone: @escaping @Loop () -> Bool, pausing: () async -> Void) async {
+        await whenIdle(isAlone)
+        if !clock.stands { skip() }
+        await whenIdle { self.isSettled && isAlone() }
+        await pausing()
+        for number in waits.keys.sorted() { end(number, .abort) }
+        clock.end()
     }
 
     private var isSettled: Bool { isQuiet && !(isSkipping && clock.next != nil) }
@@ -200,7 +206,7 @@ import Synchronization
     /// False for a step back.
     public func stop(at time: Timestamp) -> Bool {
         if clock.stands {
-            let delay = time.microseconds - clock.timeOfDay.microseconds
+            let delay = time.microseconds.subtractingSaturated(clock.timeOfDay.microseconds)
             guard delay >= 0 else { return false }
             clock.move(to: clock.sinceStart + .microseconds(delay))
             return true

@@ -67,7 +67,7 @@ protocol HarnessedAnswer {
         case .delay(let delay): return await follow(rest(delay), perform)
         case .rate(let rate) where call.operation == .fetch:
             let answer = await perform(call)
-            _ = await rest(.time(of: (answer.end ?? 0) - (call.range?.lowerBound ?? 0), rate))
+            _ = await rest(.time(of: (answer.end ?? 0).subtractingSaturated(call.range?.lowerBound ?? 0), rate))
             return answer
         case .rate(let rate): return await follow(rest(.time(of: Int64(call.range?.count ?? 0), rate)), perform)
         case .demand(let accepted, let kind):
@@ -135,8 +135,9 @@ extension HarnessedAnswer {
 }
 
 extension Duration {
+    /// At most as long as a test may ask a rule to delay a call.
     fileprivate static func time(of bytes: Int64, _ rate: Int64) -> Duration {
-        .microseconds(Int64(Double(max(bytes, 0)) * 1_000_000 / Double(rate)))
+        .microseconds(Int64(saturating: min(Double(max(bytes, 0)) * 1e6 / Double(rate), 1e15)))
     }
 }
 

@@ -113,8 +113,8 @@ public final class HarnessClock: SchedulingClock {
         state.withLock { state in
             let now = now(state)
             guard state.standsAt == nil || time >= state.start.advanced(by: now) else { return false }
-            let passed = Int64(now / .microseconds(1))
-            state.start = Timestamp(microseconds: time.microseconds - passed)
+            let passed = Int64(saturating: now / .microseconds(1))
+            state.start = Timestamp(microseconds: time.microseconds.subtractingSaturated(passed))
             state.standsAt = .microseconds(passed)
             state.alarm?.cancel()
             return true

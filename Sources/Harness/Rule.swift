@@ -1,3 +1,4 @@
+import Platform
 import Storage
 
 /// What happens instead of what the engine would do.
@@ -65,7 +66,7 @@ public struct Rule: Sendable {
     func limit(of call: Call) -> Int64? {
         guard mayStrike && filter.includes(call) else { return nil }
         if case .rate = effect, call.operation == .fetch, at == nil, let range = call.range {
-            return range.lowerBound + ChunkSizes.granularity
+            return range.lowerBound.addingSaturated(ChunkSizes.granularity)
         }
         return at
     }

@@ -48,7 +48,7 @@ public struct Seed: Sendable {
             for number in 0..<count {
                 if Task.isCancelled { throw StorageError(.cancelled, "The request was cancelled.") }
                 let upload = try await upload(object(number), in: backend, caller)
-                bytes += upload.source.size
+                bytes = bytes.addingSaturated(upload.source.size)
                 if let putAll, upload.source.size <= limit {
                     batch.append(upload)
                     batchBytes += upload.source.size
@@ -73,7 +73,9 @@ public struct Seed: Sendable {
     ) async throws(StorageError) {
         var reserved: Int64 = 0
         defer { ledger.giveBack(reserved) }
-        for upload in batch { reserved += try ledger.reserve(upload.source.size, at: upload.reference) }
+        for upload in batch {
+            reserved = reserved.addingSaturated(try ledger.reserve(upload.source.size, at: upload.reference))
+        }
         try await putAll(batch)
         for upload in batch {
             ledger.add(upload.source.size, at: upload.reference)
@@ -118,7 +120,7 @@ extension Backend {
         let session = beginUpload(upload)
         let size = upload.source.size
         func next(after offset: Int64) -> UploadStrategy.Step {
-            .send(offset..<min(size, offset + chunkSizes.largest))
+            .send(offset..<min(size, offset.addingSaturated(chunkSizes.largest)))
         }
         var step = size <= oneRequestLimit ? UploadStrategy.Step.sendWhole : .open
         while true {

@@ -44,9 +44,11 @@ public final class SpaceLedger: Sendable {
         try check(reference)
         guard let quota else { return 0 }
         let missing = state.withLock { state -> Int64? in
-            let added = size - (state.sizes[ReferenceKey(reference)] ?? 0)
-            guard state.stored + state.expected + added <= quota else { return nil }
-            state.expected += added
+            let added = size.subtractingSaturated(state.sizes[ReferenceKey(reference)] ?? 0)
+            let (held, isTooMuch) = state.stored.addingReportingOverflow(state.expected)
+            let (all, isMore) = held.addingReportingOverflow(added)
+            guard !isTooMuch, !isMore, all <= quota else { return nil }
+            state.expected = state.expected.addingSaturated(added)
             return added
         }
         if let missing { return missing }
@@ -56,17 +58,20 @@ public final class SpaceLedger: Sendable {
     /// Something may be stored there soon.
     public func note(_ reference: Reference) { references.withLock { $0[ReferenceKey(reference)] = reference } }
 
-    func giveBack(_ bytes: Int64) { state.withLock { $0.expected -= bytes } }
+    func giveBack(_ bytes: Int64) { state.withLock { $0.expected = $0.expected.subtractingSaturated(bytes) } }
 
     public func add(_ size: Int64, at reference: Reference) {
         let key = ReferenceKey(reference)
-        state.withLock { $0.stored += size - ($0.sizes.updateValue(size, forKey: key) ?? 0) }
+        state.withLock { state in
+            let before = state.sizes.updateValue(size, forKey: key) ?? 0
+            state.stored = state.stored.subtractingSaturated(before).addingSaturated(size)
+        }
         references.withLock { $0[key] = reference }
     }
 
     func remove(_ reference: Reference) {
         let key = ReferenceKey(reference)
-        state.withLock { $0.stored -= $0.sizes.removeValue(forKey: key) ?? 0 }
+        state.withLock { $0.stored = $0.stored.subtractingSaturated($0.sizes.removeValue(forKey: key) ?? 0) }
         references.withLock { $0[key] = nil }
     }
 }

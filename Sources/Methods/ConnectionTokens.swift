@@ -179,6 +179,6 @@ extension Request<ConnectionContext> {
 extension Timestamp {
     /// Adds at most thirty years.
     fileprivate func advanced(bySeconds seconds: Double) -> Timestamp {
-        Timestamp(microseconds: microseconds + Int64(min(seconds, 1e9) * 1e6))
+        advanced(by: .microseconds(Int64(saturating: min(seconds, 1e9) * 1e6)))
     }
 }

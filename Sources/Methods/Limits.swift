@@ -37,6 +37,8 @@ public struct Bound: Sendable {
         Bound("maxTotalMessageBytes", \.totalMessageBytes, 1024...(1 << 40)),
         Bound("maxTotalUnreadBytes", \.totalUnreadBytes, 1024...(1 << 40)),
         Bound("maxTasks", \.transfers.tasks),
+        Bound("maxUploadSessions", \.transfers.uploadSessions),
+        Bound("maxUploadSessionSeconds", \.transfers.uploadSessionSeconds, 1...315_360_000),
         Bound("maxFinishedTasks", \.transfers.finishedTasks),
         Bound("maxObservers", \.transfers.observers),
         Bound("maxConnectionObservers", \.transfers.connectionObservers),

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// The bytes of an upload whose client sends them in requests of its own. At any time those of one request are there.
@@ -14,9 +15,14 @@ public final class IncomingBytes: Sendable {
 
         public init(_ range: Range<Int64>, read: @escaping Read) { (self.range, self.read) = (range, read) }
 
+        /// So many bytes from `start` on. No object reaches as far as the last integer: a client may say so all the same.
+        public init(_ count: Int64, from start: Int64, read: @escaping Read) {
+            self.init(start..<start.addingSaturated(count), read: read)
+        }
+
         /// Of bytes in memory.
         public init(_ bytes: [UInt8], at offset: Int64) {
-            self.init(offset..<offset + Int64(bytes.count)) { buffer, place in
+            self.init(Int64(bytes.count), from: offset) { buffer, place in
                 bytes.withUnsafeBytes { all in
                     buffer.copyMemory(from: .init(rebasing: all.dropFirst(Int(place - offset)).prefix(buffer.count)))
                 }
@@ -62,7 +68,7 @@ public final class IncomingBytes: Sendable {
     package func withdraw() { state.withLock { $0 = State(size: announced) } }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
-        let end = offset + Int64(buffer.count)
+        let end = offset.addingSaturated(Int64(buffer.count))
         guard let piece = state.withLock({ $0.piece }), piece.range.lowerBound <= offset, end <= piece.range.upperBound
         else { throw StorageError(.internalError, "The bytes \(offset) to \(end) have not arrived.") }
         try piece.read(buffer, offset)

@@ -99,11 +99,14 @@ extension TaskRecord {
         let progress = try row.integerOrNil("total").map {
             Progress(completedUnitCount: min(max(completed, 0), max($0, 0)), totalUnitCount: max($0, 0))
         }
+        let number = try row.integer("number")
+        // The next tasks get larger ones.
+        guard (0..<Int64.max / 2).contains(number) else { throw Unreadable(description: "its number is \(number)") }
         let began = Timestamp(microseconds: try row.integer("began"))
         var settable = try row.content
         if let text = try row.textOrNil("customMetadata") { settable.custom = try .init(text: text) }
         self.init(
-            id: id, kind: kind, number: try row.integer("number"), began: began, reference: reference,
+            id: id, kind: kind, number: number, began: began, reference: reference,
             progress: progress ?? .unknown, metadata: settable, md5Hash: try row.textOrNil("md5Hash"),
             stage: .ended(.cancelled, at: began))
         stage = try stage(row)
@@ -111,8 +114,9 @@ extension TaskRecord {
 
     private func stage(_ row: borrowing Row) throws -> Stage {
         guard let time = try row.integerOrNil("ended").map(Timestamp.init(microseconds:)) else {
-            return .unfinished(
-                try TaskRequest(text: row.text("request")), try row.textOrNil("bookmark").map(Bookmark.init))
+            let request = try TaskRequest(text: row.text("request"))
+            if let flaw = request.flaw { throw Unreadable(description: flaw) }
+            return .unfinished(request, try row.textOrNil("bookmark").map(Bookmark.init))
         }
         switch try row.text("outcome") {
         case "success": return .ended(.succeeded(try stored(row)), at: time)
@@ -128,6 +132,15 @@ extension TaskRecord {
             size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
             updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blobOrNil("md5"),
             crc32c: try row.integerOrNil("crc32c").map { UInt32(truncatingIfNeeded: $0) }, settable: metadata)
+    }
+}
+
+extension TaskRequest {
+    /// A number that no request has; nil where there is none.
+    fileprivate var flaw: String? {
+        for size in [identity?.size, announcedSize].compactMap(\.self) where size < 0 { return "its size is \(size)" }
+        // A year is the most that a client may ask for.
+        return (0...31_536_000).contains(retryTime) ? nil : "it is retried for \(retryTime) seconds"
     }
 }
 

@@ -41,15 +41,47 @@ import Storage
     private var isOver = false
     private let turn = Waiters()
     private let waits: ClientWaits
+    /// The requests of its client that are being answered.
+    private var uses = 0
+    /// The number of its last use, among those of all uploads. Its beginning is one.
+    private(set) var lastUse = 0
+    /// Why the upload takes nothing more; nil while it does.
+    private(set) var refusal: StorageError?
 
     init(_ engine: any UploadSession, _ bytes: IncomingBytes, to reference: Reference, _ waits: ClientWaits) {
         (self.engine, self.bytes, self.reference, self.waits) = (engine, bytes, reference, waits)
+        noteUse()
+    }
+
+    private func noteUse() {
+        waits.lastUse += 1
+        lastUse = waits.lastUse
     }
 
     /// The bytes that the client has announced; nil where it has not.
     public var announcedSize: Int64? { bytes.size }
 
     public var waitsForItsClient: Bool { step != nil }
+
+    /// No request of its client is being answered.
+    var isIdle: Bool { uses == 0 }
+
+    /// The upload is not idle while `body` answers a request of its client.
+    public func used<Answer>(_ body: @Loop () async throws -> Answer) async rethrows -> Answer {
+        uses += 1
+        defer {
+            uses -= 1
+            noteUse()
+        }
+        return try await body()
+    }
+
+    /// The next step of the task fails with this error.
+    func refuse(with error: StorageError) {
+        refusal = error
+        step?.resume()
+        step = nil
+    }
 
     /// Passes bytes to the engine. Those that it has already are left out. `isLast`: the object ends with them.
     public func send(
@@ -103,6 +135,8 @@ import Storage
 /// The requests of other clients that wait for a task.
 @Loop public final class ClientWaits {
     public var count = 0
+    /// The number of the last use of any upload whose client sends the bytes.
+    fileprivate var lastUse = 0
 }
 
 // MARK: - The session of the task
@@ -112,16 +146,15 @@ extension IncomingUpload {
         _ step: UploadStrategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
     ) async -> UploadStrategy.Answer {
         isStopping = false
+        if let refusal { return .failed(refusal) }
         guard case .send(let range) = step else {
             return await engine.perform(step, replacesNewer: replacesNewer, report)
         }
         (offset, isCertain) = (range.lowerBound, true)
         while true {
-            while request == nil {
-                if isStopping { return .aborted }
-                await withCheckedContinuation { self.step = $0 }
-            }
+            while request == nil, !isStopping, refusal == nil { await withCheckedContinuation { self.step = $0 } }
             if isStopping { return .aborted }
+            if let refusal { return .failed(refusal) }
             if let answer = await serve(replacesNewer, after: range.lowerBound) { return answer }
         }
     }
@@ -143,6 +176,8 @@ extension IncomingUpload {
         bytes.offer(piece, isLast: isLast, expected)
         let answered = await engine.perform(
             .send(offset..<piece.range.upperBound), replacesNewer: replacesNewer, { _ in })
+        // Nothing else keeps the bytes, or their file.
+        bytes.withdraw()
         return told(answered, piece.range.upperBound)
     }
 
@@ -164,7 +199,6 @@ extension IncomingUpload {
             isOver = true
             answer(.completed(metadata))
         case .failed(let error):
-            bytes.withdraw()
             let mayRepeat = error.retryable || error.dropsConnection == true
             (isCertain, isOver) = (false, !mayRepeat)
             answer(.failed(error.about(reference)))

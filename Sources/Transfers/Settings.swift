@@ -58,6 +58,10 @@ public struct Settings: Equatable, Sendable {
 /// Bounds of the memory that all clients together use.
 public struct TransferLimits: Equatable, Sendable {
     public var tasks = 10_000
+    /// Unfinished uploads whose clients send the bytes in several requests.
+    public var uploadSessions = 1000
+    /// How long after its beginning such an upload expires: a week, as Google's.
+    public var uploadSessionSeconds = 604_800
     /// Finished tasks of each kind: the newest are kept.
     public var finishedTasks = 1000
     public var connectionObservers = 10_000

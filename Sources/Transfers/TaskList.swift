@@ -31,14 +31,15 @@ public struct TransferLog: Sendable {
 
     /// The bytes of uploads from memory.
     private(set) var bytesInMemory = 0
+    private let ended: @Loop (_ id: String) -> Void
     private let released: @Loop () -> Void
 
-    /// `released` is called when a task has ended, or holds no bytes any more.
+    /// `ended` is called when a task has ended, and `released` then, and when a task holds no bytes any more.
     init(
         _ time: TimeSource, _ log: TransferLog, finishedKept: Int, _ ends: OutcomeRecorder?,
-        released: @escaping @Loop () -> Void
+        ended: @escaping @Loop (_ id: String) -> Void, released: @escaping @Loop () -> Void
     ) {
-        (self.time, self.log) = (time, log)
+        (self.time, self.log, self.ended) = (time, log, ended)
         (self.finishedKept, self.ends, self.released) = (finishedKept, ends, released)
     }
 
@@ -112,6 +113,7 @@ public struct TransferLog: Sendable {
 
     func finish(_ task: TransferTask<Strategy>) {
         finished.append(task.id)
+        ended(task.id)
         if task.endpoint != nil { unfinishedElsewhere -= 1 }
         defer { released() }
         guard finished.count > finishedKept, let oldest = finished.popFirst() else { return }

@@ -5,9 +5,12 @@ import Storage
 /// What the transfers of one kind have done in this process.
 struct TransferMetrics {
     /// Acknowledged bytes of objects.
-    var bytes: Int64 = 0
+    private(set) var bytes: Int64 = 0
     var retries = 0
     private var ends: [TaskState: Int] = [:]
+
+    /// A server may tell any size.
+    mutating func add(_ count: Int64) { bytes = bytes.addingSaturated(count) }
 
     mutating func ended(_ state: TaskState) { ends[state, default: 0] += 1 }
 

@@ -20,7 +20,7 @@ extension TransferTask {
     private func countBytes() {
         let bytes = machine.progress.completedUnitCount
         guard bytes > countedBytes else { return }
-        list?.metrics.bytes += bytes - countedBytes
+        list?.metrics.add(bytes - countedBytes)
         countedBytes = bytes
     }
 

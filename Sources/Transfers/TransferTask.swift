@@ -18,6 +18,8 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
     public let id: String
     /// Tasks are numbered in the order of their creation.
     let number: Int64
+    /// When the task was created, by this machine's clock.
+    let began: Timestamp
     let reference: Reference
     /// The endpoint of the task where it is not the service's own: the task cannot be resumed here.
     let endpoint: String?
@@ -59,7 +61,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         _ recordWriter: TaskRecordWriter?, holding held: HeldBytes<Strategy>?, in list: TaskList<Strategy>
     ) {
         (id, number, reference, endpoint) = (record.id, record.number, record.reference, record.endpoint)
-        origin = record.request?.origin
+        (began, origin) = (record.began, record.request?.origin)
         metadata = Strategy.kind == .upload ? .uploading(record.metadata, md5Hash: record.md5Hash) : nil
         (self.machine, self.sessionState, self.limiter, self.held) = (machine, sessionState, limiter, held)
         (self.recordWriter, self.list, time, log) = (recordWriter, list, list.time, list.log)

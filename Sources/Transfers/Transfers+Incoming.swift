@@ -1,37 +1,99 @@
 import Platform
 import Storage
 
+// Uploads whose clients send the bytes in requests of their own. One in several requests is a session: it waits for its
+// client, who may have gone. So sessions have a bound of their own, beyond which the longest idle one goes, and expire.
+
 extension Transfers {
     /// Begins an upload whose client sends the bytes. `size` is nil where the client tells it with the last of them.
+    /// `isSession`: it sends them in several requests.
     public func upload(
-        size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions()
+        size: Int64?, to reference: Reference, _ change: MetadataChange, if conditions: Preconditions = Preconditions(),
+        isSession: Bool = true
     ) async throws -> IncomingUpload {
         try change.check()
         try await ready()
-        let task = try await create(
-            .incoming(IncomingBytes(size: size)), reference, change, conditions, .gateway,
-            contentTypeFrom: [reference.name], isAwaited: false)
+        let source = UploadSource.incoming(IncomingBytes(size: size))
+        let task =
+            isSession
+            ? try await createSession(source, reference, change, conditions)
+            : try await create(
+                source, reference, change, conditions, .gateway, contentTypeFrom: [reference.name], isAwaited: false)
         task.start()
-        guard let upload = incoming[task.id] else {
+        guard let upload = task.incoming else {
             let error = try await task.failure()
             throw error
         }
         return upload
     }
 
-    /// The upload of a task, which goes on where an earlier process has left it. Nil for another task, or an unknown one.
+    private func createSession(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions
+    ) async throws -> UploadTask {
+        let reference = try reference.checkedAsObject("cannot be written")
+        uploadSessionsBegun += 1
+        defer { uploadSessionsBegun -= 1 }
+        try await makeRoomForSession()
+        let task = try await make(
+            source, reference, change, conditions, .gateway, contentTypeFrom: [reference.name], isAwaited: false)
+        uploadSessions[task.id] = task
+        return task
+    }
+
+    /// The upload of a session, which goes on where an earlier process has left it. Nil for another task, an unknown one,
+    /// or one that has ended.
     public func incomingUpload(_ id: String) async throws -> IncomingUpload? {
         try await ready()
-        if incoming[id] == nil, let task = try? uploads.task(id), task.origin != nil, !task.state.isFinished {
-            _ = task.resume()
+        guard let task = uploadSessions[id] else {
+            // One that had to go may still be ending.
+            if let task = try? uploads.task(id) {
+                if task.incoming?.refusal != nil { _ = try? await task.result() } else { try await task.settle() }
+            }
+            return nil
         }
-        return incoming[id]
+        if hasExpired(task) { try await end(task, with: .expiredSession(task)) }
+        if task.incoming == nil { _ = task.resume() }
+        if task.incoming == nil { try await task.settle() }
+        return task.incoming
     }
 
     /// Pauses the uploads that wait for their clients.
     public func suspendIncoming() async {
-        let tasks = incoming.values.compactMap(\.task).filter { !$0.state.isFinished }
-        for task in tasks { _ = try? await task.pause() }
+        for task in uploads.all where task.incoming != nil { _ = try? await task.pause() }
+    }
+
+    // MARK: - The bound, and the expiry
+
+    /// Ends the sessions that began too long ago.
+    public func expireSessions() async throws {
+        try await ready()
+        for task in uploadSessions.values where hasExpired(task) { try await end(task, with: .expiredSession(task)) }
+    }
+
+    private func hasExpired(_ task: UploadTask) -> Bool {
+        guard task.isIdle else { return false }
+        let (age, overflow) = time.now().microseconds.subtractingReportingOverflow(task.began.microseconds)
+        return overflow || age / 1_000_000 >= Int64(limits.uploadSessionSeconds)
+    }
+
+    private func makeRoomForSession() async throws {
+        try await expireSessions()
+        while uploadSessions.count + uploadSessionsBegun > limits.uploadSessions {
+            let idle = uploadSessions.values.filter(\.isIdle)
+            guard let oldest = idle.min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }) else {
+                throw StorageError.noRoom(for: "upload sessions", "--max-upload-sessions", is: limits.uploadSessions)
+            }
+            try await end(oldest, with: .displacedSession(oldest, limits.uploadSessions))
+        }
+    }
+
+    /// Fails an idle session, and returns when that is recorded.
+    private func end(_ task: UploadTask, with error: StorageError) async throws {
+        uploadSessions[task.id] = nil
+        _ = task.resume(replacesNewer: false)
+        task.incoming?.refuse(with: error)
+        _ = try? await task.result()
+        try Task.checkCancellation()
     }
 
     /// Makes the session of a task whose client sends the bytes.
@@ -39,25 +101,37 @@ extension Transfers {
         _ task: String, _ session: any UploadSession, _ bytes: IncomingBytes, to reference: Reference
     ) -> IncomingUpload {
         let upload = IncomingUpload(session, bytes, to: reference, clientWaits)
-        if incoming.count > limits.finishedTasks {
-            incoming = incoming.filter { $0.value.task.map { !$0.state.isFinished } ?? false }
-        }
-        incoming[task] = upload
-        // One that was made for a task of an earlier process has its task by now.
+        // One that is made for a task of an earlier process has its task by now.
         upload.task = try? uploads.task(task)
         return upload
-    }
-
-    func entered(_ task: UploadTask) -> UploadTask {
-        incoming[task.id]?.task = task
-        return task
     }
 }
 
 extension UploadTask {
+    /// Its session, where its client sends the bytes; nil until a task of an earlier process goes on, and once it ends.
+    var incoming: IncomingUpload? { session as? IncomingUpload }
+
+    fileprivate var isIdle: Bool { incoming?.isIdle ?? true }
+    fileprivate var lastUse: Int { incoming?.lastUse ?? 0 }
+
     /// Why the task has failed.
     fileprivate func failure() async throws -> StorageError {
         do { _ = try await result() } catch let error as StorageError { return error }
         return StorageError(.unknown, "The upload has ended.")
+    }
+}
+
+extension StorageError {
+    private static func gone(_ task: UploadTask, _ why: String) -> StorageError {
+        StorageError(.unknown, "The upload session is gone: \(why). Begin a new one.").with(\.httpStatus, 410)
+            .about(task.reference)
+    }
+
+    fileprivate static func expiredSession(_ task: UploadTask) -> StorageError {
+        gone(task, "it has expired (--max-upload-session-seconds)")
+    }
+
+    fileprivate static func displacedSession(_ task: UploadTask, _ most: Int) -> StorageError {
+        gone(task, "there were more than \(most) (--max-upload-sessions), and it was idle for the longest time")
     }
 }

@@ -48,6 +48,15 @@ extension Transfers {
         let reference = try reference.checkedAsObject("cannot be written")
         try reservePlace()
         defer { tasksBegun -= 1 }
+        return try await make(
+            source, reference, change, conditions, client, contentTypeFrom: names, isAwaited: isAwaited, failing: error)
+    }
+
+    /// The same, whatever the number of tasks is.
+    func make(
+        _ source: UploadSource, _ reference: Reference, _ change: MetadataChange, _ conditions: Preconditions,
+        _ client: TransferClient, contentTypeFrom names: [String], isAwaited: Bool, failing error: StorageError? = nil
+    ) async throws(StorageError) -> UploadTask {
         let metadata = try SettableMetadata.ofUpload(change, named: names)
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
@@ -84,10 +93,11 @@ extension Transfers {
             strategy, retryTime: .seconds(request.retryTime), seed: random.next())
         let session: any UploadSession =
             if let failure { FailingSession(error: failure) } else { self.session(of: upload) }
-        return entered(
-            uploads.make(
-                record, machine, .open(session), limiter(of: upload, strategy), recordWriter,
-                holding: heldBytes(of: upload)))
+        let task = uploads.make(
+            record, machine, .open(session), limiter(of: upload, strategy), recordWriter, holding: heldBytes(of: upload)
+        )
+        task.incoming?.task = task
+        return task
     }
 
     private func session(of upload: Upload) -> any UploadSession {
@@ -161,7 +171,10 @@ extension Transfers {
             return session(of: upload)
         }
         let recordWriter = TaskRecordWriter(ends, record, isKept: true)
-        return uploads.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
+        let task = uploads.make(record, machine, sessionState, limiter(of: upload, strategy), recordWriter)
+        // Who has sent a part in one request, and has heard no answer, may have gone: that one expires, too.
+        if source.isIncoming, task.endpoint == nil { uploadSessions[task.id] = task }
+        return task
     }
 }
 

@@ -25,13 +25,16 @@ import Storage
     lazy var large = ConcurrencyLimiter(limit: backend.uploadsAtOnce) { [weak self] in self?.released() }
     lazy var arriving = ConcurrencyLimiter(limit: backend.downloadsAtOnce) { [weak self] in self?.released() }
     /// Uploads that wait for their clients hold up nobody.
-    lazy var fromClients = ConcurrencyLimiter(limit: limits.tasks) { [weak self] in self?.released() }
-    /// Uploads whose clients send the bytes, by the ids of their tasks.
-    var incoming: [String: IncomingUpload] = [:]
+    lazy var fromClients = ConcurrencyLimiter(limit: .max) { [weak self] in self?.released() }
+    /// The unfinished uploads whose clients send the bytes in several requests, by the ids of their tasks. They count
+    /// against `--max-upload-sessions` alone.
+    var uploadSessions: [String: UploadTask] = [:]
     public let clientWaits = ClientWaits()
     private var bytesSetAside = 0
     /// Tasks that are being created; they count against `--max-tasks`.
     var tasksBegun = 0
+    /// The same of upload sessions.
+    var uploadSessionsBegun = 0
 
     /// Without `persistence`, tasks end with the process.
     public init(
@@ -47,12 +50,17 @@ import Storage
     }
 
     private func newList<Strategy>() -> TaskList<Strategy> {
-        TaskList(time, log, finishedKept: limits.finishedTasks, ends) { [weak self] in self?.released() }
+        TaskList(time, log, finishedKept: limits.finishedTasks, ends) { [weak self] in
+            self?.uploadSessions[$0] = nil
+        } released: { [weak self] in
+            self?.released()
+        }
     }
 
     /// Counts a task against `--max-tasks` while it is being created. Throws `quotaExceeded` beyond that.
     func reservePlace() throws(StorageError) {
-        guard uploads.unfinished + downloads.unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
+        let unfinished = uploads.unfinished - uploadSessions.count + downloads.unfinished
+        guard unfinished + (ends?.count ?? 0) + tasksBegun < limits.tasks else {
             throw .noRoom(for: "tasks that have not ended", "--max-tasks", is: limits.tasks)
         }
         tasksBegun += 1
@@ -144,7 +152,7 @@ extension Transfers {
             } catch {
                 throw most < maxSize ? error.blamingTheAnswer : error
             }
-            downloads.metrics.bytes += Int64(bytes.count)
+            downloads.metrics.add(Int64(bytes.count))
             return await use(bytes)
         }
     }

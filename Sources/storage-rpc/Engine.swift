@@ -71,7 +71,6 @@ struct Engine: Sendable {
             } open: { () async throws(StorageError) in
                 try await embedded.open()
                 await server.serve(embedded)
-                if options.http != nil { try await server.start() }
             }
             self.embedded = embedded
         case .firebase:

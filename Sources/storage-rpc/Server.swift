@@ -109,6 +109,7 @@ final class Server {
             server.addSpaces()
             if let signals { server.watch(signals) }
             server.endWithoutRoot()
+            server.listen()
             Task {
                 await server.open()
                 ServiceManager.tell("READY=1")
@@ -166,11 +167,13 @@ final class Server {
 
     /// At the end of stdin, until the tasks of its space rest.
     private func linger(_ connection: Connection<ConnectionContext>, _ context: ConnectionContext) async {
-        await context.service.harness?.letGo(context.service.transfers) { [weak self] in
+        let transfers = context.service.transfers
+        await context.service.harness?.letGo { [weak self] in
             (self?.connections.count ?? 0) <= 1
+        } pausing: {
+            try? await transfers.suspend()
         }
         await connection.workIsDone()
-        let transfers = context.service.transfers
         await transfers.suspendIncoming()
         do { try await transfers.restsOnly() } catch { return }
         await transfers.backend.settle()
@@ -273,6 +276,10 @@ final class Server {
         CurrentProcess.exitAtOnce(status)
     }
 
+    private func listen() {
+        do throws(StorageError) { try main.listen() } catch { fail(error.message) }
+    }
+
     private func open() async {
         do throws(StorageError) { try await main.open() } catch { fail(error.message) }
     }
@@ -349,16 +356,6 @@ extension ServiceOptions {
 
     fileprivate func removeTemporaryRoot() {
         if let temporaryRoot { try? FileManager.default.removeItem(atPath: temporaryRoot) }
-    }
-}
-
-extension Harness {
-    /// At the end of the input, when no one else is connected: nobody releases what is held any more, so tasks pause, and
-    /// operations end.
-    fileprivate func letGo(_ transfers: Transfers, if isAlone: @escaping @Loop () -> Bool) async {
-        await untilSettled(and: isAlone)
-        try? await transfers.suspend()
-        release({ _ in true }, .abort)
     }
 }
 

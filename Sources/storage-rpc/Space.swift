@@ -40,6 +40,7 @@ import Transfers
     private var changers = 0
     /// Nil where SDKs have no address.
     private var gateway: Gateway?
+    private var expiry: ScheduledCall?
 
     init(
         _ name: String, _ options: ServiceOptions, _ wanted: SpaceOptions, _ engine: Engine, _ log: Log,
@@ -104,6 +105,21 @@ import Transfers
         }
     }
 
+    /// Listens at the addresses of `--http` and `--gateway`, before anybody can ask for `initialize`. Requests wait until
+    /// the engine is open. Throws a sentence that names the address.
+    func listen() throws(StorageError) {
+        if options.http != nil { try engine.server?.start() }
+        guard let address = options.gateway, let embedded = engine.embedded else { return }
+        do {
+            let place = try startGateway(at: address, embedded, connections: options.servedConnections)
+            // As a shell takes them.
+            log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
+            log.write(.info, "the gateway listens on \(place)")
+        } catch {
+            throw .described(error)
+        }
+    }
+
     func open() async throws(StorageError) {
         try await changing { () async throws(StorageError) in try await openEngine() }
     }
@@ -115,7 +131,6 @@ import Transfers
             if wanted.quota != nil, let embedded = engine.embedded, let ledger = engine.ledger {
                 for (reference, size) in try await embedded.sizes() { ledger.add(size, at: reference) }
             }
-            try openGateway()
         } catch {
             throw .described(error)
         }
@@ -131,16 +146,6 @@ import Transfers
         }
     }
 
-    private func openGateway() throws {
-        guard let embedded = engine.embedded else { return }
-        if let gateway { return gateway.serve(transfers, embedded) }
-        guard let address = options.gateway else { return }
-        let place = try startGateway(at: address, embedded, connections: options.servedConnections)
-        // As a shell takes them.
-        log.announce("STORAGE_EMULATOR_HOST=http://\(place)\nFIREBASE_STORAGE_EMULATOR_HOST=\(place)")
-        log.write(.info, "the gateway listens on \(place)")
-    }
-
     private func startGateway(at address: String, _ embedded: EmbeddedBackend, connections: Int) throws -> String {
         let made = Gateway(
             transfers, embedded, at: address, hosts: AcceptedHosts(andAlso: options.hosts),
@@ -150,10 +155,18 @@ import Transfers
         ) { [log] in log.write(.error, $0) }
         let place = try made.start()
         gateway = made
+        expireSessions()
         publishMetrics()
         // One server has the objects and their download URLs.
         if options.http == nil { engine.server?.base = "http://\(place)" }
         return place
+    }
+
+    /// Ends the upload sessions that nobody asks for any more, now and at least every hour.
+    private func expireSessions() {
+        Loop.task { [transfers] in try? await transfers.expireSessions() }
+        let period = min(options.limits.transfers.uploadSessionSeconds, 3600)
+        expiry = TimeSource.system.after(.seconds(period)) { [weak self] in self?.expireSessions() }
     }
 
     /// Ends all tasks, lets go of all that waits, and closes the engine.
@@ -171,6 +184,7 @@ import Transfers
         do { try await changes.lock() } catch { return }
         engine.server?.close()
         gateway?.close()
+        expiry?.cancel()
         await close()
         await removeAll()
     }
@@ -347,6 +361,7 @@ extension Space: HarnessSpace {
         watchRoot()
         defer { for connection in before.connections.values { connection.move(to: service) } }
         try await openEngine()
+        if let embedded = engine.embedded { gateway?.serve(transfers, embedded) }
     }
 
     private func changing<Value>(

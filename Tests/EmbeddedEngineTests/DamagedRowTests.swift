@@ -41,6 +41,19 @@ import Testing
         ] { #expect(error.code == .nonMatchingChecksum && error.message.contains("there are 10 of them")) }
     }
 
+    @Test(arguments: [-1, Int64.min, .max])
+    func `An object in a file whose row has an impossible size is given to nobody`(size: Int64) async throws {
+        let place = try await damaged(400_000, "UPDATE objects SET size = \(size)")
+        let (backend, caller) = (place.backend, Caller(retryTime: .zero))
+        let error = try await failure {
+            _ = try await backend.data(of: ref("a"), known: nil, maxSize: .max, for: caller)
+        }
+        #expect(error.code == .nonMatchingChecksum)
+        guard size < 0 else { return }
+        await #expect(throws: StorageError.self) { _ = try await backend.resource(of: ref("a")) }
+        await #expect(throws: StorageError.self) { _ = try await backend.bytes(of: [ref("a"), ref("a")]) }
+    }
+
     @Test func `The sweep keeps a file that an object needs, whatever the state in its row`() async throws {
         for state in [0, 2] {
             let place = try await damaged(400_000, "UPDATE files SET state = \(state)")

@@ -3,6 +3,7 @@ import EmbeddedEngine
 import HTTPText
 import Platform
 import Glibc
+import Harness
 import Roots
 import Storage
 import Transfers
@@ -35,8 +36,10 @@ private let place: GatewayPlace = onLoop {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         engine = try EmbeddedBackend(StorageRoot("\(directory)/gateway-\(getpid())"), time: .system) { _ in }
         try await engine.open()
+        // A quota adds what clients say to what is there.
         transfers = Transfers(
-            backend: engine, persistence: engine.taskStore.map { TaskPersistence($0, isEngines: true) { fail($0) } },
+            backend: SpaceBackend(engine, SpaceLedger(buckets: nil, quota: .max)),
+            persistence: engine.taskStore.map { TaskPersistence($0, isEngines: true) { fail($0) } },
             time: .system)
         try await transfers.restore(.pause)
         gateway = Gateway(

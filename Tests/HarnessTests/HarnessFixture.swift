@@ -16,21 +16,23 @@ import Transfers
     private(set) var transfers: Transfers!
     private var backend: EmbeddedBackend!
     private let random: RandomSource
+    private let limits: TransferLimits
     let scratch: Scratch
     /// The events that observers of rules received.
     var events: [Harness.Event] = []
     private var requests = 0
     private var downloads = 0
 
-    init(seed: UInt64 = 1) async throws {
+    init(seed: UInt64 = 1, limits: TransferLimits = TransferLimits()) async throws {
         let scratch = try Scratch(), clock = HarnessClock(), generator = Mutex(SeededGenerator(state: seed))
         let random = RandomSource { generator.withLock { $0.next() } }
         let backend = try EmbeddedBackend(StorageRoot("\(scratch.path)/root"), time: clock.time, random: random)
         let harness = Harness(clock, random: random) { _ in fatalError("the process ends") }
         let transfers = Transfers(
             backend: HarnessBackend(backend, harness),
-            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, time: clock.time,
-            random: random)
+            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, limits: limits,
+            time: clock.time, random: random)
+        self.limits = limits
         (self.scratch, self.harness, self.transfers) = (scratch, harness, transfers)
         (self.backend, self.random) = (backend, random)
         #expect(harness.stop(at: Self.start))
@@ -55,8 +57,8 @@ import Transfers
         backend = try EmbeddedBackend(root, time: harness.clock.time, random: random)
         transfers = Transfers(
             backend: HarnessBackend(backend, harness),
-            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, time: harness.clock.time,
-            random: random)
+            persistence: backend.taskStore.map { TaskPersistence($0, isEngines: true) }, limits: limits,
+            time: harness.clock.time, random: random)
         try await backend.open()
         try await transfers.restore(.pause)
         watch()

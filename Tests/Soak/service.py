@@ -1,6 +1,7 @@
 """The program as a child that listens on a socket, and what the kernel tells of it."""
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -62,6 +63,15 @@ class Service:
         status = self.process.wait(TIMEOUT)
         self.errors.seek(0)
         return status, self.errors.read().decode()
+
+
+def build():
+    """The program, built for release."""
+    package = pathlib.Path(__file__).resolve().parent.parent.parent
+    command = ["swift", "build", "-c", "release"]
+    subprocess.run([*command, "--product", "storage-rpc"], cwd=package, check=True)
+    shown = subprocess.run([*command, "--show-bin-path"], cwd=package, check=True, stdout=subprocess.PIPE)
+    return pathlib.Path(shown.stdout.decode().strip()) / "storage-rpc"
 
 
 def until(holds):

@@ -418,6 +418,13 @@ export interface Methods {
         maxTotalUnreadBytes: number;
         /** The maximum number of unfinished tasks. */
         maxTasks: number;
+        /**
+         * The maximum number of unfinished uploads through the gateway whose clients send the bytes in several
+         * requests; beyond it the longest idle one ends.
+         */
+        maxUploadSessions: number;
+        /** How long after its beginning such an upload expires, in seconds. */
+        maxUploadSessionSeconds: number;
         /** The maximum number of ended tasks of each kind that the service remembers. */
         maxFinishedTasks: number;
         /** The maximum number of observers of all connections. */
