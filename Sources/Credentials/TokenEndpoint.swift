@@ -83,8 +83,7 @@ extension String {
         if lowered.hasPrefix("https://") { return true }
         guard lowered.hasPrefix("http://") else { return false }
         let authority = lowered.dropFirst("http://".count).prefix { !"/?#\\".contains($0) }
-        return !authority.contains("@")
-            && ["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix("\($0):") }
+        return !authority.contains("@") && authority.isLoopbackAuthority
     }
 
     var withFullStop: String { hasSuffix(".") ? self : self + "." }
