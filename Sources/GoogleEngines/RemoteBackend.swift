@@ -134,7 +134,9 @@ public final class RemoteBackend: Backend {
             throw error.about(reference)
         }
         guard let fresh else { return response }
-        return try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
+        var again = try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
+        again.secrets += tokens.map(\.secret)
+        return again
     }
 
     func send(
