@@ -87,7 +87,7 @@ import Storage
     /// What a session says that it has stored, if that is there, or if something newer has replaced it. A session may
     /// say so of bytes that were refused in the end: after that only the object itself proves it.
     func proven(_ response: HTTPResponse, afterRefusal isRefused: Bool) async throws(StorageError) -> ObjectMetadata? {
-        guard let named = backend.dialect.metadata(in: response, of: upload.reference) else {
+        guard let named = try? backend.dialect.metadata(in: response, of: upload.reference) else {
             return try await verified(response)
         }
         switch try await look(generation: named.generation) {

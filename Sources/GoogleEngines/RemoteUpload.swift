@@ -210,8 +210,12 @@ final class RemoteUpload: TransferSession {
     private func session(openedBy request: RemoteRequest) async throws(StorageError) -> RemoteSession {
         let response = try await ask(request)
         guard response.isSuccess else { throw try await refusal(response, of: request) }
-        guard let session = backend.dialect.session(in: response), backend.endpoint.allows(backend.url(of: session))
-        else { throw .garbled("no upload session", response, upload.reference) }
+        let session = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
+            try backend.dialect.session(in: response)
+        }
+        guard backend.endpoint.allows(backend.url(of: session)) else {
+            throw .garbled("no upload session", response, upload.reference)
+        }
         return session
     }
 

@@ -20,4 +20,11 @@ import Testing
         let url = "http://127.0.0.1:\(proxy.port)"
         #expect(try await token(from: server, proxy: url).secret == "t" && proxy.requests.isEmpty)
     }
+
+    @Test(arguments: [#""soon""#, "[]", "true", #""""#])
+    func `A lifetime that is no number is an error`(value: String) async throws {
+        let server = try TokenServer(always: .init(body: #"{"access_token":"t","expires_in":\#(value)}"#))
+        let error = try await failure { _ = try await token(from: server, proxy: "") }
+        #expect(error.code == .unauthenticated && error.message.contains("expires_in is not a number"))
+    }
 }
