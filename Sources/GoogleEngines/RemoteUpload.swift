@@ -58,7 +58,7 @@ final class RemoteUpload: TransferSession {
             (0...upload.source.size).contains(mark.end)
         else { return }
         let restored = RemoteSession(text: mark.session, granularity: mark.granularity)
-        if backend.endpoint.covers(backend.url(of: restored)) { session = restored }
+        if backend.endpoint.allows(backend.url(of: restored)) { session = restored }
         before = mark.before
         source.know(mark.crc32c, upTo: mark.end)
     }
@@ -213,8 +213,10 @@ final class RemoteUpload: TransferSession {
         let session = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
             try backend.dialect.session(in: response)
         }
-        guard backend.endpoint.allows(backend.url(of: session)) else {
-            throw .garbled("no upload session", response, upload.reference)
+        let url = backend.url(of: session)
+        guard backend.endpoint.allows(url) else {
+            let what = "an upload session at \(Endpoint.origin(of: url)), where nothing is sent"
+            throw .garbled("\(what), since it is not at \(backend.endpoint.url)", response, upload.reference)
         }
         return session
     }

@@ -203,7 +203,8 @@ import Testing
     @Test func `Tokens are sent only to the endpoint, and bytes never from https to http`() throws {
         let secure = Endpoint.firebase
         #expect(secure.covers("https://firebasestorage.googleapis.com:443/v0/x?y=https://evil"))
-        #expect(secure.allows("https://other.example/upload"))
+        #expect(
+            secure.allows("https://storage.googleapis.com/upload") && !secure.allows("https://other.example/upload"))
         for other in [
             "https://evil.example/", "http://firebasestorage.googleapis.com/",
             "https://firebasestorage.googleapis.com.evil/",
@@ -212,7 +213,8 @@ import Testing
         #expect(!secure.allows("http://firebasestorage.googleapis.com/") && !secure.allows("file:///etc/passwd"))
         let local = try Endpoint("localhost:1", from: "--endpoint", allowInsecure: false)
         #expect(
-            local.covers("http://localhost:1/s") && !local.covers("http://localhost:12/s") && local.allows("http://x/"))
+            local.covers("http://localhost:1/s") && !local.covers("http://localhost:12/s") && !local.allows("http://x/")
+        )
     }
 }
 
