@@ -13,7 +13,7 @@ import Storage
             return try await verified(named)
         }
         guard case .object(let stored, _) = try await backend.look(at: upload.reference, for: upload.caller),
-            stored.generation != before
+            stored.generation != predecessor.generation
         else { throw .garbled("no metadata", response, upload.reference) }
         return try await verified(stored, isNamed: false)
     }
