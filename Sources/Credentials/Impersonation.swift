@@ -32,9 +32,10 @@ struct Impersonation: Sendable {
             "lifetime": .string("\(lifetime)s"),
         ]
         let answer = try await api(context).answer(of: url, request, token: source)
-        return try AccessTokenResponse.token(
-            answer["accessToken"], expires: answer["expireTime"]?.string.flatMap(Timestamp.init(rfc3339:)),
-            from: file.origin)
+        let expires = try AccessTokenResponse.member("expireTime", of: answer, "a time", from: file.origin) {
+            $0.string.flatMap(Timestamp.init(rfc3339:))
+        }
+        return try AccessTokenResponse.token(answer["accessToken"], expires: expires, from: file.origin)
     }
 
     /// - Parameter credential: the credential of the caller.

@@ -58,8 +58,17 @@ struct TokenEndpoint: Sendable {
 enum AccessTokenResponse {
     static func token(in body: [UInt8], since started: Timestamp, from origin: String) throws(StorageError) -> Token {
         let json = JSON(wire: body)
-        let expires = started.later(bySeconds: json?["expires_in"]?.wholeNumber ?? 3600)
-        return try token(json?["access_token"], expires: expires, from: origin)
+        let seconds = try member("expires_in", of: json, "a number", from: origin, \.wholeNumber)
+        return try token(json?["access_token"], expires: started.later(bySeconds: seconds ?? 3600), from: origin)
+    }
+
+    /// Nil where it is missing or null. Throws where it is not what it has to be.
+    static func member<Value>(
+        _ name: String, of json: JSON?, _ kind: String, from origin: String, _ read: (JSON) -> Value?
+    ) throws(StorageError) -> Value? {
+        guard let member = json?[name], !member.isNull else { return nil }
+        if let value = read(member) { return value }
+        throw .unauthenticated("\(origin) gives no token: the server's \(name) is not \(kind).")
     }
 
     static func token(_ value: JSON?, expires: Timestamp?, from origin: String) throws(StorageError) -> Token {
@@ -83,8 +92,7 @@ extension String {
         if lowered.hasPrefix("https://") { return true }
         guard lowered.hasPrefix("http://") else { return false }
         let authority = lowered.dropFirst("http://".count).prefix { !"/?#\\".contains($0) }
-        return !authority.contains("@")
-            && ["127.0.0.1", "localhost", "[::1]"].contains { authority == $0 || authority.hasPrefix("\($0):") }
+        return !authority.contains("@") && authority.isLoopbackAuthority
     }
 
     var withFullStop: String { hasSuffix(".") ? self : self + "." }

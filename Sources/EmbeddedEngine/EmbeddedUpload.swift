@@ -61,6 +61,8 @@ final class EmbeddedUpload: TransferSession {
         case .open: open(attempt)
         case .query: query(attempt)
         case .send(let range): send(range, attempt)
+        // No answer leaves it open what is stored.
+        case .settle: attempt.answer(.aborted)
         }
     }
 

@@ -23,16 +23,15 @@ protocol Dialect: Sendable {
     var bindsWrites: Bool { get }
     func metadata(of reference: Reference, generation: Int64?) -> RemoteRequest
     func update(_ reference: Reference, _ change: MetadataChange, if conditions: Preconditions) -> RemoteRequest
-    /// The response to one of these two; nil where it has no metadata.
-    func metadata(in response: HTTPResponse, of reference: Reference) -> ObjectMetadata?
+    /// The response to one of these two.
+    func metadata(in response: HTTPResponse, of reference: Reference) throws(GarbledAnswer) -> ObjectMetadata
     /// Whether the object was written after the other one.
     func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest
     /// Deletes only this generation where the service can.
     func delete(_ reference: Reference, generation: Int64) -> RemoteRequest
     func list(_ query: ListQuery) -> RemoteRequest
-    /// Nil where the response is no listing.
-    func listing(in response: HTTPResponse, for query: ListQuery) -> Listing?
+    func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing
     /// Requests the bytes from an offset on, of this generation where the service can.
     ///
     /// - Parameter isGzip: accept the bytes as stored; the service would decompress them otherwise.
@@ -48,7 +47,7 @@ protocol Dialect: Sendable {
         _ upload: Upload, _ bytes: [UInt8], _ checksum: Checksum, boundary: String, if conditions: Preconditions
     ) -> RemoteRequest
     func open(_ upload: Upload, if conditions: Preconditions) -> RemoteRequest
-    func session(in response: HTTPResponse) -> RemoteSession?
+    func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession
     /// Whether the last bytes can carry the CRC32C of all bytes.
     var takesFinalChecksum: Bool { get }
     func send(_ range: Range<Int64>, of total: Int64, to session: RemoteSession, _ body: HTTPBody, crc32c: UInt32?)
@@ -69,8 +68,8 @@ enum Links {
 protocol TokenDialect {
     func createToken(for reference: Reference) -> RemoteRequest
     func deleteToken(_ token: String, of reference: Reference) -> RemoteRequest
-    /// The tokens that metadata lists; nil where the response has no metadata.
-    func tokens(in response: HTTPResponse, of reference: Reference) -> [String]?
+    /// The tokens that metadata lists.
+    func tokens(in response: HTTPResponse, of reference: Reference) throws(GarbledAnswer) -> [String]
     func downloadURL(of reference: Reference, _ token: String, at endpoint: Endpoint) -> String
 }
 

@@ -1,3 +1,4 @@
+import HTTPText
 import Storage
 
 /// The server of a remote engine, and the setting that names it.
@@ -23,7 +24,7 @@ public struct Endpoint: Equatable, Sendable {
         }
         self.url = parts.scheme + "://" + parts.authority
         self.origin = origin
-        guard isSecure || allowInsecure || Self.isLoopback(parts.authority) else {
+        guard isSecure || allowInsecure || parts.authority.isLoopbackAuthority else {
             throw InvalidEndpoint(
                 message: """
                     \(origin) is plain http to another machine, \(self.url): \
@@ -46,15 +47,25 @@ public struct Endpoint: Equatable, Sendable {
         return mine == its
     }
 
-    /// Whether bytes may be sent to a URL that the server named: not over plain http where the endpoint uses https.
+    /// Whether bytes may be sent to the URL of a session that the server named: to the endpoint's own origin, between the
+    /// hosts of Google, and to the same port of this machine under another of its names.
     func allows(_ other: String) -> Bool {
-        guard let its = Self.parts(of: Self.origin(of: other)) else { return false }
-        return its.scheme == "https" || !isSecure
+        guard let mine = Self.parts(of: url), let its = Self.parts(of: Self.origin(of: other)) else { return false }
+        if mine == its || Self.isGoogles(mine) && Self.isGoogles(its) { return true }
+        return mine.scheme == its.scheme && Self.port(of: mine.authority) == Self.port(of: its.authority)
+            && mine.authority.isLoopbackAuthority && its.authority.isLoopbackAuthority
+    }
+
+    /// The host of a Google API, at the port that goes without saying.
+    private static func isGoogles(_ parts: (scheme: String, authority: String)) -> Bool {
+        parts.scheme == "https" && parts.authority.hasSuffix(".googleapis.com")
+            && !parts.authority.contains { "%:[]".contains($0) }
     }
 
     private var isSecure: Bool { url.hasPrefix("https:") }
 
-    private static func origin(of url: String) -> String {
+    /// Scheme, host and port of a URL, as they are written.
+    static func origin(of url: String) -> String {
         guard let start = url.firstRange(of: "://")?.upperBound else { return url }
         return String(url[..<(url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
     }
@@ -71,22 +82,17 @@ public struct Endpoint: Equatable, Sendable {
         return (scheme, authority.hasSuffix(standard) ? String(authority.dropLast(standard.count)) : authority)
     }
 
-    private static func hasGoodPort(_ authority: String) -> Bool {
+    /// Nil where none is written.
+    private static func port(of authority: String) -> Substring? {
         let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
-        guard let colon = rest.firstIndex(of: ":") else { return true }
-        let port = rest[rest.index(after: colon)...]
+        return rest.firstIndex(of: ":").map { rest[rest.index(after: $0)...] }
+    }
+
+    private static func hasGoodPort(_ authority: String) -> Bool {
+        guard let port = port(of: authority) else { return true }
         return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(port).map { $0 > 0 } ?? false
     }
 
     /// It is on this machine.
-    public var isLocal: Bool { Self.parts(of: url).map { Self.isLoopback($0.authority) } ?? false }
-
-    private static func isLoopback(_ authority: String) -> Bool {
-        let host =
-            authority.hasPrefix("[")
-            ? String(authority.dropFirst().prefix { $0 != "]" }) : String(authority.prefix { $0 != ":" })
-        let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        let isLoopbackAddress = bytes.count == 4 && bytes[0] == 127 && !bytes.contains(nil)
-        return isLoopbackAddress || host == "::1" || host == "localhost" || host.hasSuffix(".localhost")
-    }
+    public var isLocal: Bool { Self.parts(of: url).map { $0.authority.isLoopbackAuthority } ?? false }
 }

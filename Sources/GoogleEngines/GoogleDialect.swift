@@ -19,14 +19,14 @@ extension GoogleDialect {
         if let userProject { request.headers.add("x-goog-user-project", userProject) }
     }
 
-    func metadata(in response: HTTPResponse, of reference: Reference) -> ObjectMetadata? {
-        ObjectMetadata(wire: response.body, reference)
+    func metadata(in response: HTTPResponse, of reference: Reference) throws(GarbledAnswer) -> ObjectMetadata {
+        try ObjectMetadata(wire: response.body, reference)
     }
 
     func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool { object.generation > other.generation }
 
-    func listing(in response: HTTPResponse, for query: ListQuery) -> Listing? {
-        Listing(wire: response.body, for: query)
+    func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing {
+        try Listing(wire: response.body, for: query)
     }
 
     func description(in headers: HTTPHeaders) -> MediaDescription {
@@ -62,22 +62,27 @@ extension HTTPHeaders {
 }
 
 extension Listing {
-    /// Keeps the order of the server; nil where the bytes are no JSON object.
+    /// Keeps the order of the server.
     ///
     /// Leaves out names that are no valid references or not below the listed one, and metadata that is not that of all
     /// items.
-    init?(wire bytes: [UInt8], for query: ListQuery) {
-        guard let json = JSON(wire: bytes), json.object != nil else { return nil }
-        let named = (json["items"]?.array ?? []).compactMap { item in
-            item["name"]?.string.flatMap(query.item).map { (reference: $0, json: item) }
+    init(wire bytes: [UInt8], for query: ListQuery) throws(GarbledAnswer) {
+        guard let json = JSON(wire: bytes), json.object != nil else { throw GarbledAnswer("no listing") }
+        var named: [(reference: Reference, json: JSON)] = []
+        for item in try json.read("items", "a list", \.array) ?? [] {
+            guard let name = item["name"]?.string else { throw GarbledAnswer("an item has no name") }
+            if let reference = query.item(name) { named.append((reference, item)) }
         }
-        let prefixes = (json["prefixes"]?.array ?? []).compactMap(\.string)
-        let token = json["nextPageToken"]?.string ?? ""
+        let prefixes = try json.read("prefixes", "a list of texts", \.texts) ?? []
+        let token = try json.read("nextPageToken", "a text", \.string) ?? ""
         self.init(
             prefixes: Self.eachOnce(prefixes.compactMap(query.prefix)),
             items: Self.eachOnce(named.map(\.reference)), pageToken: token.isEmpty ? nil : token)
         guard query.wantsMetadata else { return }
-        let known = named.compactMap { ObjectMetadata(wire: $0.json, $0.reference) }
+        var known: [ObjectMetadata] = []
+        for (reference, json) in named where json["generation"] != nil {
+            known.append(try ObjectMetadata(wire: json, reference))
+        }
         if known.map(\.reference) == items { metadata = known }
     }
 
@@ -88,31 +93,36 @@ extension Listing {
 }
 
 extension ObjectMetadata {
-    /// Needs a generation; without a size the object is empty. Reads leniently, as emulators write differently.
-    init?(wire bytes: [UInt8], _ reference: Reference) {
-        guard let json = JSON(wire: bytes) else { return nil }
-        self.init(wire: json, reference)
+    /// Needs a generation; without a size the object is empty. What emulators write differently is read, too.
+    init(wire bytes: [UInt8], _ reference: Reference) throws(GarbledAnswer) {
+        guard let json = JSON(wire: bytes) else { throw GarbledAnswer("no metadata") }
+        try self.init(wire: json, reference)
     }
 
-    init?(wire json: JSON, _ reference: Reference) {
-        guard let generation = json.integer("generation"),
-            let size = (json["size"] ?? .null).isNull ? 0 : json.integer("size"), size >= 0
-        else { return nil }
-        let created = json["timeCreated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? Timestamp(microseconds: 0)
+    init(wire json: JSON, _ reference: Reference) throws(GarbledAnswer) {
+        guard let generation = try json.read("generation", "a number", \.digits) else {
+            throw GarbledAnswer("no metadata")
+        }
+        let size = try json.read("size", "a size") { $0.digits.flatMap { $0 >= 0 ? $0 : nil } }
+        let created = try json.read("timeCreated", "a time", \.time) ?? Timestamp(microseconds: 0)
         self.init(
-            reference: reference, generation: generation, metageneration: json.integer("metageneration") ?? 1,
-            size: size, timeCreated: created,
-            updated: json["updated"]?.string.flatMap(Timestamp.init(rfc3339:)) ?? created,
-            md5: json["md5Hash"]?.string.flatMap { Data(base64Encoded: $0) }.map(Array.init),
-            crc32c: json["crc32c"]?.string.flatMap(UInt32.init(wireChecksum:)), settable: SettableMetadata(wire: json))
+            reference: reference, generation: generation,
+            metageneration: try json.read("metageneration", "a number", \.digits) ?? 1, size: size ?? 0,
+            timeCreated: created, updated: try json.read("updated", "a time", \.time) ?? created,
+            md5: try json.checksum("md5Hash") { $0.md5 }, crc32c: try json.checksum("crc32c") { $0.crc32c },
+            settable: try SettableMetadata(wire: json))
     }
 }
 
 extension SettableMetadata {
-    fileprivate init(wire json: JSON) {
+    fileprivate init(wire json: JSON) throws(GarbledAnswer) {
         self.init()
-        for property in ContentProperty.allCases { content[property] = json[property.rawValue]?.string }
-        for member in json["metadata"]?.object ?? [] { custom[member.key] = member.value.string ?? member.value.text }
+        for property in ContentProperty.allCases {
+            content[property] = try json.read(property.rawValue, "a text", \.string)
+        }
+        for member in try json.read("metadata", "an object", \.object) ?? [] {
+            custom[member.key] = member.value.string ?? member.value.text
+        }
     }
 
     /// The metadata that an upload starts with.
@@ -148,10 +158,23 @@ extension MetadataChange {
 extension JSON {
     fileprivate init(_ text: String?) { self = text.map(JSON.string) ?? .null }
 
-    /// Takes a number or a string of digits.
-    fileprivate func integer(_ key: String) -> Int64? {
-        let value = self[key]
-        return value?.number?.int64 ?? value?.string.flatMap { Int64($0) }
+    /// A number, or one in a string.
+    fileprivate var digits: Int64? { number?.int64 ?? string.flatMap { Int64($0) } }
+    fileprivate var time: Timestamp? { string.flatMap(Timestamp.init(rfc3339:)) }
+    fileprivate var md5: [UInt8]? {
+        string.flatMap { Data(base64Encoded: $0) }.flatMap { $0.count == 16 ? Array($0) : nil }
+    }
+    fileprivate var crc32c: UInt32? { string.flatMap(UInt32.init(wireChecksum:)) }
+
+    fileprivate var texts: [String]? {
+        guard let array else { return nil }
+        let texts = array.compactMap(\.string)
+        return texts.count == array.count ? texts : nil
+    }
+
+    /// Nil for an empty text, too: servers write it where they have none.
+    fileprivate func checksum<Value>(_ name: String, _ read: (JSON) -> Value?) throws(GarbledAnswer) -> Value? {
+        self[name]?.string == "" ? nil : try self.read(name, "a checksum", read)
     }
 }
 

@@ -37,11 +37,8 @@ extension RemoteBackend {
                 ObjectChange(
                     reference: reference, caller: caller, conditions: conditions,
                     request: { [dialect] in dialect.update(reference, change, if: $0) },
-                    accept: { [dialect] response throws(StorageError) in
-                        guard let metadata = dialect.metadata(in: response, of: reference) else {
-                            throw .garbled("no metadata", response, reference)
-                        }
-                        return metadata
+                    accept: { [self] response throws(StorageError) in
+                        try metadata(in: response, of: reference)
                     }, effect: { before, now throws(StorageError) in try change.effect(on: reference, before, now) },
                     whenGone: nil))
         } catch {

@@ -56,10 +56,9 @@ extension RemoteBackend {
             } catch {
                 throw request.method == "POST" && error.code == .unauthorized ? error.needsAdministrator : error
             }
-            guard let tokens = dialect.tokens(in: response, of: reference) else {
-                throw .garbled("no metadata with download tokens", response, reference)
+            return try response.understood(about: reference) { response throws(GarbledAnswer) in
+                try dialect.tokens(in: response, of: reference)
             }
-            return tokens
         }
     }
 

@@ -19,9 +19,7 @@ extension RemoteBackend {
         let request = dialect.metadata(of: reference, generation: generation)
         let response = try await ask(request, for: caller, about: reference)
         if response.isSuccess {
-            guard let object = dialect.metadata(in: response, of: reference) else {
-                throw .garbled("no metadata", response, reference)
-            }
+            let object = try metadata(in: response, of: reference)
             return .object(object, clockLead: response.clockLead(at: time.now()))
         }
         let refusal = StorageError.refusal(response, of: request, to: reference, by: dialect)

@@ -61,8 +61,8 @@ extension RemoteBackend {
             let response = try await self.ask(request, for: caller, about: reference)
             if response.status == 400 && isGiven { throw .strangeToken(reference, httpStatus: 400) }
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: self.dialect) }
-            guard let page = self.dialect.listing(in: response, for: query) else {
-                throw .garbled("no listing", response, reference)
+            let page = try response.understood(about: reference) { response throws(GarbledAnswer) in
+                try self.dialect.listing(in: response, for: query)
             }
             // Whoever followed it would never come to an end.
             guard token == nil || page.pageToken != token else {

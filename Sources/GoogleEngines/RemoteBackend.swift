@@ -80,10 +80,13 @@ public final class RemoteBackend: Backend {
 
     func metadataOnce(of reference: Reference, _ caller: Caller) async throws(StorageError) -> ObjectMetadata {
         let response = try await success(of: dialect.metadata(of: reference, generation: nil), reference, caller)
-        guard let metadata = dialect.metadata(in: response, of: reference) else {
-            throw .garbled("no metadata", response, reference)
+        return try metadata(in: response, of: reference)
+    }
+
+    func metadata(in response: HTTPResponse, of reference: Reference) throws(StorageError) -> ObjectMetadata {
+        try response.understood(about: reference) { response throws(GarbledAnswer) in
+            try dialect.metadata(in: response, of: reference)
         }
-        return metadata
     }
 
     /// Throws any other response as an error.
@@ -134,7 +137,9 @@ public final class RemoteBackend: Backend {
             throw error.about(reference)
         }
         guard let fresh else { return response }
-        return try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
+        var again = try await send(request, fresh, caller, reference, onSent: onSent, onLost: onLost)
+        again.secrets += tokens.map(\.secret)
+        return again
     }
 
     func send(

@@ -12,12 +12,12 @@ import Storage
     /// Remembers what is there before anything is sent. For a session that is looked up in any case: some servers
     /// forget its preconditions.
     func lookBefore(createsSession: Bool = false) async throws(StorageError) {
-        guard !hasLooked else { return }
-        before = upload.preconditions.generation
-        if createsSession || before == nil || !backend.dialect.bindsWrites {
-            before = try await checkPreconditions()?.generation ?? before
+        guard !predecessor.isSeen else { return }
+        var generation = upload.preconditions.generation
+        if createsSession || generation == nil || !backend.dialect.bindsWrites {
+            generation = try await checkPreconditions()?.generation ?? generation
         }
-        hasLooked = true
+        predecessor = .seen(generation)
     }
 
     /// What is there; nil where the caller may not look, and the server compares.
@@ -48,13 +48,18 @@ import Storage
         case .hidden: return nil
         case .nothing: now = .none
         case .object(let object, let clockLead):
-            if object.generation != before, !isOlder(object, clockLead), try await isOwn(object) { return object }
+            if object.generation != predecessor.generation, !isOlder(object, clockLead), try await isOwn(object) {
+                return object
+            }
             now = object.version
         }
-        if hasLooked, let before, now.generation != before { throw .overtaken(upload.reference, by: now) }
+        fate.handle(.looked)
+        if predecessor.isSeen, let generation = predecessor.generation, now.generation != generation {
+            throw .overtaken(upload.reference, by: now)
+        }
         try upload.preconditions.check(now, at: upload.reference)
         binding.generation = now.generation
-        (before, hasLooked, isRepetition) = (now.generation, true, true)
+        predecessor = .bound(now.generation)
         return nil
     }
 
@@ -87,7 +92,7 @@ import Storage
     /// What a session says that it has stored, if that is there, or if something newer has replaced it. A session may
     /// say so of bytes that were refused in the end: after that only the object itself proves it.
     func proven(_ response: HTTPResponse, afterRefusal isRefused: Bool) async throws(StorageError) -> ObjectMetadata? {
-        guard let named = backend.dialect.metadata(in: response, of: upload.reference) else {
+        guard let named = try? backend.dialect.metadata(in: response, of: upload.reference) else {
             return try await verified(response)
         }
         switch try await look(generation: named.generation) {

@@ -21,9 +21,9 @@ private struct UploadBookmark: Codable {
 
 /// One upload to a remote engine. Progress is what the server acknowledges.
 ///
-/// A stopped step ends at once, unless it may have completed the upload: then it asks the server, so that an existing
-/// object is not reported as cancelled. A pause waits briefly for a request that is nearly sent, and for a session that
-/// is being created.
+/// A stopped step ends at once, unless the server has all bytes: then it waits briefly for the response, and answers
+/// `unsettled` without one. A cancelled upload settles that before it ends, so that a stored object is not reported as
+/// cancelled. A pause waits briefly for a request that is nearly sent, and for a session that is being created.
 final class RemoteUpload: TransferSession {
     typealias Strategy = UploadStrategy
     typealias Answer = UploadMachine.Answer
@@ -36,30 +36,24 @@ final class RemoteUpload: TransferSession {
     private let sending = Mutex<BodyProgress?>(nil)
     private let opening = SessionCreation()
     @Loop private var session: RemoteSession?
-    /// A request with the last bytes may have succeeded, though its response was lost.
-    @Loop private var mayBeStored = false
+    @Loop var fate = UploadFate()
     @Loop private(set) var replacesNewer = true
-    /// The generation before the upload; nil where it is unknown.
-    @Loop var before: Int64?
-    /// This process has read `before`.
-    @Loop var hasLooked = false
+    @Loop var predecessor = Predecessor.recorded(nil)
     /// The preconditions of requests: the client's, and for a retry the generation that was found.
     @Loop var binding: Preconditions
-    @Loop var isRepetition = false
 
     init(_ upload: Upload, _ backend: RemoteBackend) {
         (self.upload, self.backend) = (upload, backend)
         binding = upload.preconditions
         source = UploadReader(upload.source, in: upload.isSpooled ? nil : backend.allowed.reading, on: backend.files)
         guard upload.isRestored else { return }
-        // The earlier process may have sent everything.
-        mayBeStored = true
+        fate.handle(.restored)
         guard let mark = upload.bookmark.flatMap({ try? UploadBookmark(text: $0.text) }),
             (0...upload.source.size).contains(mark.end)
         else { return }
         let restored = RemoteSession(text: mark.session, granularity: mark.granularity)
-        if backend.endpoint.covers(backend.url(of: restored)) { session = restored }
-        before = mark.before
+        if backend.endpoint.allows(backend.url(of: restored)) { session = restored }
+        predecessor = .recorded(mark.before)
         source.know(mark.crc32c, upTo: mark.end)
     }
 
@@ -68,7 +62,7 @@ final class RemoteUpload: TransferSession {
         let known = source.known
         let mark = UploadBookmark(
             session: session.text, granularity: session.granularity, crc32c: known.crc32c, end: known.end,
-            before: await before)
+            before: await predecessor.generation)
         return (try? mark.text).map(Bookmark.init)
     }
 
@@ -81,21 +75,32 @@ final class RemoteUpload: TransferSession {
             return await answer(to: step)
         }
         underWay.withLock { $0 = (step, task) }
+        if step == .settle { stop(task, after: Self.settlingTime) }
         return await task.value
     }
 
-    func abort() { underWay.withLock { $0 }?.task.cancel() }
-
     /// How long a pause waits for a request that is nearly sent.
     static let grace = Duration.milliseconds(400)
-    private static let outcomeTimeout = Duration.milliseconds(500)
+    /// How long a cancellation waits for the response to a request with the last bytes.
+    static let answerTime = Duration.milliseconds(500)
+    /// How long it is then found out whether the object is stored. A cancellation takes less than a second in all.
+    static let settlingTime = Duration.milliseconds(400)
+
+    func abort() {
+        guard let (_, task) = underWay.withLock({ $0 }) else { return }
+        stop(task, after: isThrough ? Self.answerTime : nil)
+    }
 
     func stopSoon() {
         guard let (step, task) = underWay.withLock({ $0 }) else { return }
         let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
-        guard isNearlyThrough else { return task.cancel() }
+        stop(task, after: isNearlyThrough ? Self.grace : nil)
+    }
+
+    private func stop(_ task: Task<Answer, Never>, after limit: Duration?) {
+        guard let limit else { return task.cancel() }
         Task { [clock = backend.time.clock] in
-            do { try await clock.sleep(for: Self.grace) } catch { return }
+            do { try await clock.sleep(for: limit) } catch { return }
             task.cancel()
         }
     }
@@ -119,24 +124,30 @@ final class RemoteUpload: TransferSession {
                 case .open: try await open()
                 case .query: try await resumed()
                 case .send(let range): try await send(range)
+                case .settle: try await settle()
                 }
             }
         } catch {
-            guard Task.isCancelled else {
-                return .failed((source.failure ?? error).about(upload.reference).explained(backend.dialect))
-            }
-            // The server has received nothing of this range.
-            if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
-            return .aborted
+            return answer(
+                to: step, failing: (source.failure ?? error).about(upload.reference).explained(backend.dialect))
         }
+    }
+
+    private func answer(to step: UploadMachine.Step, failing error: StorageError) -> Answer {
+        if fate.mayBeStored, Task.isCancelled || error.retryable || step == .settle { return .unsettled(error) }
+        guard Task.isCancelled else { return .failed(error) }
+        // The server has received nothing of this range.
+        if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
+        return .aborted
     }
 
     /// Sent bytes of the step's last request.
     nonisolated var sent: Int64 { sending.withLock { $0?.sent ?? 0 } }
-    private var isThrough: Bool { sending.withLock { $0?.isThrough ?? false } }
+    /// The server may have all bytes of the upload.
+    nonisolated var isThrough: Bool { sending.withLock { $0.map { $0.isLast && $0.isThrough } ?? false } }
 
-    private func counter(of body: Int64) -> @Sendable (Int64) -> Void {
-        sending.withLock { $0 = BodyProgress(count: body, elapsed: backend.time.clock.stopwatch()) }
+    private func counter(of body: Int64, isLast: Bool) -> @Sendable (Int64) -> Void {
+        sending.withLock { $0 = BodyProgress(count: body, isLast: isLast, elapsed: backend.time.clock.stopwatch()) }
         return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
     }
 
@@ -150,26 +161,25 @@ final class RemoteUpload: TransferSession {
         try await backend.ask(request, for: upload.caller, about: upload.reference)
     }
 
-    /// Asks whether a stopped request completed the upload, within a time limit.
-    private func outcome(
-        asking question: @escaping @Loop @Sendable () async throws(StorageError) -> Answer
-    ) async -> Answer {
-        let task = Loop.task {
-            do throws(StorageError) { return try await question() } catch { return Answer.aborted }
+    /// The response to a request with the last bytes, which decides the fate of the upload.
+    private func last(
+        _ request: (_ onLost: @escaping (HTTPError) -> Void) async throws(StorageError) -> HTTPResponse
+    ) async throws(StorageError) -> HTTPResponse {
+        fate.handle(.sent)
+        var failure: HTTPError?
+        do throws(StorageError) {
+            let response = try await request { failure = $0 }
+            fate.handle(.answered(response.status))
+            return response
+        } catch {
+            fate.handle(.lost(sending.withLock { $0?.reach(after: failure) } ?? .nothing))
+            throw error
         }
-        let limit = Task { [clock = backend.time.clock] in
-            do { try await clock.sleep(for: Self.outcomeTimeout) } catch { return }
-            task.cancel()
-        }
-        defer { limit.cancel() }
-        let answer = await task.value
-        if case .completed = answer { return answer }
-        return .aborted
     }
 
     /// Before a retry, checks whether the previous request stored the object.
     private func sendWhole() async throws(StorageError) -> Answer {
-        if mayBeStored {
+        if fate.mayBeStored {
             if let stored = try await ownStoredObject() { return .completed(stored) }
         } else {
             try await lookBefore()
@@ -179,19 +189,47 @@ final class RemoteUpload: TransferSession {
         let checksum = Checksum(of: bytes)
         try check(checksum.md5)
         let request = backend.dialect.sendWhole(upload, bytes, checksum, boundary: SecureRandom().uuid(), if: binding)
-        mayBeStored = true
-        do throws(StorageError) {
-            let response = try await backend.ask(
-                request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count))
-            mayBeStored = response.isSuccess || response.status >= 500 || response.status == 412
-            guard response.isSuccess else { throw try await refusal(response, of: request, isRepetition: isRepetition) }
-            return .completed(try await verified(response))
-        } catch {
-            guard Task.isCancelled, mayBeStored, isThrough else { throw error }
-            return await outcome { () async throws(StorageError) in
-                try await self.ownStoredObject().map { .completed($0) } ?? .aborted
-            }
+        let response = try await last { onLost async throws(StorageError) in
+            try await backend.ask(
+                request, for: upload.caller, about: upload.reference,
+                onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
         }
+        guard response.isSuccess else {
+            throw try await refusal(response, of: request, isRepetition: predecessor.isBound)
+        }
+        return .completed(try await verified(response))
+    }
+
+    /// Finds out whether the object is stored. Ends the session, so that a request without a response does not store it
+    /// later; one without a session still may.
+    private func settle() async throws(StorageError) -> Answer {
+        guard fate.mayBeStored else { return .aborted }
+        if session != nil {
+            let asked = fate
+            let answer = try await query()
+            if case .completed = answer { return answer }
+            // It is open: the request without a response may complete it.
+            fate = asked
+            if case .received = answer { try await endSession() }
+            fate.handle(.begunAnew)
+        }
+        do throws(StorageError) {
+            if let stored = try await ownStoredObject() { return .completed(stored) }
+        } catch {
+            // What somebody else has stored is there.
+            guard error.code == .preconditionFailed else { throw error }
+        }
+        guard fate.mayBeStored else { return .aborted }
+        throw StorageError(.unknown, "The server has not answered the upload of \(upload.reference.url).")
+    }
+
+    private func endSession() async throws(StorageError) {
+        let request = backend.dialect.cancel(try opened())
+        let response = try await ask(request)
+        guard response.isSuccess || [404, 410, 499].contains(response.status) else {
+            throw try await refusal(response, of: request)
+        }
+        session = nil
     }
 
     private func open() async throws(StorageError) -> Answer {
@@ -203,15 +241,21 @@ final class RemoteUpload: TransferSession {
             try await self.session(openedBy: request)
         }
         self.session = session
-        mayBeStored = false
+        fate.handle(.begunAnew)
         return .opened(granularity: session.granularity)
     }
 
     private func session(openedBy request: RemoteRequest) async throws(StorageError) -> RemoteSession {
         let response = try await ask(request)
         guard response.isSuccess else { throw try await refusal(response, of: request) }
-        guard let session = backend.dialect.session(in: response), backend.endpoint.allows(backend.url(of: session))
-        else { throw .garbled("no upload session", response, upload.reference) }
+        let session = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
+            try backend.dialect.session(in: response)
+        }
+        let url = backend.url(of: session)
+        guard backend.endpoint.allows(url) else {
+            let what = "an upload session at \(Endpoint.origin(of: url)), where nothing is sent"
+            throw .garbled("\(what), since it is not at \(backend.endpoint.url)", response, upload.reference)
+        }
         return session
     }
 
@@ -239,7 +283,7 @@ final class RemoteUpload: TransferSession {
     }
 
     private func lost(_ why: StorageError) async throws(StorageError) -> Answer {
-        if mayBeStored, let stored = try await ownStoredObject() { return .completed(stored) }
+        if fate.mayBeStored, let stored = try await ownStoredObject() { return .completed(stored) }
         return .forgotten(why)
     }
 
@@ -248,14 +292,8 @@ final class RemoteUpload: TransferSession {
         if range.upperBound == upload.source.size {
             if let answer = try await answerIfSuperseded() { return answer }
             try await lookAgain()
-            mayBeStored = true
         }
-        do throws(StorageError) {
-            return try await send(range, isRepeated: false)
-        } catch {
-            guard Task.isCancelled, range.upperBound == upload.source.size, isThrough else { throw error }
-            return await outcome { () async throws(StorageError) in try await self.query() }
-        }
+        return try await send(range, isRepeated: false)
     }
 
     /// Queries the session when bytes are refused, since the server's offset may differ. With a new token it sends only
@@ -267,8 +305,12 @@ final class RemoteUpload: TransferSession {
         let body = try await source.body(range)
         let request = backend.dialect.send(range, of: upload.source.size, to: session, body, crc32c: crc32c)
         let tokens = try await backend.tokens(for: request, of: upload.caller)
-        let response = try await backend.send(
-            request, tokens, upload.caller, upload.reference, onSent: counter(of: request.body.count))
+        let onSent = counter(of: request.body.count, isLast: isLast)
+        func attempt(_ onLost: ((HTTPError) -> Void)? = nil) async throws(StorageError) -> HTTPResponse {
+            try await backend.send(
+                request, tokens, upload.caller, upload.reference, onSent: onSent, onLost: onLost)
+        }
+        let response = isLast ? try await last(attempt) : try await attempt()
         if let status = status(in: response, after: range, session) { return try await answer(status, response) }
         let refusal = try await self.refusal(response, of: request)
         switch response.status {
@@ -291,7 +333,9 @@ final class RemoteUpload: TransferSession {
 
     private func answer(_ status: UploadStatus, _ response: HTTPResponse) async throws(StorageError) -> Answer {
         switch status {
-        case .received(let offset): return .received(upTo: offset)
+        case .received(let offset):
+            fate.handle(.begunAnew)
+            return .received(upTo: offset)
         case .stored: return .completed(try await verified(response))
         case .garbled(let what): throw .garbled(what, response, upload.reference)
         case .ended:

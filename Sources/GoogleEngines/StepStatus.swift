@@ -1,3 +1,4 @@
+import HTTPClient
 import Storage
 import Synchronization
 
@@ -22,10 +23,20 @@ final class LastStatus: Sendable {
 /// The progress of sending a request body.
 struct BodyProgress {
     let count: Int64
-    var sent: Int64 = 0
+    /// The body has the last bytes of an upload.
+    var isLast = false
+    var sent: Int64 = 0 { didSet { mostSent = max(mostSent, sent) } }
+    /// On any connection.
+    private(set) var mostSent: Int64 = 0
     let elapsed: @Sendable () -> Duration
 
     var isThrough: Bool { sent >= count }
+
+    /// What the server can have of a request that has failed; nil where it has failed before it was sent.
+    func reach(after failure: HTTPError?) -> UploadFate.Reach {
+        guard let failure, failure.mayHaveReachedServer else { return .nothing }
+        return mostSent >= count ? .all : .part
+    }
 
     /// Whether the rest would be sent within the limit at the speed so far.
     func isThrough(within limit: Duration) -> Bool {

@@ -9,9 +9,11 @@ import Storage
     /// The metadata of the stored object. Deletes an object that does not match, and throws `nonMatchingChecksum`.
     /// Deletes only an object that the response to this upload names: any other may belong to another client.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
-        if let named = backend.dialect.metadata(in: response, of: upload.reference) { return try await verified(named) }
+        if let named = try? backend.dialect.metadata(in: response, of: upload.reference) {
+            return try await verified(named)
+        }
         guard case .object(let stored, _) = try await backend.look(at: upload.reference, for: upload.caller),
-            stored.generation != before
+            stored.generation != predecessor.generation
         else { throw .garbled("no metadata", response, upload.reference) }
         return try await verified(stored, isNamed: false)
     }

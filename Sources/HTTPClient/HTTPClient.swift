@@ -36,7 +36,8 @@ public final class HTTPClient: Sendable {
     }
 }
 
-/// Proxies and certificates from the environment variables that curl uses.
+/// Proxies and certificates from the environment variables that curl uses. Requests to this machine never go through a
+/// proxy.
 public struct HTTPEnvironment: Sendable, Equatable {
     /// From `http_proxy`, `all_proxy` or `ALL_PROXY`. `HTTP_PROXY` is ignored, since CGI servers set it from a header.
     public var proxy = ""

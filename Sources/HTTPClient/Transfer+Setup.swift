@@ -55,7 +55,7 @@ extension Transfer {
         set(easy, CCURL_SSL_VERIFYPEER, 1)
         set(easy, CCURL_SSL_VERIFYHOST, 2)
         set(easy, CCURL_SSLVERSION, Int(CCURL_SSLVERSION_TLSV1_2.rawValue))
-        set(easy, CCURL_PROXY, isSecure ? environment.secureProxy : environment.proxy)
+        set(easy, CCURL_PROXY, proxy(isSecure: isSecure))
         set(easy, CCURL_NOPROXY, environment.direct)
         if let file = environment.certificateFile {
             set(easy, CCURL_CAINFO, file)
@@ -65,6 +65,12 @@ extension Transfer {
             set(easy, CCURL_CAPATH, directory)
             set(easy, CCURL_PROXY_CAPATH, directory)
         }
+    }
+
+    /// Empty for a server on this machine: no token that is meant for it leaves the machine.
+    private func proxy(isSecure: Bool) -> String {
+        if request.host.isLoopbackAuthority { return "" }
+        return isSecure ? loop.environment.secureProxy : loop.environment.proxy
     }
 
     private func setMethod(_ easy: OpaquePointer) {

@@ -44,6 +44,13 @@ final class Transfer {
 
     var waker: HTTPWaker { HTTPWaker(ticket: ticket, thread: loop.thread) }
 
+    /// Counts what was sent since libcurl told it last.
+    func countSent() {
+        guard let easy, case let sent = ccurl_get_offset(easy, CCURL_SIZE_UPLOAD_T), sent > self.sent else { return }
+        self.sent = sent
+        request.onSent?(sent)
+    }
+
     /// Frees the handle, then resumes the waiting task.
     func finish(_ outcome: Outcome) {
         if let easy { ccurl_easy_cleanup(easy) }

@@ -111,8 +111,15 @@ final class TransferLoop {
         }
     }
 
-    private func end(_ transfer: Transfer, code: Int32) { end(transfer, transfer.outcome(code)) }
-    private func end(_ transfer: Transfer, _ failure: HTTPError.Kind) { end(transfer, transfer.failed(failure)) }
+    private func end(_ transfer: Transfer, code: Int32) {
+        transfer.countSent()
+        end(transfer, transfer.outcome(code))
+    }
+
+    private func end(_ transfer: Transfer, _ failure: HTTPError.Kind) {
+        transfer.countSent()
+        end(transfer, transfer.failed(failure))
+    }
 
     private func end(_ transfer: Transfer, _ outcome: Transfer.Outcome) {
         guard let easy = transfer.easy else { return }

@@ -5,6 +5,8 @@ import Synchronization
 /// An answer of an engine, as rules and the journal see it.
 protocol HarnessedAnswer {
     static func failed(_ error: StorageError) -> Self
+    /// The answer of an engine that has ended the task is lost.
+    static func lost(_ error: StorageError) -> Self
     static func stopped(_ call: Call) -> Self
     /// As in the journal.
     var outcome: String { get }
@@ -84,8 +86,10 @@ protocol HarnessedAnswer {
         case .goOn: return await perform(call)
         case .fail(let error): return .failed(error.about(call.reference))
         case .lose(let error):
-            lost = await perform(call)
-            return .failed(error.about(call.reference))
+            let answer = await perform(call)
+            lost = answer
+            let error = error.about(call.reference)
+            return answer.isEnd ? .lost(error) : .failed(error)
         case .abort: return .stopped(call)
         }
     }
@@ -131,6 +135,7 @@ protocol HarnessedAnswer {
 }
 
 extension HarnessedAnswer {
+    static func lost(_ error: StorageError) -> Self { .failed(error) }
     var end: Int64? { nil }
 }
 
@@ -149,12 +154,13 @@ extension StorageError {
 }
 
 extension UploadStrategy.Answer: HarnessedAnswer {
+    static func lost(_ error: StorageError) -> Self { .unsettled(error) }
     static func stopped(_ call: Call) -> Self { .aborted }
 
     var outcome: String {
         switch self {
         case .opened, .received, .completed: "ok"
-        case .failed(let error), .forgotten(let error), .superseded(let error): "\(error.code)"
+        case .failed(let error), .unsettled(let error), .forgotten(let error), .superseded(let error): "\(error.code)"
         case .aborted: "aborted"
         }
     }

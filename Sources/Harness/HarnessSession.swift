@@ -31,6 +31,10 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
     func perform(
         _ step: Strategy.Step, replacesNewer: Bool, _ report: @escaping @Sendable (Progress) -> Void
     ) async -> Strategy.Answer {
+        if step.isSettling {
+            if let end = lost.withLock({ $0 }) { return end }
+            return await session.perform(step, replacesNewer: replacesNewer, report)
+        }
         // Before the first wait, so that an abort finds it.
         let call = HarnessCall<Strategy.Answer>(
             harness,
@@ -69,6 +73,12 @@ protocol HarnessedStep: Equatable, Sendable {
     func limited(to call: Call) -> Self
     /// A server that has stored the object says so.
     var mayFindEnd: Bool { get }
+    /// No rule strikes it: the task has ended for its client.
+    var isSettling: Bool { get }
+}
+
+extension HarnessedStep {
+    var isSettling: Bool { false }
 }
 
 extension UploadStrategy.Step: HarnessedStep {
@@ -76,7 +86,7 @@ extension UploadStrategy.Step: HarnessedStep {
         switch self {
         case .sendWhole: .whole
         case .open: .open
-        case .query: .query
+        case .query, .settle: .query
         case .send: .send
         }
     }
@@ -85,7 +95,7 @@ extension UploadStrategy.Step: HarnessedStep {
         switch self {
         case .sendWhole: 0..<size
         case .send(let range): range
-        case .open, .query: nil
+        case .open, .query, .settle: nil
         }
     }
 
@@ -94,6 +104,7 @@ extension UploadStrategy.Step: HarnessedStep {
     }
 
     var mayFindEnd: Bool { self == .query || self == .sendWhole }
+    var isSettling: Bool { self == .settle }
 }
 
 extension DownloadStrategy.Step: HarnessedStep {

@@ -128,7 +128,7 @@ extension Backend {
             case .completed: return
             case .opened: step = next(after: 0)
             case .received(let offset): step = next(after: offset)
-            case .failed(let error), .forgotten(let error), .superseded(let error): throw error
+            case .failed(let error), .unsettled(let error), .forgotten(let error), .superseded(let error): throw error
             case .aborted: throw StorageError(.cancelled, "The upload was aborted.").about(upload.reference)
             }
         }

@@ -173,6 +173,7 @@ private final class SpaceUpload: TransferSession {
 
     /// What the object will have at least, once the step has ended.
     private func size(after step: UploadMachine.Step) -> Int64 {
+        if step == .settle { return 0 }
         if source.size < .max { return source.size }
         return if case .send(let range) = step { range.upperBound } else { 0 }
     }

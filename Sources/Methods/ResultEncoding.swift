@@ -178,6 +178,7 @@ extension StorageError: RPCErrorConvertible {
                 "metageneration": version.map { .string(String($0.metageneration)) },
                 "httpStatus": httpStatus.map { JSON(Int64($0)) },
                 "serverResponse": serverResponse.map(JSON.string), "retryable": .bool(retryable),
+                "mayBeStored": mayBeStored.map(JSON.bool),
                 "attempts": attempts.isEmpty ? nil : .array(attempts.map(\.json)),
             ]))
     }

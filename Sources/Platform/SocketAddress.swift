@@ -82,6 +82,15 @@ package struct SocketAddress: Sendable {
     /// It reaches nothing but this machine.
     package var isLoopback: Bool { host.hasPrefix("127.") || host == "[::1]" || host.hasPrefix("[::ffff:127.") }
 
+    /// The same for the address alone, in any notation that `inet_aton` takes: `127.1` and `0x7f000001` too.
+    package static func isLoopback(v4 host: String) -> Bool {
+        var address = in_addr()
+        let isNumeric = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 }
+        return isNumeric && inet_aton(host, &address) != 0 && UInt32(bigEndian: address.s_addr) >> 24 == 127
+    }
+
+    package static func isLoopback(v6 host: String) -> Bool { Self(v6: host, 0)?.isLoopback ?? false }
+
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }

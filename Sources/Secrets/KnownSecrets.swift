@@ -1,29 +1,94 @@
-/// Finds known secrets in a text by any piece that is long enough, in any case.
+/// Finds known secrets in a text by any piece that is long enough, in any case: as they are, and in hex and Base64.
 struct KnownSecrets {
-    /// In bytes. A shorter secret is found as a whole.
-    private static let pieceLength = 12
-
-    private var piecesByLength: [Int: Set<ArraySlice<UInt8>>] = [:]
+    private var plain = Pieces()
+    private var encoded = Pieces()
 
     init(_ secrets: [String]) {
         for secret in secrets where !secret.isEmpty {
-            for reading in DecodedText.readings(of: secret) { insert(reading.bytes.map(lowercased)) }
+            for reading in DecodedText.readings(of: secret) {
+                plain.insert(reading.bytes.map(lowercased))
+                for text in EncodedSecret.texts(of: reading.bytes) { encoded.insert(text) }
+            }
         }
     }
 
-    private mutating func insert(_ secret: [UInt8]) {
-        let length = min(Self.pieceLength, secret.count)
-        for start in 0...(secret.count - length) {
-            piecesByLength[length, default: []].insert(secret[start..<start + length])
-        }
-    }
-
-    /// The ranges in the source.
+    /// The ranges in the source. Where a secret is encoded, all of the encoded text is one.
     func secrets(in text: DecodedText) -> [Range<Int>] {
-        let bytes = piecesByLength.isEmpty ? [] : text.bytes.map(lowercased)
-        return piecesByLength.flatMap { length, pieces in
+        let found = plain.ranges(in: text.bytes, lowercased)
+        let digits = encoded.ranges(in: text.bytes, EncodedSecret.digit)
+        return (found + digits.map { EncodedSecret.run(around: $0, in: text.bytes) }).map(text.origin)
+    }
+}
+
+/// Pieces of texts, by their lengths.
+private struct Pieces {
+    /// In bytes. A shorter text is found as a whole.
+    private static let length = 12
+
+    private var byLength: [Int: Set<ArraySlice<UInt8>>] = [:]
+
+    mutating func insert(_ text: [UInt8]) {
+        let length = min(Self.length, text.count)
+        for start in 0...(text.count - length) { byLength[length, default: []].insert(text[start..<start + length]) }
+    }
+
+    func ranges(in bytes: [UInt8], _ fold: (UInt8) -> UInt8) -> [Range<Int>] {
+        let bytes = byLength.isEmpty ? [] : bytes.map(fold)
+        return byLength.flatMap { length, pieces in
             stride(from: 0, through: bytes.count - length, by: 1).map { $0..<$0 + length }
-                .filter { pieces.contains(bytes[$0]) }.map(text.origin)
+                .filter { pieces.contains(bytes[$0]) }
+        }
+    }
+}
+
+/// How a secret looks in hex and in Base64, in lower case.
+private enum EncodedSecret {
+    /// In bytes. The digits of a shorter one stand in other texts by chance.
+    private static let shortest = 6
+
+    static func texts(of secret: [UInt8]) -> [[UInt8]] {
+        secret.count < shortest ? [] : [hex(secret)] + (0..<3).map { base64(secret, after: $0) }
+    }
+
+    /// In lower case, and as the common alphabet of Base64 has it.
+    static func digit(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: lowercased(byte)
+        }
+    }
+
+    /// All of the encoded text with these digits.
+    static func run(around range: Range<Int>, in bytes: [UInt8]) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start > 0, isDigit(bytes[start - 1]) { start -= 1 }
+        while end < bytes.count, isDigit(bytes[end]) { end += 1 }
+        while end < bytes.count, bytes[end] == UInt8(ascii: "=") { end += 1 }
+        return start..<end
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        switch digit(byte) {
+        case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"): true
+        default: false
+        }
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    }
+
+    /// The digits that are the same whatever follows the secret, and whatever these many bytes before it are.
+    private static func base64(_ secret: [UInt8], after count: Int) -> [UInt8] {
+        let digits = Array("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        let bytes = [UInt8](repeating: 0, count: count) + secret
+        let own = (count * 8 + 5) / 6..<bytes.count * 8 / 6
+        return own.map { index in
+            let (byte, shift) = (index * 6 / 8, index * 6 % 8)
+            let pair = UInt16(bytes[byte]) << 8 | (byte + 1 < bytes.count ? UInt16(bytes[byte + 1]) : 0)
+            return digits[Int(pair >> (10 - UInt16(shift)) & 63)]
         }
     }
 }

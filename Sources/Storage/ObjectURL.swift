@@ -35,15 +35,16 @@ struct ObjectURL {
         var path = segments.dropFirst()
         if let bucket = bucketInHost { return (bucket, joined(path)) }
         if take("v0", "b", from: &path) { return try apiPlace(path) }
+        // A bucket may be named like the JSON API, which has no signed URLs.
+        if isSigned, isPathStyle { return try pathStylePlace(path) }
         let isUpload = take("upload", from: &path)
         if !isUpload { _ = take("download", from: &path) }
         if take("storage", "v1", "b", from: &path) {
             let (bucket, name) = try apiPlace(path)
             return (bucket, isUpload && name.isEmpty ? try nameInQuery() : name)
         }
-        path = segments.dropFirst()
-        guard isPathStyle, let bucket = path.popFirst(), !bucket.isEmpty else { throw unlike }
-        return (Array(bucket), joined(path))
+        guard isPathStyle else { throw unlike }
+        return try pathStylePlace(segments.dropFirst())
     }
 
     /// Decodes once.
@@ -87,6 +88,11 @@ struct ObjectURL {
             throw .notAStorageURL(url, "an upload must name its object")
         }
         return name.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    }
+
+    private func pathStylePlace(_ path: ArraySlice<Text>) throws(StorageError) -> (bucket: [UInt8], name: [UInt8]) {
+        guard let bucket = path.first, !bucket.isEmpty else { throw unlike }
+        return (Array(bucket), joined(path.dropFirst()))
     }
 
     /// What follows `b/`: a bucket, or one of its objects.

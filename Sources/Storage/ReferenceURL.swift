@@ -1,8 +1,9 @@
 extension Reference {
     /// Reads `gs://BUCKET/PATH`, taken literally, or an http or https URL of an object, percent-decoded: see `ObjectURL`.
     ///
-    /// In the first `?` and `#` belong to the name; in the second they end it. Throws `pathError` for
-    /// anything else, and `invalidArgument` for a path that no object may have.
+    /// In the first `?` and `#` belong to the name, which is normalised as a path; in the second they end it, and it is the
+    /// exact name of the object. Throws `pathError` for anything else, and `invalidArgument` for a name that no object may
+    /// have.
     public init(url: String) throws(StorageError) {
         if let rest = url.after("gs://") {
             try self.init(gsURL: url, rest)
@@ -25,7 +26,12 @@ extension Reference {
 
     private init(_ url: ObjectURL) throws(StorageError) {
         let place = try url.place()
-        try self.init(bucket: try url.percentDecoded(place.bucket), path: try url.percentDecoded(place.name))
+        let (bucket, name) = (try url.percentDecoded(place.bucket), try url.percentDecoded(place.name))
+        if name.isEmpty {
+            try self.init(bucket: bucket, path: "")
+        } else {
+            try self.init(bucket: bucket, object: name)
+        }
     }
 }
 

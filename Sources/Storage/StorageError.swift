@@ -38,6 +38,8 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
     public var retryAfter: Duration?
     /// A harness wants no answer: the gateway closes the connection instead.
     public var dropsConnection: Bool?
+    /// A cancelled upload may have stored its object, or may store it later.
+    public var mayBeStored: Bool?
     /// The failed attempts since the last progress, once the retry time is used up.
     public var attempts: [Attempt] = []
 
@@ -87,6 +89,12 @@ public struct StorageError: Error, Codable, Equatable, Sendable {
 
     public static func cancelled(_ kind: TaskKind, of reference: Reference) -> StorageError {
         StorageError(.cancelled, "User cancelled the \(kind) of \(reference.url).").about(reference)
+    }
+
+    /// Of a cancelled upload whose last request has no answer.
+    public var inDoubt: StorageError {
+        adding("The server has not answered its last request: the object may be stored, or may be stored later.")
+            .with(\.mayBeStored, true)
     }
 
     public static func invalidArgument(_ param: String, _ message: String) -> StorageError {

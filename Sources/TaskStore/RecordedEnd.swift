@@ -5,6 +5,8 @@ import Storage
 struct RecordedEnd: Codable, Equatable {
     private var time: Timestamp
     private var isCancelled = false
+    /// With `isCancelled`; not in slots of earlier releases.
+    private var isInDoubt: Bool?
     private var error: StorageError?
     private var stored: Stored?
 
@@ -18,7 +20,7 @@ struct RecordedEnd: Codable, Equatable {
     func applied(to record: TaskRecord) -> TaskRecord {
         let time = self == .unreadable ? record.began : time
         if let error { return record.ended(.failed(error), at: time) }
-        if isCancelled { return record.ended(.cancelled, at: time) }
+        if isCancelled { return record.ended(isInDoubt == true ? .cancelledInDoubt : .cancelled, at: time) }
         guard let stored else { return record.ended(.failed(Self.unknown), at: time) }
         let metadata = ObjectMetadata(
             reference: record.reference, generation: stored.generation, metageneration: stored.metageneration,
@@ -35,6 +37,7 @@ struct RecordedEnd: Codable, Equatable {
         self.time = time
         switch outcome {
         case .cancelled: isCancelled = true
+        case .cancelledInDoubt: (isCancelled, isInDoubt) = (true, true)
         case .failed(let error): self.error = error
         case .succeeded(let object):
             stored = Stored(

@@ -15,6 +15,7 @@ extension Database {
         case .unfinished(let asked, let mark): (request, bookmark) = (try asked.text, mark?.text)
         case .ended(.succeeded(let metadata), let time): (ended, outcome, stored) = (time, "success", metadata)
         case .ended(.cancelled, let time): (ended, outcome) = (time, "cancelled")
+        case .ended(.cancelledInDoubt, let time): (ended, outcome) = (time, Self.inDoubt)
         case .ended(.failed(let failure), let time): (ended, outcome, error) = (time, "failed", try failure.text)
         }
         let settable = stored?.settable ?? record.metadata
@@ -34,6 +35,9 @@ extension Database {
         ]
         try run(Self.keep, values + .content(settable))
     }
+
+    /// What earlier releases read as cancelled.
+    fileprivate static let inDoubt = "cancelledInDoubt"
 
     /// The columns that never change.
     private static let identity: Columns = [
@@ -121,6 +125,7 @@ extension TaskRecord {
         switch try row.text("outcome") {
         case "success": return .ended(.succeeded(try stored(row)), at: time)
         case "failed": return .ended(.failed(try StorageError(text: row.text("error"))), at: time)
+        case Database.inDoubt: return .ended(.cancelledInDoubt, at: time)
         default: return .ended(.cancelled, at: time)
         }
     }

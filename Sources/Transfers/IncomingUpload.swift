@@ -198,7 +198,7 @@ extension IncomingUpload {
         case .completed(let metadata):
             isOver = true
             answer(.completed(metadata))
-        case .failed(let error):
+        case .failed(let error), .unsettled(let error):
             let mayRepeat = error.retryable || error.dropsConnection == true
             (isCertain, isOver) = (false, !mayRepeat)
             answer(.failed(error.about(reference)))

@@ -99,6 +99,7 @@ extension TransferTask {
             switch outcome {
             case .succeeded: "succeeded"
             case .cancelled: "was cancelled"
+            case .cancelledInDoubt: "was cancelled, and its object may be stored"
             case .failed(let error): "failed with \(error.code.rawValue)"
             }
         info("\(Strategy.kind) \(id) \(how) after \(elapsed()): \(machine.progress.completedUnitCount) bytes")

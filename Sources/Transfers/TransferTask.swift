@@ -107,6 +107,7 @@ public typealias DownloadTask = TransferTask<DownloadStrategy>
         case .ended(.succeeded(let metadata)): snapshot.metadata = .stored(metadata)
         case .ended(.failed(let error)): snapshot.error = error.about(reference)
         case .ended(.cancelled): snapshot.error = .cancelled(Strategy.kind, of: reference)
+        case .ended(.cancelledInDoubt): snapshot.error = .cancelled(Strategy.kind, of: reference).inDoubt
         case .paused: snapshot.error = machine.hold?.about(reference)
         case .ready, .queued, .working, .stopping, .resting: break
         }

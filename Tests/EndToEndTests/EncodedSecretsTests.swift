@@ -18,8 +18,19 @@ import Testing
         ]
     }
 
+    /// In hex and in Base64, at each place that Base64 can have in the text around it.
+    private static func digits(_ text: String) -> [String] {
+        let hex = text.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let base64 = ["", "x", "xy"].map { Data("\($0)\(text)".utf8).base64EncodedString() }
+        return [hex, hex.uppercased()] + base64
+            + base64.map {
+                $0.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+                    .replacingOccurrences(of: "=", with: "")
+            }
+    }
+
     private static func tells(_ text: String, _ secret: String) -> Bool {
-        text.repeats([secret]) || disguises(secret).contains { text.contains($0) }
+        text.repeats([secret]) || (disguises(secret) + digits(secret)).contains { text.contains($0) }
     }
 
     @Test func `Errors, logs and traces repeat params without the secrets of URLs in them`() async throws {
@@ -70,7 +81,9 @@ import Testing
     }
 
     @Test(arguments: [RestartableService.Engine.firebase, .gcs])
-    func `Server responses are quoted without tokens and upload sessions`(engine: RestartableService.Engine) async throws {
+    func `Server responses are quoted without tokens and upload sessions`(engine: RestartableService.Engine)
+        async throws
+    {
         try await RestartableService.run(engine) { program in
             let trace = program.path("trace")
             try program.start("--trace", trace, "--log-level", "debug")
@@ -81,11 +94,12 @@ import Testing
             let (fixture, object) = (try #require(program.fixture), "gs://default-bucket/a" as JSON)
             let file = try program.write(noise(1_000_000), to: "file")
             var (secrets, errors) = ([token], [JSON]())
-            for index in Self.disguises(token).indices {
-                let session = "AHxI1n\(index + 1)_-14"
+            let count = (Self.disguises(token) + Self.digits(token)).count
+            for index in 0..<count {
+                let session = "AHxI1n\(String(index + 1, radix: 16))_-14"
                 secrets.append(session)
                 func body(_ secret: String) -> String {
-                    let disguise = Self.disguises(secret)[index]
+                    let disguise = (Self.disguises(secret) + Self.digits(secret))[index]
                     return #"{"error":{"code":400,"message":"No \#(disguise), sorry"},"said":"\#(disguise)"}"#
                 }
                 fixture.faults =

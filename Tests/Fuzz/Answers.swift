@@ -28,14 +28,14 @@ private let size: Int64 = 1000
     checkMedia(response, reference)
     checkRefusal(response, reference)
     checkListing(response.body, reference)
-    if let metadata = ObjectMetadata(wire: response.body, reference) { checkMetadata(metadata) }
+    if let metadata = try? ObjectMetadata(wire: response.body, reference) { checkMetadata(metadata) }
     if let url = response.headers["Location"] { checkReach(of: url) }
 }
 
 private func checkNews(_ response: HTTPResponse) {
     for dialect in [firebase, gcs] as [any Dialect] {
         var session = RemoteSession(text: "")
-        if let opened = dialect.session(in: response) { expect(!opened.text.isEmpty, "a session has a URL") }
+        if let opened = try? dialect.session(in: response) { expect(!opened.text.isEmpty, "a session has a URL") }
         for range in [nil, 256..<size] as [Range<Int64>?] {
             guard let status = dialect.status(in: response, after: range, of: size, &session) else { continue }
             expect(response.status < 400 || response.status == 499, "a refusal is no news: \(response.status)")
@@ -89,7 +89,7 @@ private func checkListing(_ body: [UInt8], _ parent: Reference) {
 }
 
 private func checkListing(_ body: [UInt8], _ query: ListQuery) {
-    guard let listing = Listing(wire: body, for: query) else { return }
+    guard let listing = try? Listing(wire: body, for: query) else { return }
     expect(listing.pageToken != "", "a page token is not empty")
     for references in [listing.items, listing.prefixes] {
         expect(Set(references).count == references.count, "nothing is listed twice")
@@ -105,7 +105,7 @@ private func checkMetadata(_ metadata: ObjectMetadata) {
     expect(attempt { () throws(JSONSyntaxError) in try parse(metadata.json.text) } != nil, "metadata can be sent on")
     var sent = metadata.settable.wire(name: "a", md5Hash: nil, crc32c: nil).object ?? []
     sent += [.init(key: "generation", value: 1), .init(key: "size", value: 0)]
-    let again = ObjectMetadata(wire: JSON.object(sent).bytes, metadata.reference)
+    let again = try? ObjectMetadata(wire: JSON.object(sent).bytes, metadata.reference)
     expect(again.map { metadata.settable.isHeld(by: $0.settable) } ?? false, "what was read is sent as it was")
 }
 

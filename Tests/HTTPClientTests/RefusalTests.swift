@@ -85,7 +85,7 @@ import Testing
     func `An option that libcurl refuses is an error that names it`(variable: String, option: String) async throws {
         let tooLong = String(repeating: "x", count: 8_000_001)
         let client = HTTPClient(HTTPEnvironment { $0 == variable ? tooLong : nil })
-        let error = try await failure(of: HTTPRequest("GET", "https://127.0.0.1:1/"), by: client)
+        let error = try await failure(of: HTTPRequest("GET", "https://upstream.invalid/"), by: client)
         guard case .optionRefused(option, _) = error.kind else {
             Issue.record("\(error)")
             return

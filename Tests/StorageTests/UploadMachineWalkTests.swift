@@ -109,6 +109,7 @@ private struct Walk {
             try obey(step, partly: false)
         case 9: try obey(step, partly: true)
         case 10 where seed % 2 == 0: try hear(.superseded(.refused), to: step)
+        case 11: try hear(.unsettled(.busy), to: step)
         default: try obey(step, partly: false)
         }
     }
@@ -124,7 +125,7 @@ private struct Walk {
     private mutating func lie(to step: UploadMachine.Step) throws {
         switch step {
         case .open: try hear(.opened(granularity: Int64.random(in: -2...70, using: &random)), to: step)
-        case .sendWhole: try hear(.failed(.busy), to: step)
+        case .sendWhole, .settle: try hear(.failed(.busy), to: step)
         case .query, .send:
             let offset =
                 seed % 7 == 0
@@ -144,6 +145,7 @@ private struct Walk {
         switch step {
         case .sendWhole: return try complete()
         case .open: return try hear(.opened(), to: step)
+        case .settle: return try hear(.aborted, to: step)
         case .query: break
         case .send(let range):
             if range.upperBound == machine.size, !partly, stored >= range.lowerBound { return try complete() }
@@ -159,7 +161,7 @@ private struct Walk {
         case .opened: (isOpen, stored, told) = (true, 0, 0)
         case .received(let offset): told = offset
         case .forgotten: (steps, told) = ([], nil)
-        case .completed, .failed, .superseded, .aborted: told = nil
+        case .completed, .failed, .unsettled, .superseded, .aborted: told = nil
         }
         if machine.isFailure(answer, to: step) {
             told = nil
@@ -211,7 +213,7 @@ private struct Walk {
     }
 
     private mutating func check(_ step: UploadMachine.Step) throws {
-        try #require(inFlight == nil && places == 1, "seed \(seed): \(step)")
+        try #require(inFlight == nil && (places == 1 || step == .settle), "seed \(seed): \(step)")
         inFlight = step
         try #require(!steps.contains(step), "seed \(seed): \(step) again, without a rest")
         steps.append(step)
@@ -257,7 +259,7 @@ extension UploadMachine {
     fileprivate func isFailure(_ answer: Answer, to step: Step) -> Bool {
         switch (answer, step) {
         case (.failed, _), (.forgotten, _): true
-        case (.aborted, _): isSettled
+        case (.aborted, _), (.unsettled, _): isSettled
         case (.received(let offset), .send(let range)): isSettled && offset <= range.lowerBound
         case (.received, _), (.opened, _), (.superseded, _), (.completed, _): false
         }

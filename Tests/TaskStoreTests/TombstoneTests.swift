@@ -33,10 +33,10 @@ import Testing
         let stored = ObjectMetadata(
             reference: record.reference, generation: .max, metageneration: .max, size: 77, timeCreated: time,
             updated: time, md5: Array(repeating: 255, count: 16), crc32c: .max, settable: record.metadata)
-        return [.cancelled, .failed(StorageError(.unauthorized, "A sentence.")), .succeeded(stored)]
+        return [.cancelled, .cancelledInDoubt, .failed(StorageError(.unauthorized, "A sentence.")), .succeeded(stored)]
     }
 
-    @Test(arguments: 0..<3)
+    @Test(arguments: 0..<4)
     func `The next process moves the ends from the slots to its database`(index: Int) async throws {
         let record = try TaskRecord.sample()
         let ended = record.ended(Self.outcomes(record)[index], at: Self.time)

@@ -52,7 +52,8 @@ extension Backend {
         switch machine.state {
         case .ended(.succeeded(let metadata)): return metadata
         case .ended(.failed(let error)): throw error
-        case .ready, .queued, .working, .stopping, .resting, .paused, .ended(.cancelled): throw Unfinished()
+        case .ready, .queued, .working, .stopping, .resting, .paused, .ended(.cancelled), .ended(.cancelledInDoubt):
+            throw Unfinished()
         }
     }
 }

@@ -25,7 +25,9 @@ public struct Command: Sendable {
     ) {
         self.program = program
         self.arguments = arguments
-        self.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        // What a test starts on this machine is asked without a proxy, by programs of others too.
+        let direct = ["no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"]
+        self.environment = ProcessInfo.processInfo.environment.merging(direct) { $1 }.merging(environment) { $1 }
         self.directory = directory
         self.withErrors = withErrors
     }

@@ -45,6 +45,8 @@ enum ccurl_info {
     CCURL_REQUEST_SIZE = 0x20000c,
     CCURL_HTTP_CONNECTCODE = 0x200016,
     CCURL_OS_ERRNO = 0x200019,
+    /// Bytes of the body.
+    CCURL_SIZE_UPLOAD_T = 0x600007,
     /// Not 0 once a connection was there to send the request on.
     CCURL_PRETRANSFER_TIME_T = 0x600035,
 };

@@ -60,9 +60,10 @@ extension FirebaseDialect: TokenDialect {
         RemoteRequest(method: "POST", target: object(reference) + "?delete_token=\(token.escaped)", headers: own)
     }
 
-    func tokens(in response: HTTPResponse, of reference: Reference) -> [String]? {
-        guard metadata(in: response, of: reference) != nil, let json = JSON(wire: response.body) else { return nil }
-        return (json["downloadTokens"] ?? "").string?.split(separator: ",").map(String.init)
+    func tokens(in response: HTTPResponse, of reference: Reference) throws(GarbledAnswer) -> [String] {
+        _ = try metadata(in: response, of: reference)
+        let tokens = try JSON(wire: response.body)?.read("downloadTokens", "a text", \.string) ?? ""
+        return tokens.split(separator: ",").map(String.init)
     }
 
     func downloadURL(of reference: Reference, _ token: String, at endpoint: Endpoint) -> String {
@@ -119,12 +120,17 @@ extension FirebaseDialect {
         "\(bucket(upload.reference))?name=\(upload.reference.object.escaped)"
     }
 
-    func session(in response: HTTPResponse) -> RemoteSession? {
+    func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession {
         guard let url = response.headers["X-Goog-Upload-URL"], !url.isEmpty, !url.hasPrefix("/"),
             response.uploadStatus == "active"
-        else { return nil }
-        let granularity = response.headers["X-Goog-Upload-Chunk-Granularity"].flatMap { Int64($0) }
-        return RemoteSession(text: url, granularity: granularity ?? ChunkSizes.granularity)
+        else { throw GarbledAnswer("no upload session") }
+        guard let granularity = response.headers["X-Goog-Upload-Chunk-Granularity"] else {
+            return RemoteSession(text: url)
+        }
+        guard let count = Int64(granularity), count > 0 else {
+            throw GarbledAnswer("X-Goog-Upload-Chunk-Granularity: \(granularity)")
+        }
+        return RemoteSession(text: url, granularity: count)
     }
 
     func status(

@@ -113,8 +113,11 @@ extension GCSDialect {
             + conditions.query(after: "&")
     }
 
-    func session(in response: HTTPResponse) -> RemoteSession? {
-        response.headers["Location"].flatMap { $0.isEmpty || $0.hasPrefix("/") ? nil : RemoteSession(text: $0) }
+    func session(in response: HTTPResponse) throws(GarbledAnswer) -> RemoteSession {
+        guard let url = response.headers["Location"], !url.isEmpty, !url.hasPrefix("/") else {
+            throw GarbledAnswer("no upload session")
+        }
+        return RemoteSession(text: url)
     }
 
     func status(

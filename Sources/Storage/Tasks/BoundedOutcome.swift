@@ -4,7 +4,7 @@ extension TaskOutcome {
     /// Without parts that exceed the bounds of objects and errors.
     var bounded: TaskOutcome {
         switch self {
-        case .cancelled: return self
+        case .cancelled, .cancelledInDoubt: return self
         case .failed(let error): return .failed(error.bounded)
         case .succeeded(var metadata):
             metadata.settable = metadata.settable.bounded

@@ -112,9 +112,16 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         switch state {
         case .working(let step): turn(to: .stopping(step, then: .cancel), [.abort])
         case .stopping(let step, _): turn(to: .stopping(step, then: .cancel))
-        case .ready, .queued, .resting, .paused: end(.cancelled)
+        case .ready, .queued, .resting, .paused: endCancelled()
         case .ended: []
         }
+    }
+
+    /// Ends the task once it is known that nothing is stored, or that it cannot be known.
+    private mutating func endCancelled(after step: Step? = nil) -> [Effect] {
+        guard let settling = strategy.settlingStep else { return end(.cancelled) }
+        if step == settling { return end(.cancelledInDoubt) }
+        return turn(to: .stopping(settling, then: .cancel), [.perform(settling)])
     }
 
     // MARK: - Answers
@@ -142,9 +149,10 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
 
     private mutating func accept(_ answer: Answer, _ took: Duration, _ time: Timestamp) -> [Effect] {
         guard let (step, stopping) = inFlight else { return [] }
+        strategy.noteDoubt(answer, to: step)
         let outcome = strategy.outcome(of: answer, to: step, wasStopped: stopping != nil)
         if case .completed(let metadata) = outcome { return succeed(metadata) }
-        if stopping == .cancel { return end(.cancelled) }
+        if stopping == .cancel { return endCancelled(after: step) }
         if let error = outcome.lastError { return end(.failed(error)) }
         if let error = outcome.error {
             retryBudget.note(error, took: took - lastProgress, at: time, completed: progress.completedUnitCount)
@@ -220,7 +228,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: Equatable, Sendable {
         case .working, .stopping, .resting: .running
         case .paused: .paused
         case .ended(.succeeded): .success
-        case .ended(.cancelled): .cancelled
+        case .ended(.cancelled), .ended(.cancelledInDoubt): .cancelled
         case .ended(.failed): .failed
         }
     }

@@ -48,6 +48,8 @@ public struct TaskRecord: Equatable, Sendable {
 public enum TaskOutcome: Equatable, Sendable {
     case succeeded(ObjectMetadata)
     case cancelled
+    /// Cancelled, but the server may store the object all the same: its last request had no answer.
+    case cancelledInDoubt
     case failed(StorageError)
 }
 

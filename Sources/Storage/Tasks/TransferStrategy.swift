@@ -23,6 +23,16 @@ public protocol TransferStrategy: Equatable, Sendable {
     mutating func apply(_ report: Progress) -> ProgressChange
     /// True where this changes the progress: observers get a last progress event before the success.
     mutating func complete(_ metadata: ObjectMetadata) -> Bool
+
+    /// Notes whether the engine may have done, or may still do, what would complete the task.
+    mutating func noteDoubt(_ answer: Answer, to step: Step)
+    /// The step that clears up such a doubt before a cancelled task ends; nil where there is none.
+    var settlingStep: Step? { get }
+}
+
+extension TransferStrategy {
+    public mutating func noteDoubt(_ answer: Answer, to step: Step) {}
+    public var settlingStep: Step? { nil }
 }
 
 /// What an engine answers to a step.

@@ -4,6 +4,9 @@ public typealias UploadMachine = TaskMachine<UploadStrategy>
 ///
 /// After a failure the engine is asked for its offset before anything is sent. The offset may go back, but only bytes
 /// that the engine never had before count as progress.
+///
+/// A step that was stopped or has failed after all bytes were sent is in doubt: the object may be stored, or be stored
+/// later. The next step finds out; where there is none since the upload is cancelled, `settle` does.
 public struct UploadStrategy: TransferStrategy {
     public enum Step: Equatable, Sendable {
         case sendWhole
@@ -11,6 +14,8 @@ public struct UploadStrategy: TransferStrategy {
         case query
         /// The chunk that ends at the size finishes the upload, even where it is empty.
         case send(Range<Int64>)
+        /// Finds out whether a request without an answer has stored the object, and prevents it where the engine can.
+        case settle
     }
 
     public enum Answer: TransferAnswer {
@@ -20,6 +25,8 @@ public struct UploadStrategy: TransferStrategy {
         case received(upTo: Int64)
         case completed(ObjectMetadata)
         case failed(StorageError)
+        /// The step was stopped or has failed, and the engine may have stored the object, or may store it later.
+        case unsettled(StorageError)
         /// The engine does not know the session any more.
         case forgotten(StorageError)
         /// An object was stored since the task began, which a task of an earlier process may not replace by itself.
@@ -45,6 +52,7 @@ public struct UploadStrategy: TransferStrategy {
     private var offset: Int64 = 0
     private var isOpen = false
     private var offsetIsCertain = true
+    private var isInDoubt = false
     /// What had been acknowledged when the engine lost the session.
     private var acknowledgedBeforeForgotten: Int64?
 
@@ -77,7 +85,7 @@ public struct UploadStrategy: TransferStrategy {
     public func stage(of step: Step) -> Retry.Stage {
         switch step {
         case .open: .start
-        case .query: .query
+        case .query, .settle: .query
         case .send(let range) where range.upperBound == size: .finalize
         case .sendWhole, .send: .upload
         }
@@ -89,12 +97,14 @@ public struct UploadStrategy: TransferStrategy {
         switch (answer, step) {
         case (.completed(let metadata), _): .completed(metadata)
         case (.failed(let error), _): .failed(error)
+        case (.unsettled(let error), _): wasStopped ? .advanced : .failed(error)
         case (.superseded(let error), _): .held(error)
         case (.opened, .open): .advanced
         // A session that is lost twice without progress is not opened again.
         case (.forgotten(let error), .query), (.forgotten(let error), .send):
             acknowledgedBeforeForgotten == acknowledged ? .fatal(error) : .lost(error)
-        case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole): .failed(error)
+        case (.forgotten(let error), .open), (.forgotten(let error), .sendWhole), (.forgotten(let error), .settle):
+            .failed(error)
         case (.aborted, _): wasStopped ? .advanced : .failed(.stoppedByItself)
         case (.received(let offset), .query), (.received(let offset), .send): outcome(of: offset, step, wasStopped)
         case (.opened, _), (.received, _): .failed(.besideThePoint)
@@ -132,6 +142,17 @@ public struct UploadStrategy: TransferStrategy {
         acknowledged = metadata.size
         return true
     }
+
+    public mutating func noteDoubt(_ answer: Answer, to step: Step) {
+        switch answer {
+        case .unsettled: isInDoubt = true
+        case .completed, .opened, .received, .forgotten: isInDoubt = false
+        case .aborted, .failed: if step == .settle { isInDoubt = false }
+        case .superseded: break
+        }
+    }
+
+    public var settlingStep: Step? { isInDoubt ? .settle : nil }
 
     private mutating func believe(_ offset: Int64) -> Bool {
         self.offset = offset

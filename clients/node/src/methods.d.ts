@@ -30,7 +30,7 @@ export interface Reference {
 
 /**
  * A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name; a `gs://` URL,
- * which is not percent-decoded; or an http or https URL of an object, which is percent-decoded:
+ * which is not percent-decoded; or an http or https URL, which is percent-decoded and names exactly its object:
  * `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service, or a URL of Google Cloud Storage.
  */
 export type ReferenceParam = {
@@ -251,6 +251,11 @@ export interface StorageErrorData {
   serverResponse?: string;
   /** True if the same call may succeed later without a change. */
   retryable: boolean;
+  /**
+   * With -13040: true if the server of a remote engine has not answered the last request of a cancelled upload, so
+   * that the object may be stored, or may be stored later.
+   */
+  mayBeStored?: boolean;
   /** With -13030: the newest 100 failed attempts since the last progress. */
   attempts?: Attempt[];
 }

@@ -1,6 +1,7 @@
 /**
  * Parses `gs://BUCKET/PATH`, literally, or an http or https URL of an object, percent-decoded: those of Firebase
- * Storage, of the service itself, and of Google Cloud Storage. The service parses them in the same way.
+ * Storage, of the service itself, and of Google Cloud Storage, which have the exact name of the object. The service
+ * parses them in the same way.
  */
 import { StorageError } from "./errors.js";
 
@@ -14,7 +15,8 @@ export function parseURL(url) {
   const http = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/s.exec(url);
   const place = http && locate(http[1] === "https", http[2].toLowerCase(), http[3], http[4] ?? "");
   try {
-    if (place) return { bucket: decodeURIComponent(place[0]), fullPath: decodeURIComponent(place[1] ?? "") };
+    const [bucket, name] = (place ?? []).map((part) => decodeURIComponent(part ?? ""));
+    if (place) return name ? { bucket, object: name } : { bucket, fullPath: "" };
   } catch {
     // What is percent-encoded in it is not UTF-8.
   }
@@ -27,13 +29,15 @@ function locate(isSecure, authority, path, query) {
   if (!host) return undefined;
   const bucket = /^([^@]+)\.storage\.googleapis\.com$/s.exec(host);
   if (bucket) return [bucket[1], path.slice(1)];
+  const isSigned = /(?:^|&)(?:x-goog-signature|googleaccessid)(?:=|&|$)/i.test(query) && !host.includes("@");
+  const isPathStyle = PATH_STYLE_HOSTS.includes(host) || (isSecure && isSigned);
   const api = /^(?:\/v0|(\/upload|\/download)?\/storage\/v1)\/b(?=\/|$)(.*)$/s.exec(path);
-  if (api) {
+  // A bucket may be named like the JSON API, which has no signed URLs.
+  if (api && !(isPathStyle && isSigned && !path.startsWith("/v0/"))) {
     const [, found, name] = /^\/([^/]+)(?:\/?|\/o(?:\/(.*))?)$/s.exec(api[2]) ?? [];
     return found && api[1] === "/upload" && !name ? nameInQuery(found, query) : found && [found, name];
   }
-  const isSigned = /(?:^|&)(?:x-goog-signature|googleaccessid)(?:=|&|$)/i.test(query) && !host.includes("@");
-  if (!PATH_STYLE_HOSTS.includes(host) && !(isSecure && isSigned)) return undefined;
+  if (!isPathStyle) return undefined;
   return /^\/([^/]+)(?:\/(.*))?$/s.exec(path)?.slice(1);
 }
 

@@ -14,6 +14,8 @@ check("references are those of the service", async (room) => {
     "https://h/storage/v1/b/b/o/a%2Fb", "https://h/download/storage/v1/b/b/o/a?alt=media", "https://h/storage/v1/b/b/o?x",
     "https://h/upload/storage/v1/b/b/o?uploadType=media&name=a+b%2Bc", "https://h:1/b/a?X-Goog-Signature=x",
     "https://h/b/a?GoogleAccessId=a&Signature=x", "https://b.storage.googleapis.com/v0/b/c/o/d", "https://h/v0/b/b/o/a?Signature=x",
+    "https://h/v0/b/b/o/docs%2F?alt=media", "https://h/v0/b/b/o/%2Fa%2F%2Fb%252F+.", "https://h/v0/b/b/o//", "https://h/v0/b/b/o/..%2F",
+    "https://storage.googleapis.com/b/docs/?X-Goog-Signature=x", "https://storage.googleapis.com/storage/v1/b/c/o/d?X-Goog-Signature=x",
   ];
   for (const url of urls) await same(storage.reference(url), storage.request("storage/reference", { url }));
   const place = storage.reference("a/b");

@@ -566,6 +566,9 @@ class TaskMethods(Asking):
         """Ends an upload; nothing is stored.
 
         Answers once the upload has ended, within a second, after its observers have received `failure` with -13040.
+        If a remote engine's server has all bytes and has not answered yet, the service waits for the answer, ends the
+        session and looks at the object: if it is stored, the answer is `accepted: false` with state success. If that
+        cannot be found out, the error has `mayBeStored`.
 
         In the SDK: `StorageUploadTask.cancel()`.
         """
@@ -964,6 +967,9 @@ class AsyncTaskMethods(AsyncAsking):
         """Ends an upload; nothing is stored.
 
         Answers once the upload has ended, within a second, after its observers have received `failure` with -13040.
+        If a remote engine's server has all bytes and has not answered yet, the service waits for the answer, ends the
+        session and looks at the object: if it is stored, the answer is `accepted: false` with state success. If that
+        cannot be found out, the error has `mayBeStored`.
 
         In the SDK: `StorageUploadTask.cancel()`.
         """

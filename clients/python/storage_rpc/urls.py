@@ -17,17 +17,19 @@ def is_url(text: str) -> bool:
     return re.match("[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
-def parse_url(url: str) -> tuple[str, str]:
+def parse_url(url: str) -> tuple[str, str, Optional[str]]:
     """Bucket and path of `gs://BUCKET/PATH`, taken literally, or of an http or https URL of an object, percent-decoded:
-    those of Firebase Storage and of the service itself, and those of Google Cloud Storage."""
+    those of Firebase Storage and of the service itself, and those of Google Cloud Storage. These have the exact name of
+    the object, which comes last."""
     literal = re.fullmatch("gs://([^/]+)(.*)", url, re.DOTALL)
     if literal:
-        return literal[1], literal[2]
+        return literal[1], literal[2], None
     http = re.match(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?", url, re.DOTALL)
     place = http and _locate(http[1] == "https", http[2].lower(), http[3], http[4] or "")
     try:
         if place and not any(re.search("%(?![0-9A-Fa-f]{2})", part) for part in place):
-            return unquote(place[0], errors="strict"), unquote(place[1], errors="strict")
+            name = unquote(place[1], errors="strict")
+            return unquote(place[0], errors="strict"), name, name or None
     except UnicodeDecodeError:
         pass
     raise _not_a_storage_url(url)
@@ -46,14 +48,16 @@ def _locate(secure: bool, authority: str, path: str, query: str) -> Place:
     bucket = re.fullmatch(r"([^@]+)\.storage\.googleapis\.com", host, re.DOTALL)
     if not host or bucket:
         return (bucket[1], path[1:]) if bucket else None
+    signed = re.search("(?:^|&)(?:x-goog-signature|googleaccessid)(?:=|&|$)", query, re.IGNORECASE)
+    path_style = host in PATH_STYLE_HOSTS or (secure and signed and "@" not in host)
     api = re.fullmatch(r"(?:/v0|(/upload|/download)?/storage/v1)/b(?=/|\Z)(.*)", path, re.DOTALL)
-    if api:
+    # A bucket may be named like the JSON API, which has no signed URLs.
+    if api and not (path_style and signed and not path.startswith("/v0/")):
         found = re.fullmatch("/([^/]+)(?:/?|/o(?:/(.*))?)", api[2], re.DOTALL)
         if found and api[1] == "/upload" and not found[2]:
             return _name_in_query(found[1], query)
         return (found[1], found[2] or "") if found else None
-    signed = re.search("(?:^|&)(?:x-goog-signature|googleaccessid)(?:=|&|$)", query, re.IGNORECASE)
-    if host not in PATH_STYLE_HOSTS and not (secure and signed and "@" not in host):
+    if not path_style:
         return None
     found = re.fullmatch("/([^/]+)(?:/(.*))?", path, re.DOTALL)
     return (found[1], found[2] or "") if found else None

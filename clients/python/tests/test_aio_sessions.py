@@ -164,10 +164,16 @@ class SessionTests(AsyncTestCase):
             "https://h/b/a?GoogleAccessId=a&Signature=x",
             "https://b.storage.googleapis.com/v0/b/c/o/d",
             "https://h/v0/b/b/o/a?Signature=x",
+            "https://h/v0/b/b/o/docs%2F?alt=media",
+            "https://h/v0/b/b/o/%2Fa%2F%2Fb%252F+.",
+            "https://h/v0/b/b/o//",
+            "https://storage.googleapis.com/b/docs/?X-Goog-Signature=x",
+            "https://storage.googleapis.com/storage/v1/b/c/o/d?X-Goog-Signature=x",
         ]
         for url in urls:
             answer = await storage.call("storage/reference", url=url)
-            self.assertEqual(storage.reference_for_url(url).url, answer["url"])
+            mine = storage.reference_for_url(url)
+            self.assertEqual((mine.url, mine.object), (answer["url"], answer.get("object")))
         urls = [
             "ftp://b/a",
             "gs:///a",

@@ -123,10 +123,10 @@ class Session(SessionBase[S], AsyncStorageMethods):
         if is_url(path):
             found = self._find_url(path)
             if bucket is not None and bucket != found["bucket"]:
-                raise not_in(bucket, found["bucket"], found["fullPath"])
+                raise not_in(bucket, found["bucket"], found["object"] or found["fullPath"])
             return found
         return {"bucket": self.default_bucket if bucket is None else bucket, "fullPath": path, "object": object}
 
     def _find_url(self, url: str) -> Mapping[str, Any]:
-        bucket, full_path = parse_url(url)
-        return {"bucket": bucket, "fullPath": "/".join(segments(full_path))}
+        bucket, path, name = parse_url(url)
+        return {"bucket": bucket, "fullPath": "/".join(segments(path)), "object": name}

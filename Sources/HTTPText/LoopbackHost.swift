@@ -1,0 +1,20 @@
+import Platform
+
+extension StringProtocol {
+    /// Whether this authority of a URL, `HOST` or `HOST:PORT`, leads to this machine and never leaves it: `localhost`, a
+    /// name below it, or an address of the loopback in any notation that HTTP clients take.
+    package var isLoopbackAuthority: Bool {
+        guard let host = percentDecoded(self.hostOfAuthority)?.lowercased() else { return false }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            return SocketAddress.isLoopback(v6: String(host.dropFirst().dropLast().prefix { $0 != "%" }))
+        }
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        return name == "localhost" || name.hasSuffix(".localhost") || SocketAddress.isLoopback(v4: name)
+    }
+
+    /// With its brackets, without its port.
+    private var hostOfAuthority: SubSequence {
+        guard let colon = lastIndex(of: ":"), !self[colon...].contains("]") else { return self[...] }
+        return self[..<colon]
+    }
+}
