@@ -54,16 +54,17 @@ enum Program {
         case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
         case .connect(let options, let words):
             try ConnectCommand.run(socket: Engine.socket(options), bucket: options.bucket, words) {
-                let directory = Engine.directory(options)
+                let directory = try Engine.directory(options)
                 try StorageRoot.makeDirectory(directory)
                 return directory + "/service.log"
             }
         case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
-            let notice = WaitNotice("copies \(Engine.directory(options))")
+            let root = try Engine.directory(options)
+            let notice = WaitNotice("copies \(root)")
             defer { notice.end() }
             do throws(StorageError) {
-                let made = try RootBackup.make(of: Engine.directory(options), in: directory)
+                let made = try RootBackup.make(of: root, in: directory)
                 try? Console.print("\(made.objects) objects, \(made.bytes) bytes")
             } catch {
                 throw Client.Failure(error.message)
