@@ -8,7 +8,7 @@ import Testing
 @testable import Roots
 
 /// Where a backup grows, and what it leaves.
-@Suite(.timeLimit(.minutes(5))) struct BackupTests {
+@Suite(.watchdog) struct BackupTests {
     private let scratch: Scratch
     private var root: String { scratch.path + "/root" }
     private var place: String { scratch.path + "/shared" }

@@ -7,7 +7,7 @@ import Testing
 @testable import Roots
 
 /// A root belongs to one user: what another one could have made or changed is refused.
-@Suite(.timeLimit(.minutes(5))) struct RootPermissionTests {
+@Suite(.watchdog) struct RootPermissionTests {
     private let scratch: Scratch
     private var root: String { scratch.path + "/root" }
 

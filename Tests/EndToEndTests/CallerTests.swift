@@ -5,14 +5,23 @@ import TestSupport
 import Testing
 
 /// What a service takes over from whoever calls it: umask, home, places of sockets, and the end of its pipes.
-@Suite(.timeLimit(.minutes(5))) final class CallerTests {
+@Suite(.watchdog) final class CallerTests {
     private let place = Place()
+
+    /// `await CONDITION` in the shell waits for a condition, at most for a minute.
+    private static let waiting = """
+        await() {
+            local end=$((SECONDS + 60))
+            until eval "$1"; do [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }; done
+        }
+
+        """
 
     /// A line of the shell in the directory; `$S` is the program.
     private func sh(_ line: String, _ variables: [String: String] = [:]) async -> (status: Int32, text: String) {
         let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": place.root].merging(variables) { $1 }
         let outcome = await Command(
-            "/bin/bash", ["-c", line], environment: environment, in: place.directory, withErrors: true
+            "/bin/bash", ["-c", Self.waiting + line], environment: environment, in: place.directory, withErrors: true
         ).run()
         return (outcome.status, outcome.text)
     }
@@ -126,8 +135,7 @@ import Testing
             os._exit(0)
             """
         try Data(script.utf8).write(to: URL(filePath: place.directory + "/sibling.py"))
-        let wait =
-            "while kill -0 $(cat pid) 2> /dev/null && ! grep -q ') Z ' /proc/$(cat pid)/stat 2> /dev/null; do :; done"
+        let wait = #"await '! kill -0 $(cat pid) 2> /dev/null || grep -q "^State:.Z" /proc/$(cat pid)/status'"#
         for end in ["first the input", "both at once"] {
             #expect(await sh("python3 sibling.py $S serve && \(wait)", ["END": end]) == (0, ""))
         }

@@ -3,18 +3,27 @@ import TestSupport
 import Testing
 
 /// Objects that commands write to descriptors, pipes and devices, and sources that are no files.
-@Suite(.timeLimit(.minutes(5))) final class OutputTests {
+@Suite(.watchdog) final class OutputTests {
     private let place = Place()
 
     init() async throws {
         #expect(await sh("echo hello > a; $S put -q a a").status == 0)
     }
 
+    /// `await CONDITION` in the shell waits for a condition, at most for a minute.
+    private static let waiting = """
+        await() {
+            local end=$((SECONDS + 60))
+            until eval "$1"; do [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }; done
+        }
+
+        """
+
     /// A line of the shell in the directory; `$S` is the program.
     private func sh(_ line: String) async -> (status: Int32, text: String) {
         let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": place.root]
         let outcome = await Command(
-            "/bin/bash", ["-c", line], environment: environment, in: place.directory, withErrors: true
+            "/bin/bash", ["-c", Self.waiting + line], environment: environment, in: place.directory, withErrors: true
         ).run()
         return (outcome.status, outcome.text)
     }
@@ -32,7 +41,7 @@ import Testing
     @Test func `An object is written to the descriptor or the pipe that a person names`() async throws {
         #expect(await sh("$S get -q a /dev/fd/5 5> file; cat file") == (0, "hello\n"))
         #expect(
-            await sh("$S get -q a >(cat > file; touch done); until [ -e done ]; do :; done; cat file") == (0, "hello\n")
+            await sh("$S get -q a >(cat > file; touch done); await '[ -e done ]'; cat file") == (0, "hello\n")
         )
         #expect(
             await sh("mkfifo pipe; cat pipe > file & $S get -q a pipe; wait; cat file; test -p pipe") == (0, "hello\n"))
@@ -41,7 +50,7 @@ import Testing
 
     @Test func `A pipe that nobody reads is waited for until a signal comes`() async throws {
         let line =
-            "mkfifo pipe; $S get -q a pipe --root new & until [ -e new/lock ]; do :; done; kill -TERM $!; wait $!"
+            "mkfifo pipe; $S get -q a pipe --root new & await '[ -e new/lock ]'; kill -TERM $!; wait $!"
         #expect(await sh(line).status == 128 + SIGTERM)
         #expect(await sh("test -p pipe").status == 0)
     }
@@ -71,7 +80,7 @@ import Testing
 
     @Test func `A service does not take its own descriptors for those of a client`() async throws {
         #expect(
-            await sh("$S serve --shared > out < a 2>&1 & until [ -S root/storage-rpc/socket ]; do :; done").status == 0)
+            await sh("$S serve --shared > out < a 2>&1 & await '[ -S root/storage-rpc/socket ]'").status == 0)
         #expect(
             await sh("$S get -q a /dev/stdout; echo more | $S put -q /dev/stdin b; $S cat -q b") == (0, "hello\nmore\n")
         )

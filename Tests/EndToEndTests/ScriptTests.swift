@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The scripts of the repository leave alone what they have not made.
-@Suite(.timeLimit(.minutes(5))) final class ScriptTests {
+@Suite(.watchdog) final class ScriptTests {
     private let place = Place()
     private static let package = URL(filePath: #filePath).appending(path: "../../../clients/package").standardized.path
 

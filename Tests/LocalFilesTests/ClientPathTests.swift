@@ -7,7 +7,7 @@ import Testing
 @testable import LocalFiles
 
 /// What clients cannot name: devices, /proc, and descriptors of the service.
-@Suite struct ClientPathTests {
+@Suite(.watchdog) struct ClientPathTests {
     private let scratch: Scratch
     private static let isDescriptor = "leads to an open descriptor of a process, or to one of its directories"
     private static func isBelow(_ place: String) -> String {

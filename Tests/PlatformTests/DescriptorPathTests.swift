@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Paths that lead to descriptors of this process.
-@Suite struct DescriptorPathTests {
+@Suite(.watchdog) struct DescriptorPathTests {
     private let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
