@@ -114,13 +114,19 @@ bool csystem_peer_is_same_user(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
-int csystem_open_path(const char *path, int flags, bool no_magic_links) {
+pid_t csystem_peer_process(int socket) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
+}
+
+int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links) {
     flags |= O_PATH | O_CLOEXEC;
-    if (!no_magic_links) return open(path, flags);
+    if (!no_magic_links) return openat(directory, path, flags);
     struct {
         uint64_t flags, mode, resolve;
     } how = {.flags = (uint64_t)flags, .resolve = 2 /* RESOLVE_NO_MAGICLINKS */};
-    return (int)syscall(437 /* openat2 */, AT_FDCWD, path, &how, sizeof how);
+    return (int)syscall(437 /* openat2 */, directory, path, &how, sizeof how);
 }
 
 int csystem_open_name(int directory, const char *name) {

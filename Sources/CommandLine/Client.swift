@@ -135,6 +135,9 @@ package struct Client {
     }
 
     /// Throws if a signal comes meanwhile.
+    func pause(_ duration: Duration) throws { try Self.pause(duration, signals) }
+
+    /// Throws if a signal comes meanwhile.
     package static func pause(_ duration: Duration, _ signals: Descriptor?) throws {
         guard Descriptor.waitUntilReadable(nil, signals, timeout: duration).second else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)

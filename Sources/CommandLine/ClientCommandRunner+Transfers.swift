@@ -11,7 +11,7 @@ extension ClientCommandRunner {
         transfers.areMany = files.count > 1 || options.isRecursive
         if isFolder { try checkNames(files) }
         for file in files {
-            if file == "-" {
+            if file == "-" || Descriptor.number(at: file) == Descriptor.standardInput.raw {
                 guard !isFolder, files.count == 1 else {
                     throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
                 }
@@ -75,7 +75,9 @@ extension ClientCommandRunner {
     }
 
     func get(_ words: [String]) throws {
-        if words.count > 1, words.last == "-" { return try cat(Array(words.dropLast())) }
+        if words.count > 1, let output = try output(words[words.count - 1]) {
+            return try cat(Array(words.dropLast()), to: output)
+        }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
         let isDirectory = target.isEmpty || target.utf8.last == UInt8(ascii: "/") || LocalTree.isDirectory(target)
         guard texts.count == 1 || isDirectory else {
@@ -116,9 +118,9 @@ extension ClientCommandRunner {
             .init(name: name, kind: "downloadTask") { try self.show($0) })
     }
 
-    /// Writes objects to stdout while they come.
-    func cat(_ texts: [String]) throws {
-        guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not standard output") }
+    /// Writes objects to stdout, or to another output, while they come.
+    func cat(_ texts: [String], to output: Output = .standard) throws {
+        guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not \(output.name)") }
         for text in texts {
             try attempt(orFail: texts.count == 1) {
                 try self.objects(text) { object, _ in
@@ -126,9 +128,9 @@ extension ClientCommandRunner {
                     try self.start(
                         "reference/writeToFile", .object(self.transferParams(object, scratch.path)),
                         .init(name: object.title, kind: "downloadTask") { metadata in
-                            try scratch.copyToStdout(upTo: metadata["size"]?.number?.int64 ?? 0, isComplete: true)
+                            try scratch.copy(to: output, upTo: metadata["size"]?.number?.int64 ?? 0, isComplete: true)
                         } progress: {
-                            try scratch.copyToStdout(upTo: $0, isComplete: false)
+                            try scratch.copy(to: output, upTo: $0, isComplete: false)
                         })
                     while !self.transfers.running.isEmpty { try self.hearTransfers() }
                 }

@@ -20,11 +20,7 @@ package enum Console {
     }
 
     /// Writes bytes to stdout.
-    static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
-        do throws(SystemError) { try Descriptor.standardOutput.writeBlocking(bytes) } catch {
-            throw OutputError(error: error)
-        }
-    }
+    static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) { try Output.standard.write(bytes) }
 
     private static var isTerminal: Bool { Descriptor.standardOutput.isTerminal }
 
@@ -62,9 +58,10 @@ package struct UsageError: UserFacingError {
 
 package struct OutputError: UserFacingError {
     let error: SystemError
+    var name = Output.standard.name
     /// Nobody reads stdout any more.
-    package var isClosed: Bool { error.isBrokenPipe }
-    package var message: String { "nothing can be written to stdout: \(error.reason)" }
+    package var isClosed: Bool { error.isBrokenPipe && name == Output.standard.name }
+    package var message: String { "nothing can be written to \(name): \(error.reason)" }
 }
 
 extension ThreadUnavailable: UserFacingError {

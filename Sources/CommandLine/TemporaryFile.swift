@@ -13,7 +13,7 @@ final class TemporaryFile {
 
     /// Creates the directory only; the user of the path creates the file.
     init() throws(Unusable) {
-        let parent = CurrentProcess.environment("TMPDIR") ?? "/tmp"
+        let parent = CurrentProcess.temporaryDirectory
         do throws(SystemError) {
             directory = try OpenFile.makeTemporaryDirectory("\(parent)/storage-rpc-")
         } catch {
@@ -57,14 +57,14 @@ final class TemporaryFile {
         }
     }
 
-    /// Copies what a download has written to stdout, behind what was copied before.
+    /// Copies what a download has written to an output, behind what was copied before.
     ///
     /// - Parameters:
     ///   - size: the number of bytes that are there.
     ///   - isComplete: the download has ended, and the file has its name.
-    func copyToStdout(upTo size: Int64, isComplete: Bool) throws {
+    func copy(to output: Output, upTo size: Int64, isComplete: Bool) throws {
         guard size >= copied else {
-            throw Unusable(message: "the object was replaced while it came; what is on standard output is incomplete")
+            throw Unusable(message: "the object was replaced while it came; what was written is incomplete")
         }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
@@ -74,7 +74,7 @@ final class TemporaryFile {
             while copied < size {
                 let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size - copied, 256 << 10))])
                 guard case let count = try file.read(into: room, at: copied), count > 0 else { break }
-                try Console.write(UnsafeRawBufferPointer(rebasing: room[..<count]))
+                try output.write(UnsafeRawBufferPointer(rebasing: room[..<count]))
                 copied += Int64(count)
             }
         } catch let error as SystemError {

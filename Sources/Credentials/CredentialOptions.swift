@@ -13,10 +13,11 @@ public struct CredentialOptions: Sendable, CustomStringConvertible, CustomReflec
     public let running = RunningCommands()
     /// Gets a sentence when one of `commands` takes more than a second.
     public var waits: @Sendable (String) -> Void = { _ in }
+    /// The variables of the environment; `HOME` is that of the user database where it is not set.
     public var environment: @Sendable (String) -> String?
 
     public init(environment: (@Sendable (String) -> String?)? = nil) {
-        self.environment = environment ?? { CurrentProcess.environment($0) }
+        self.environment = environment ?? { $0 == "HOME" ? CurrentProcess.home : CurrentProcess.environment($0) }
     }
 
     public var description: String { "CredentialOptions(…)" }

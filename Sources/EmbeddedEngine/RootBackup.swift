@@ -14,26 +14,28 @@ public struct RootBackup {
     /// changes too fast.
     private static let attempts = 100
 
-    /// Blocks. The directory appears when all of it is there and written to the disk. It must not exist, or be empty.
-    /// Returns the number of objects and their bytes.
+    /// Blocks. The directory appears when all of it is there and written to the disk. It must not exist, or be an empty one
+    /// of this user. Returns the number of objects and their bytes.
+    ///
+    /// The copy grows in a hidden directory beside it, which the next backup removes if this one is killed.
     public static func make(of root: String, in place: String) throws(StorageError) -> (
         objects: Int64, bytes: Int64
     ) {
         var directory = place
         while directory.utf8.count > 1, directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
-        let unfinished = "\(directory).unfinished-\(CurrentProcess.id)"
-        defer { try? FileManager.default.removeItem(atPath: unfinished) }
         do {
             guard FileManager.default.fileExists(atPath: "\(root)/\(StorageRoot.databaseName)") else {
                 throw StorageError(.unknown, "\(root) is no root: it has no \(StorageRoot.databaseName).")
             }
-            if let names = try? FileManager.default.contentsOfDirectory(atPath: directory), !names.isEmpty {
-                throw StorageError(.unknown, "\(directory) is not empty.")
-            }
-            let totals = try RootBackup(root: root, copy: unfinished).make()
-            try OpenFile(unfinished, .directory).syncFileSystem()
-            try FileSystem.rename(unfinished, to: directory)
-            try OpenFile.syncDirectory("\(directory)/..")
+            guard !directory.isEmpty else { throw StorageError(.unknown, "A backup needs a directory with a name.") }
+            try check(directory)
+            let parent = try makeParent(of: directory)
+            let scratch = try ScratchDirectory(in: parent, named: ".storage-rpc-backup-")
+            defer { scratch.remove() }
+            let totals = try RootBackup(root: root, copy: scratch.path).make()
+            try OpenFile(scratch.path, .directory).syncFileSystem()
+            try FileSystem.rename(scratch.path, to: directory)
+            try OpenFile.syncDirectory(parent)
             return totals
         } catch let error as StorageError { throw error } catch let error as DatabaseError {
             throw .database(error)
@@ -42,6 +44,29 @@ public struct RootBackup {
         } catch {
             throw StorageError(.unknown, "\(root) cannot be copied to \(directory): \(error)")
         }
+    }
+
+    /// Throws unless the directory is missing, or empty and this user's.
+    private static func check(_ directory: String) throws {
+        guard let status = try? FileStatus(ofPath: directory, followingLinks: false) else { return }
+        guard status.kind == .directory else {
+            throw StorageError(.unknown, "\(directory) is there, and is no directory.")
+        }
+        guard status.owner == CurrentProcess.user else {
+            throw StorageError(.unknown, "\(directory) belongs to another user (\(status.owner)).")
+        }
+        guard try OpenFile.entries(of: directory).isEmpty else {
+            throw StorageError(.unknown, "\(directory) is not empty.")
+        }
+    }
+
+    private static func makeParent(of directory: String) throws -> String {
+        let slash = directory.utf8.lastIndex(of: UInt8(ascii: "/"))
+        guard let slash, slash > directory.startIndex else { return slash == nil ? "." : "/" }
+        let parent = String(directory[..<slash])
+        try FileManager.default.createDirectory(
+            atPath: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return parent
     }
 
     /// Files of objects never change, and no number is used twice. Those that are there get a second name first, so that

@@ -6,9 +6,13 @@ import Synchronization
 struct DestinationFile {
     let path: String
     private let allowed: AllowedDirectories?
+    private let newFilesMask: UInt32?
     private var directory: OpenFile?
 
-    init(path: String, in allowed: AllowedDirectories?) { (self.path, self.allowed) = (path, allowed) }
+    /// - Parameter newFilesMask: the permissions that a new file lacks; nil for those of `NewFiles.mask`.
+    init(path: String, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil) {
+        (self.path, self.allowed, self.newFilesMask) = (path, allowed, newFilesMask)
+    }
 
     /// Opens the directory, or checks that an open one is still at the path. Throws `unauthorized` where it is not
     /// allowed, and `unknown` with path and reason where it is not a directory.
@@ -40,7 +44,21 @@ struct DestinationFile {
         guard [.regular, .link].contains(status.kind) else {
             throw .file(path, "is not a regular file but \(SourceFile.name(of: status.kind))")
         }
+        try checkLink()
         return true
+    }
+
+    /// A link is replaced itself, but not one to a descriptor or a device: whoever names it wants its target.
+    private func checkLink() throws(StorageError) {
+        guard allowed == nil else { return }
+        do throws(SystemError) {
+            guard try opened().status(of: name).kind == .link else { return }
+        } catch {
+            throw unwritable(error)
+        }
+        do throws(ClientPath.Failure) { _ = try ClientPath.find(name, in: directory) } catch {
+            if case .refused(let why) = error { throw .file(path, why) }
+        }
     }
 
     /// A hidden name in the same directory. It contains the unguessable task id, and a number that tells attempts
@@ -70,7 +88,7 @@ struct DestinationFile {
     /// Returns false where the name is taken.
     func link(_ file: OpenFile, as name: String) throws(SystemError) -> Bool { try opened().link(file, as: name) }
 
-    /// Renames the file to the destination. It gets the permissions of the file it replaces, or those of the umask.
+    /// Renames the file to the destination. It gets the permissions of the file it replaces, or those that the client's umask leaves.
     func take(_ temporary: String, _ file: OpenFile) throws(StorageError) {
         try writing { () throws(SystemError) in
             try file.setPermissions(permissions)
@@ -85,7 +103,7 @@ struct DestinationFile {
         } catch {
             // The destination does not exist yet.
         }
-        return 0o666 & ~NewFiles.mask.load(ordering: .relaxed)
+        return 0o666 & ~(newFilesMask ?? NewFiles.mask.load(ordering: .relaxed))
     }
 
     /// Leaves the file where the directory is no longer allowed.
@@ -120,11 +138,16 @@ struct DestinationFile {
             guard error == .notFound else { return unwritable(error) }
             return .file(path, "cannot be written: the directory \(directoryPath) does not exist")
         }
-        if let allowed { return try allowed.find(directoryPath, directoryOf: path, reason: reason) }
-        do throws(SystemError) {
-            return try OpenFile(placeAt: directoryPath, isDirectory: true, noMagicLinks: false)
+        let found = try allowed?.find(directoryPath, directoryOf: path, reason: reason)
+        do throws(ClientPath.Failure) {
+            guard let found else { return try ClientPath.find(directoryPath, isDirectory: true) }
+            try ClientPath.check(found)
+            return found
         } catch {
-            throw reason(error)
+            switch error {
+            case .system(let error): throw reason(error)
+            case .refused(let why): throw .file(path, why)
+            }
         }
     }
 

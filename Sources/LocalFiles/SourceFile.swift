@@ -98,13 +98,27 @@ package struct SourceFile {
 
     private func changed(_ how: String) -> StorageError { .file(path, "changed while it was being uploaded: \(how)") }
 
-    /// Does not block on a pipe without a writer.
+    /// Opens nothing but a regular file: a device would act, and a pipe would wait for its writer.
     private static func open(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
-        let found = try allowed?.find(path) { unopenable(path, $0) }
+        let found = try find(path, in: allowed)
+        _ = try status(of: found, path)
+        do throws(ClientPath.Failure) { try ClientPath.check(found) } catch { throw unopenable(path, error) }
         do throws(SystemError) {
-            return try OpenFile(found?.pathInProc ?? path, .noWaiting)
+            return try OpenFile(found.location == nil ? path : found.pathInProc, .noWaiting)
         } catch {
             throw unopenable(path, error)
+        }
+    }
+
+    private static func find(_ path: String, in allowed: AllowedDirectories?) throws(StorageError) -> OpenFile {
+        if let allowed { return try allowed.find(path) { unopenable(path, $0) } }
+        do throws(ClientPath.Failure) { return try ClientPath.find(path) } catch { throw unopenable(path, error) }
+    }
+
+    private static func unopenable(_ path: String, _ failure: ClientPath.Failure) -> StorageError {
+        switch failure {
+        case .system(let error): unopenable(path, error)
+        case .refused(let why): .file(path, why)
         }
     }
 

@@ -100,6 +100,8 @@ public final class ConnectionContext: MethodContext {
     let tokens: ConnectionTokens
     /// The number of the connection, for the log.
     let number: Int64
+    /// The umask of the client's process when it connected. Nil for that of the service.
+    private let newFilesMask: UInt32?
     var settings: Settings
     /// What the client calls itself in `initialize`.
     public internal(set) var clientName: String?
@@ -108,8 +110,12 @@ public final class ConnectionContext: MethodContext {
     private let ownership: Ownership
     private weak var peer: (any Peer)?
 
-    public init(_ service: ServiceContext, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own) {
+    public init(
+        _ service: ServiceContext, peer: some Peer, number: Int64 = 1, _ ownership: Ownership = .own,
+        newFilesMask: UInt32? = nil
+    ) {
         (self.service, self.peer, self.number, self.ownership) = (service, peer, number, ownership)
+        self.newFilesMask = newFilesMask
         settings = service.transfers.settings
         tokens = ConnectionTokens(of: peer, fallback: service.tokens, now: service.time.now)
         observers = Self.observers(of: service, peer)
@@ -159,7 +165,9 @@ public final class ConnectionContext: MethodContext {
     }
 
     var transfers: Transfers { service.transfers }
-    var client: TransferClient { TransferClient(tokens: tokens, settings: settings) }
+    var client: TransferClient {
+        TransferClient(tokens: tokens, settings: settings, newFilesMask: newFilesMask)
+    }
     var requests: RequestCounts { peer?.requests ?? RequestCounts() }
 
     /// Removes the observers of a connection that has ended. Its tasks continue.

@@ -6,16 +6,24 @@ extension CurrentProcess {
 
     /// The memory that is in use, without what is swapped out, in bytes. Nil if it is unknown.
     package static var residentBytes: Int? {
-        guard let file = try? OpenFile("/proc/self/statm", []),
-            let text = try? withUnsafeTemporaryAllocation(
-                byteCount: 128, alignment: 1,
-                { buffer throws(SystemError) in
-                    let count = try OpenFile.read(file.raw, into: buffer, at: 0)
-                    return String(decoding: buffer.prefix(count), as: UTF8.self)
-                })
-        else { return nil }
+        guard let text = text(of: "/proc/self/statm", atMost: 128) else { return nil }
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return pages.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+    }
+
+    /// The umask of a process. Nil if it is unknown.
+    static func newFilesMask(of process: Int32) -> UInt32? {
+        guard let status = text(of: "/proc/\(process)/status", atMost: 512) else { return nil }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
+        return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0, radix: 8) }.map { $0 & 0o777 }
+    }
+
+    private static func text(of path: String, atMost count: Int) -> String? {
+        guard let file = try? OpenFile(path, []) else { return nil }
+        return try? withUnsafeTemporaryAllocation(byteCount: count, alignment: 1) { buffer throws(SystemError) in
+            let count = try OpenFile.read(file.raw, into: buffer, at: 0)
+            return String(decoding: buffer.prefix(count), as: UTF8.self)
+        }
     }
 
     /// The number of open descriptors, with inherited ones. If it is unknown, only the standard ones count.

@@ -11,6 +11,21 @@ package enum CurrentProcess {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The home directory: an absolute `HOME`, or that of the user database. Nil where neither says one.
+    package static var home: String? {
+        if let home = environment("HOME"), home.utf8.first == UInt8(ascii: "/") { return home }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
+            var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+            guard let start = buffer.baseAddress, getpwuid_r(user, &entry, start, buffer.count, &found) == 0,
+                found != nil, let home = entry.pw_dir.map({ String(cString: $0) }), home.utf8.first == UInt8(ascii: "/")
+            else { return nil }
+            return home
+        }
+    }
+
+    /// The directory for files of a short life.
+    package static var temporaryDirectory: String { environment("TMPDIR") ?? "/tmp" }
+
     /// The path of the working directory, without links.
     package static var workingDirectory: String? {
         guard let path = getcwd(nil, 0) else { return nil }
@@ -28,7 +43,11 @@ package enum CurrentProcess {
     }
 
     /// Lets only the user read and write new files. Returns the permissions that new files lacked before.
+    @discardableResult
     package static func makeNewFilesPrivate() -> UInt32 { umask(0o077) }
+
+    /// Gives new files all permissions but these, as the user has asked for.
+    package static func setNewFilesMask(_ mask: UInt32) { umask(mask) }
 
     /// Lets a write to a closed pipe, or beyond the limit of a file's size, fail instead of ending the process. Lets the
     /// process wait for its children, even if its parent ignores those.

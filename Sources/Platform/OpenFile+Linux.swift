@@ -3,11 +3,13 @@ import Glibc
 
 // Functions of files that only Linux has: paths without access, links in /proc, and hints for the disk.
 extension OpenFile {
-    /// Opens a path for inspection only, before the file is read or written.
+    /// Opens a path for inspection only, before the file is read or written. A relative one begins at `directory`, or
+    /// at the working directory.
     package convenience init(
-        placeAt path: String, isDirectory: Bool = false, noMagicLinks: Bool
+        placeAt path: String, isDirectory: Bool = false, in directory: OpenFile? = nil, noMagicLinks: Bool
     ) throws(SystemError) {
-        try self.init(owning: csystem_open_path(path, isDirectory ? O_DIRECTORY : 0, noMagicLinks))
+        let flags = isDirectory ? O_DIRECTORY : 0
+        try self.init(owning: csystem_open_path(directory?.raw ?? AT_FDCWD, path, flags, noMagicLinks))
     }
 
     /// Opens a name in a directory for inspection only; does not follow a link.

@@ -3,10 +3,15 @@ import Glibc
 
 /// The address of a Unix socket. It has room for 107 bytes; a longer path is reached through the descriptor of its
 /// directory.
-final class UnixAddress {
+package final class UnixAddress {
     private var address = sockaddr_un()
     /// The directory of the socket's file.
     let directory: OpenFile
+
+    /// Whether other programs can use the path as an address.
+    package static func fits(_ path: String) -> Bool {
+        path.utf8.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+    }
 
     /// Throws `ENAMETOOLONG` if the path is empty, or the name in the directory is too long.
     init(_ path: String) throws(SystemError) {
@@ -14,10 +19,9 @@ final class UnixAddress {
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         directory = try OpenFile(parent, .directory)
         address.sun_family = sa_family_t(AF_UNIX)
-        let capacity = MemoryLayout.size(ofValue: address.sun_path)
         let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
-        let text = path.utf8.count < capacity ? path : "\(directory.pathInProc)/\(name)"
-        guard !name.isEmpty, text.utf8.count < capacity else { throw SystemError(code: ENAMETOOLONG) }
+        let text = Self.fits(path) ? path : "\(directory.pathInProc)/\(name)"
+        guard !name.isEmpty, Self.fits(text) else { throw SystemError(code: ENAMETOOLONG) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: text.utf8) }
     }
 

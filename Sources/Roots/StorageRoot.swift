@@ -166,11 +166,26 @@ public final class StorageRoot: Sendable {
         ["lock", "objects", "service.log", "spool", "tombstones"]
         + ["", "-wal", "-shm", "-journal", "-reserve"].map { databaseName + $0 }
 
+    /// The root of a user who names none. Throws where nothing says where it is: it is not to be found in a place that
+    /// every user shares.
+    public static func defaultPath() throws(OpenError) -> String {
+        if let data = CurrentProcess.environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
+            return data + "/storage-rpc"
+        }
+        guard let home = CurrentProcess.home else {
+            let user = CurrentProcess.user
+            throw OpenError(
+                message: "HOME is not set, and user \(user) has no home directory; name a root with --root DIR")
+        }
+        return home + "/.local/share/storage-rpc"
+    }
+
     /// Creates the directory of a root, and checks that no other user can change it or its files.
     public static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
 
     private static func directory(_ path: String) throws(OpenError) -> OpenFile {
         let directory: OpenFile
+        try checkLink(path)
         do throws(SystemError) {
             try makeDirectories(path)
             directory = try OpenFile(path, .directory)
@@ -181,9 +196,22 @@ public final class StorageRoot: Sendable {
         return directory
     }
 
-    /// Files of other users could change, and a link could lead anywhere.
+    /// A root may be a link, but not one of another user: it could lead to any directory of this one.
+    private static func checkLink(_ path: String) throws(OpenError) {
+        var link = path
+        while link.utf8.count > 1, link.utf8.last == UInt8(ascii: "/") { link.removeLast() }
+        guard let status = try? FileStatus(ofPath: link, followingLinks: false), status.kind == .link else { return }
+        try checkOwner(status, "it", path)
+    }
+
+    /// What a start uses or moves; each directory stands before what is in it.
+    private static let checkedNames =
+        [".", "spaces", taken, next] + ["", taken + "/", next + "/"].flatMap { place in names.map { place + $0 } }
+
+    /// Whoever may write to a file or a directory of the root can replace what this process has written, and a link could
+    /// lead anywhere.
     private static func check(_ directory: OpenFile, _ path: String) throws(OpenError) {
-        for name in ["."] + names {
+        for name in checkedNames {
             let status: FileStatus
             do throws(SystemError) {
                 status = try directory.status(of: name)
@@ -193,9 +221,17 @@ public final class StorageRoot: Sendable {
             }
             let what = name == "." ? "it" : name
             if status.kind == .link { throw OpenError(path, "\(what) is a symbolic link") }
-            guard [0, CurrentProcess.user].contains(status.owner) else {
-                throw OpenError(path, "\(what) belongs to another user (\(status.owner))")
+            try checkOwner(status, what, path)
+            guard status.permissions & 0o022 == 0 else {
+                throw OpenError(
+                    path, "other users may write to \(what); chmod -R go-w '\(path)', or name another --root")
             }
+        }
+    }
+
+    private static func checkOwner(_ status: FileStatus, _ what: String, _ path: String) throws(OpenError) {
+        guard [0, CurrentProcess.user].contains(status.owner) else {
+            throw OpenError(path, "\(what) belongs to another user (\(status.owner)); name another --root")
         }
     }
 

@@ -4,6 +4,8 @@ public struct Download: Sendable {
     /// An absolute path. An existing file stays until the object is complete.
     public var file: String
     public var caller: Caller
+    /// The umask of the client, which a new file follows. Nil for that of this process.
+    public var newFilesMask: UInt32?
     /// Unique and hard to guess: names the partial download.
     public var task: String
     /// An earlier process began the download, and may have left a partial file.

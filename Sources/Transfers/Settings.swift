@@ -85,9 +85,11 @@ public struct TransferClient: Sendable {
     public var settings: Settings
     /// Nil for a client of JSON-RPC.
     public var origin: TaskRequest.Origin?
+    /// Its umask, which the files of its downloads follow. Nil for that of the service.
+    public var newFilesMask: UInt32?
 
-    public init(tokens: (any TokenSource)? = nil, settings: Settings) {
-        (self.tokens, self.settings) = (tokens, settings)
+    public init(tokens: (any TokenSource)? = nil, settings: Settings, newFilesMask: UInt32? = nil) {
+        (self.tokens, self.settings, self.newFilesMask) = (tokens, settings, newFilesMask)
     }
 
     /// A client of the gateway, which repeats what fails by itself.

@@ -16,14 +16,16 @@ extension Transfers {
         defer { tasksBegun -= 1 }
         let caller = client.caller(\.maxDownloadRetryTime)
         let retryTime = client.settings.maxDownloadRetryTime
-        let request = TaskRequest(
+        var request = TaskRequest(
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: await caller.tokens?.isPersonal() ?? false)
+        request.newFilesMask = client.newFilesMask
         let record = TaskRecord(
             id: random.uuid(), kind: .download, number: downloads.newNumber(), began: time.now(), reference: reference,
             progress: .unknown, stage: .unfinished(request, nil))
         let recordWriter = ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
+        download.newFilesMask = request.newFilesMask
         let session: any DownloadSession
         do throws(StorageError) {
             if !isAwaited {
@@ -46,6 +48,7 @@ extension Transfers {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
         download.isRestored = true
+        download.newFilesMask = request.newFilesMask
         download.bookmark = bookmark
         let machine = DownloadMachine(
             restored: DownloadStrategy(record.progress), retryTime: .seconds(request.retryTime),

@@ -155,6 +155,7 @@ struct Engine: Sendable {
     {
         for number in 1...mostProcesses {
             do throws(StorageRoot.OpenError) {
+                for directory in try [root(options), directory(options)] { try StorageRoot.makeDirectory(directory) }
                 return try tasks(options, endpoint, number)
             } catch  where error.isInUse {
                 continue
@@ -165,30 +166,35 @@ struct Engine: Sendable {
             }
         }
         throw UsageError(
-            message: "\(mostProcesses) processes have tasks in \(directory(options)); name another --root")
+            message: "\(mostProcesses) processes have tasks in \(try directory(options)); name another --root")
     }
 
     private static let mostProcesses = 64
 
     /// What is kept on this machine, tasks or objects too; and the socket on which all clients of a root can meet.
-    static func directory(_ options: ServiceOptions) -> String {
-        let root = options.root ?? defaultRoot
+    static func directory(_ options: ServiceOptions) throws(StorageRoot.OpenError) -> String {
+        let root = try root(options)
         return options.engine == .embedded ? root : "\(root)/\(options.engine.rawValue)"
     }
 
+    private static func root(_ options: ServiceOptions) throws(StorageRoot.OpenError) -> String {
+        if let root = options.root { return root }
+        return try StorageRoot.defaultPath()
+    }
+
     /// Another one for each endpoint that is not the service's own.
-    static func socket(_ options: ServiceOptions) throws(UsageError) -> String {
+    static func socket(_ options: ServiceOptions) throws -> String {
         let endpoint = options.engine == .embedded ? nil : try endpoint(options)?.url
         let suffix = endpoint.map { url in
             "-" + String(url.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") ? $0 : "_" })
         }
-        return "\(directory(options))/socket\(suffix ?? "")"
+        return "\(try directory(options))/socket\(suffix ?? "")"
     }
 
     private static func tasks(
         _ options: ServiceOptions, _ endpoint: Endpoint, _ number: Int
     ) throws(StorageRoot.OpenError) -> DatabaseTaskStore {
-        DatabaseTaskStore(try StorageRoot("\(directory(options))/\(number)"), place: endpoint.url)
+        try DatabaseTaskStore(StorageRoot("\(directory(options))/\(number)"), place: endpoint.url)
     }
 
     /// Those of processes that are no more.
@@ -222,13 +228,6 @@ struct Engine: Sendable {
         } catch {
             throw UsageError(message: error.message)
         }
-    }
-
-    private static var defaultRoot: String {
-        if let data = CurrentProcess.environment("XDG_DATA_HOME"), data.utf8.first == UInt8(ascii: "/") {
-            return data + "/storage-rpc"
-        }
-        return (CurrentProcess.environment("HOME") ?? "/tmp") + "/.local/share/storage-rpc"
     }
 }
 

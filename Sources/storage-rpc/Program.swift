@@ -53,17 +53,20 @@ enum Program {
         case .version: try Console.print("storage-rpc \(Help.version)")
         case .serve(let options): try Server.run(options, freeDescriptors: freeDescriptors)
         case .connect(let options, let words):
+            // A service that is started has it, and one that runs reads it from this process.
+            CurrentProcess.setNewFilesMask(mask)
             try ConnectCommand.run(socket: Engine.socket(options), bucket: options.bucket, words) {
-                let directory = Engine.directory(options)
+                let directory = try Engine.directory(options)
                 try StorageRoot.makeDirectory(directory)
                 return directory + "/service.log"
             }
         case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
-            let notice = WaitNotice("copies \(Engine.directory(options))")
+            let root = try Engine.directory(options)
+            let notice = WaitNotice("copies \(root)")
             defer { notice.end() }
             do throws(StorageError) {
-                let made = try RootBackup.make(of: Engine.directory(options), in: directory)
+                let made = try RootBackup.make(of: root, in: directory)
                 try? Console.print("\(made.objects) objects, \(made.bytes) bytes")
             } catch {
                 throw Client.Failure(error.message)
@@ -84,7 +87,10 @@ enum Program {
                 kind, options, isPrivate: isPrivate,
                 Client(socket: socket, signals: signals, trace: options.trace, isQuiet: options.isQuiet))
         }
-        if let path = options.service.socket { return try run(Client.connect(to: path), isPrivate: false) }
+        if let path = options.service.socket {
+            CurrentProcess.setNewFilesMask(options.newFilesMask)
+            return try run(Client.connect(to: path), isPrivate: false)
+        }
         switch try service(options, signals) {
         case .shared(let socket): try run(socket, isPrivate: false)
         case .own(let service):
@@ -106,10 +112,13 @@ enum Program {
         var isSilent = options.isQuiet
         try Loop.start()
         while true {
+            // A service reads it from the process that connects.
+            CurrentProcess.setNewFilesMask(options.newFilesMask)
             if let socket = try? connectUnixSocket(path) {
                 try options.checkFlags(ofServiceAt: path)
                 return .shared(socket)
             }
+            CurrentProcess.makeNewFilesPrivate()
             do { return .own(try PrivateService(options.service)) } catch let error as StorageRoot.OpenError
                 where error.isInUse && ContinuousClock.now < deadline
             {

@@ -147,18 +147,14 @@ final class Server {
         }
     }
 
-    /// Serves the only client of a command.
+    /// Serves the only client of a command, which is this process.
     func serveAlone(_ socket: Descriptor) {
         Task { await open() }
-        serve(socket)
-    }
-
-    private func serve(_ socket: Descriptor) {
-        serve(socket, in: main)
+        serve("socket", .shared, in: main, input: socket, output: socket)
     }
 
     private func serve(_ socket: Descriptor, in space: Space) {
-        serve("socket", .shared, in: space, input: socket, output: socket)
+        serve("socket", .shared, in: space, input: socket, output: socket, newFilesMask: socket.peerNewFilesMask)
     }
 
     private func serve(_ stdio: StandardStreams) {
@@ -187,7 +183,7 @@ final class Server {
 
     private func serve(
         _ kind: String, _ ownership: ConnectionContext.Ownership, in space: Space, input: Descriptor,
-        output: Descriptor
+        output: Descriptor, newFilesMask: UInt32? = nil
     ) {
         var context: ConnectionContext?
         var linger: Connection<ConnectionContext>.Linger?
@@ -221,7 +217,8 @@ final class Server {
             self.exitIfAllAreGone()
             self.watchIdleness()
         }
-        let opened = ConnectionContext(space.service, peer: connection, number: number, ownership)
+        let opened = ConnectionContext(
+            space.service, peer: connection, number: number, ownership, newFilesMask: newFilesMask)
         context = opened
         connections[ObjectIdentifier(connection)] = connection
         watchIdleness()
@@ -317,6 +314,7 @@ final class Server {
         for listener in listeners { listener.removeFile() }
         let spaces = allSpaces
         for space in spaces { space.stopListening() }
+        self.spaces?.removeSockets()
         Task {
             for space in spaces {
                 do { try await space.transfers.suspend() } catch {}
@@ -342,7 +340,7 @@ extension ServiceOptions {
         log.write(.warning, "--harness: clients may change faults, time and objects")
         guard root == nil else { return self }
         var options = self
-        let (parent, prefix) = (CurrentProcess.environment("TMPDIR") ?? "/tmp", "storage-rpc-harness-")
+        let (parent, prefix) = (CurrentProcess.temporaryDirectory, "storage-rpc-harness-")
         options.temporaryRoot = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
         options.root = options.temporaryRoot
         WorkerThreads("clean").submit {

@@ -408,6 +408,31 @@ extension LoopMutex {
     /// The directories of all spaces but the first, of snapshots, and of what is being removed.
     private nonisolated static func directory(_ root: String) -> String { root + "/spaces" }
 
+    /// The directory of the sockets whose paths in the root would be too long for an address.
+    private var shortPlace: ScratchDirectory?
+
+    private func socketPath(of name: String) async throws(StorageError) -> String {
+        let path = "\(root)/\(name).socket"
+        if UnixAddress.fits(path) { return path }
+        if shortPlace == nil {
+            shortPlace = try await blocking {
+                Result {
+                    let made = try ScratchDirectory(in: "/tmp", named: "storage-rpc-spaces-")
+                    // Whoever listens locks the directory of the socket.
+                    try StorageRoot.makeDirectory(made.path + "/s")
+                    return made
+                }
+            }
+        }
+        return "\(shortPlace?.path ?? root)/s/\(name).socket"
+    }
+
+    /// Call when no space listens any more.
+    func removeSockets() {
+        shortPlace?.remove()
+        shortPlace = nil
+    }
+
     /// A directory for one use, which is not there yet.
     func newDirectory() -> String {
         lastNumber += 1
@@ -443,7 +468,7 @@ extension LoopMutex {
         if let found { space = found } else { space = try await make(name, wanted) }
         if found == nil { others[name] = space }
         do throws(StorageError) {
-            try await space.listen(at: "\(root)/\(name).socket") { [clock, serve] listener in
+            try await space.listen(at: socketPath(of: name)) { [clock, serve] listener in
                 listener.accept(clock: clock) { [weak space] socket in
                     if let space { serve(socket, space) }
                 }

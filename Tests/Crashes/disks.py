@@ -41,7 +41,7 @@ def full(stage):
     """Fills the disk with small and large objects, and with a file of somebody else's. All of them can be deleted,
     before a restart and after one; then it goes on."""
     stage.root.mkdir()
-    with mounted(stage.root, "-t", "tmpfs", "-o", "size=5m", "none") as disk:
+    with mounted(stage.root, "-t", "tmpfs", "-o", "size=5m,mode=700", "none") as disk:
         if disk is None:
             return "not allowed to mount"
         with Service(stage.program, stage.root) as service:
@@ -82,7 +82,7 @@ def take_the_rest(disk):
 def ends(stage):
     """Ends tasks on a full disk, kills the service, makes room: no task moves again, and what is new stays."""
     stage.root.mkdir()
-    with mounted(stage.root, "-t", "tmpfs", "-o", "size=4m", "none") as disk:
+    with mounted(stage.root, "-t", "tmpfs", "-o", "size=4m,mode=700", "none") as disk:
         if disk is None:
             return "not allowed to mount"
         source = stage.work / "in" / "source"

@@ -16,7 +16,7 @@ import Testing
     init() throws {
         scratch = try Scratch()
         outside = scratch.path + "/outside"
-        for path in [outside, scratch.path + "/root"] { #expect(mkdir(path, 0o777) == 0 && chmod(path, 0o777) == 0) }
+        for path in [outside, scratch.path + "/root"] { #expect(mkdir(path, 0o755) == 0 && chmod(path, 0o755) == 0) }
     }
 
     private func mode(_ name: String) -> mode_t {
@@ -32,7 +32,7 @@ import Testing
         let backend = try EmbeddedBackend(StorageRoot(root), time: .system)
         try await backend.put(noise(400_000), at: "large")
         try await backend.put([1], at: "small")
-        #expect(mode(".") == 0o777 && mode("objects") == 0o700)
+        #expect(mode(".") == 0o755 && mode("objects") == 0o700)
         for name in ["lock", "objects/1"] + ["", "-wal", "-shm", "-reserve"].map({ "storage.sqlite3" + $0 }) {
             #expect(mode(name) == 0o600, "\(name)")
         }
@@ -105,10 +105,14 @@ import Testing
     @Test(.enabled(if: geteuid() == 0, "needs to give files away"))
     func `A root with files of another user is refused`() throws {
         #expect(chown(root, 65534, 0) == 0)
-        #expect(try refusal() == "The root \(root) cannot be used: it belongs to another user (65534).")
+        #expect(
+            try refusal() == "The root \(root) cannot be used: it belongs to another user (65534); name another --root."
+        )
         #expect(chown(root, 0, 0) == 0 && mkdir(root + "/objects", 0o777) == 0)
         #expect(chown(root + "/objects", 65534, 0) == 0)
-        #expect(try refusal() == "The root \(root) cannot be used: objects belongs to another user (65534).")
+        #expect(
+            try refusal()
+                == "The root \(root) cannot be used: objects belongs to another user (65534); name another --root.")
     }
 
     @Test func `Writes and reads fail with the path if the root is removed`() async throws {

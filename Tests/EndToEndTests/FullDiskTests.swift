@@ -11,7 +11,7 @@ import Testing
     /// A service that is started once more, on the same disk and for the same client, if it is killed.
     private func services() throws -> (ServiceProcess, Caller) {
         try FileManager.default.createDirectory(atPath: place.root, withIntermediateDirectories: true)
-        let twice = #"mount -t tmpfs -o size=4m none \#(place.root) && { "$0" "$@"; exec "$0" "$@"; }"#
+        let twice = #"mount -t tmpfs -o size=4m,mode=700 none \#(place.root) && { "$0" "$@"; exec "$0" "$@"; }"#
         return try place.service(
             ["--log-level", "off"], setUp: #"exec \#(OwnMounts.command) /bin/sh -c '\#(twice)' "$0" "$@""#)
     }

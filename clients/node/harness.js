@@ -16,7 +16,9 @@ const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "spa
 const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
 
 export async function withHarness(t, options = {}) {
-  const directory = await mkdtemp(join(tmpdir(), "storage-rpc-"));
+  // The path of a Unix socket has at most 107 bytes.
+  const place = Buffer.byteLength(tmpdir()) > 64 ? "/tmp" : tmpdir();
+  const directory = await mkdtemp(join(place, "storage-rpc-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const socket = join(directory, "socket");
   const args = ["serve", "--harness", "--stdio", "--socket", socket];

@@ -58,7 +58,9 @@ class Service:
 @pytest.fixture(scope="session")
 def storage_service(request: pytest.FixtureRequest) -> Iterator[Service]:
     """The service that the tests of this process share."""
-    with tempfile.TemporaryDirectory(prefix="storage-rpc-") as directory:
+    # The path of a Unix socket has at most 107 bytes.
+    place = "/tmp" if len(os.fsencode(tempfile.gettempdir())) > 64 else None
+    with tempfile.TemporaryDirectory(prefix="storage-rpc-", dir=place) as directory:
         service = Service(directory, request.config.getini(FLAGS))
         try:
             yield service

@@ -43,6 +43,8 @@ int csystem_socket(int family, bool blocks);
 int csystem_socket_pair(int ends[2]);
 int csystem_accept(int listener);
 bool csystem_peer_is_same_user(int socket);
+/// The process that has connected, or made the pair; 0 if this process cannot see it.
+pid_t csystem_peer_process(int socket);
 /// Sends without waiting and without SIGPIPE. With `more` the system may delay a segment that is not full.
 ssize_t csystem_send(int socket, const void *bytes, size_t count, bool more);
 /// Sends a range of a file; may wait for the disk.
@@ -50,8 +52,9 @@ ssize_t csystem_send_file(int socket, int file, int64_t offset, size_t count);
 /// The number of sent bytes that the peer has not acknowledged; 0 if it is unknown.
 int csystem_unacknowledged(int socket);
 
-/// Opens a path for inspection only, without access to the file. With `no_magic_links`, fails for links of /proc.
-int csystem_open_path(const char *path, int flags, bool no_magic_links);
+/// Opens a path for inspection only, without access to the file; a relative one below the directory. With
+/// `no_magic_links`, fails for links of /proc.
+int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links);
 /// Opens a name in a directory for inspection only; does not follow a link.
 int csystem_open_name(int directory, const char *name);
 /// Creates a file without a name in a directory; fails where its file system has none.

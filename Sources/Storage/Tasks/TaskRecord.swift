@@ -67,6 +67,8 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var userProject: String?
     /// The preconditions of an upload, if there are any.
     public var preconditions: Preconditions?
+    /// The umask of the client of a download, if it is known.
+    public var newFilesMask: UInt32?
     /// The client used its own tokens: only a client with tokens may resume the task.
     public var hasOwnTokens: Bool
     /// The service made the file for this task, and deletes it with the task.
@@ -81,7 +83,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     /// Stored in the task table; `patience` is the key that earlier releases wrote.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
-        case origin, announcedSize
+        case newFilesMask, origin, announcedSize
     }
 
     public init(

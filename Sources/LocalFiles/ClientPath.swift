@@ -1,0 +1,59 @@
+import Platform
+import Storage
+
+/// Finds what the path of a client names, and refuses what is not a client's to name: devices, `/proc`, `/sys`, and paths
+/// that lead to open descriptors, which in the service are other ones than in the client.
+enum ClientPath {
+    enum Failure: Error {
+        case system(SystemError)
+        /// A sentence without its subject.
+        case refused(String)
+    }
+
+    /// Opens a path for inspection only; a relative one begins at `directory`.
+    static func find(
+        _ path: String, isDirectory: Bool = false, in directory: OpenFile? = nil
+    ) throws(Failure) -> OpenFile {
+        let found = try open(path, isDirectory, directory)
+        try check(found)
+        return found
+    }
+
+    /// Throws `refused` for a file or a directory that belongs to the system.
+    static func check(_ found: OpenFile) throws(Failure) {
+        guard let location = found.location, let place = systemPlace(location) else { return }
+        throw .refused("is below \(place), where a service neither reads nor writes for its clients")
+    }
+
+    private static func open(_ path: String, _ isDirectory: Bool, _ directory: OpenFile?) throws(Failure) -> OpenFile {
+        do throws(SystemError) {
+            return try OpenFile(placeAt: path, isDirectory: isDirectory, in: directory, noMagicLinks: true)
+        } catch {
+            guard error == .link || isUnknownCall(error) else { throw .system(error) }
+            let found = try followed(path, isDirectory, directory)
+            guard isUnknownCall(error), systemPlace(path) == nil else {
+                throw .refused("leads to an open descriptor of a process, or to one of its directories")
+            }
+            return found
+        }
+    }
+
+    /// Linux before 5.6, and old sandboxes, cannot refuse the links of `/proc`.
+    private static func isUnknownCall(_ error: SystemError) -> Bool { error == .unsupported || error == .notPermitted }
+
+    private static func followed(
+        _ path: String, _ isDirectory: Bool, _ directory: OpenFile?
+    ) throws(Failure) -> OpenFile {
+        do throws(SystemError) {
+            return try OpenFile(placeAt: path, isDirectory: isDirectory, in: directory, noMagicLinks: false)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// `/dev/shm` has files in memory, which are anybody's.
+    private static func systemPlace(_ path: String) -> String? {
+        guard path != "/dev/shm", !path.hasPrefix("/dev/shm/") else { return nil }
+        return ["/dev", "/proc", "/sys"].first { path == $0 || path.hasPrefix($0 + "/") }
+    }
+}
