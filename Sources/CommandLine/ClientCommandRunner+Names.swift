@@ -137,11 +137,6 @@ extension ClientCommandRunner {
         return sources
     }
 
-    /// Several objects may come of it.
-    func isMany(_ texts: [String]) -> Bool {
-        texts.count > 1 || options.isRecursive || !options.isExact && texts.contains { NamePattern($0) != nil }
-    }
-
     /// There is an object of just this name.
     func isThere(_ object: Reference) throws -> Bool {
         if object.isRoot { return false }

@@ -142,22 +142,19 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Goes on after one that fails, if there are more.
+    /// Knows all objects before the first one. Goes on after one that fails, if there are more.
     private func forEachObject(_ texts: [String], _ body: (JSON) throws -> Void) throws {
-        try forEachSource(texts) { source in
-            for object in source.items {
-                try self.attempt(orFail: texts.count == 1 && !source.isMatch) { try body(object.json) }
-            }
-        }
+        let found = try allSources(texts)
+        let isOnly = texts.count == 1 && !found.contains { $0.isMatch }
+        for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object.json) } }
     }
 
     /// Knows all that it will remove before it begins, and goes on after one that cannot be removed.
     func remove(_ texts: [String]) throws {
-        let isTree = options.isRecursive || !options.isExact && texts.contains { NamePattern($0) != nil }
-        var (found, seen): ([Reference], Set<Reference>) = ([], [])
-        try forEachSource(texts) { source in
-            for object in source.items where seen.insert(object).inserted { found.append(object) }
-        }
+        let sources = try allSources(texts)
+        let isTree = options.isRecursive || sources.contains { $0.isMatch }
+        var seen: Set<Reference> = []
+        let found = sources.flatMap(\.items).filter { seen.insert($0).inserted }
         if isTree, !options.isSure, Descriptor.standardInput.isTerminal, try !isConfirmed(texts, found.count) { return }
         var removed: [JSON] = []
         let isOnly = found.count == 1 && texts.count == 1

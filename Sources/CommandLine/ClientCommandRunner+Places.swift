@@ -4,13 +4,11 @@ import Storage
 // From where to where `put`, `get`, `cp` and `mv` copy.
 
 extension ClientCommandRunner {
-    /// Passes what all texts name. Goes on after one that names nothing, if there are more.
-    func forEachSource(_ texts: [String], _ body: (CopySource<Reference>) throws -> Void) throws {
-        for text in texts {
-            try attempt(orFail: texts.count == 1) {
-                for source in try self.sources(text) { try body(source) }
-            }
-        }
+    /// What all texts name. Goes on after one that names nothing, if there are more.
+    func allSources(_ texts: [String]) throws -> [CopySource<Reference>] {
+        var found: [CopySource<Reference>] = []
+        for text in texts { try attempt(orFail: texts.count == 1) { found += try self.sources(text) } }
+        return found
     }
 
     func source(_ tree: LocalTree) -> CopySource<LocalFile> {

@@ -52,10 +52,9 @@ extension ClientCommandRunner {
     func get(_ words: [String]) throws {
         if words.count > 1, words.last == "-" { return try cat(Array(words.dropLast())) }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
-        transfers.areMany = isMany(texts)
-        var found: [CopySource<Reference>] = []
-        try forEachSource(texts) { found.append($0) }
+        let found = try allSources(texts)
         let takesMany = texts.count > 1 || found.contains { $0.isMatch }
+        transfers.areMany = takesMany || options.isRecursive
         let kind = LocalTree.destinationKind(target)
         guard !takesMany || kind != .plain else {
             throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
@@ -90,9 +89,8 @@ extension ClientCommandRunner {
     /// Writes objects to stdout while they come.
     func cat(_ texts: [String]) throws {
         guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not standard output") }
-        let isAlone = texts.count == 1
-        try forEachSource(texts) { source in
-            for object in source.items { try self.attempt(orFail: isAlone) { try self.write(object) } }
+        for object in try allSources(texts).flatMap(\.items) {
+            try attempt(orFail: texts.count == 1) { try self.write(object) }
         }
     }
 
@@ -110,16 +108,15 @@ extension ClientCommandRunner {
     }
 
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
-        transfers.areMany = isMany(texts)
-        var found: [CopySource<Reference>] = []
-        try forEachSource(texts) { found.append($0) }
+        let found = try allSources(texts)
         let takesMany = texts.count > 1 || found.contains { $0.isMatch }
+        transfers.areMany = takesMany || options.isRecursive
         let destination = try destination(target, takesMany: takesMany, isTree: found.first?.isTree ?? false)
         var plan = CopyPlan<Reference, Reference>(purpose: moves ? "moved" : "copied")
         for source in found {
             try add(source, to: destination) { try plan.add($0, to: $1, from: source.folder) }
         }
-        try plan.checkSources()
+        try plan.checkSources(moves: moves)
         for (object, copy) in plan.copies { try self.copy(object, to: copy, moves: moves) }
         try endTransfers()
     }

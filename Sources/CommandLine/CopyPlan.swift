@@ -101,9 +101,13 @@ extension CopyPlan where Source == Reference, Target == Reference {
         try add(source, to: target)
     }
 
-    /// No target replaces what another copy still reads.
-    func checkSources() throws(CopyRefusal) {
+    /// No target replaces what another copy still reads, and nothing is moved to two targets.
+    func checkSources(moves: Bool) throws(CopyRefusal) {
+        var seen: Set<Reference> = []
         for (source, _) in copies {
+            guard seen.insert(source).inserted || !moves else {
+                throw CopyRefusal("\(source.title) is named twice", purpose)
+            }
             guard let writer = writers[source.title] else { continue }
             throw CopyRefusal("\(writer) would replace \(source.title), which is to be \(purpose), too", purpose)
         }

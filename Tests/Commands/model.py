@@ -282,6 +282,8 @@ class World:
         takes_many = len(texts) > 1 or any(source.get("is_match") for source in sources)
         pairs = self.object_plan(sources, text, takes_many)
         targets = {target for _, target, _ in pairs}
+        if moves and len({item for item, _, _ in pairs}) < len(pairs):
+            raise Refused("moved twice")
         for item, target, folder in pairs:
             if item == target or item in targets:
                 raise Refused("a target that is a source")
