@@ -165,7 +165,7 @@ import Testing
     func `An invalid argument is refused with an error that names it`(words: String, sentence: String) async {
         let outcome = await sh("$S \(words)")
         #expect(outcome.status == 64 && outcome.text.contains(sentence), "\(outcome.text)")
-        #expect(await sh("$S ls").text == "")
+        #expect(await sh("$S ls -q").text == "")
     }
 
     @Test func `url without a running service is refused`() async throws {
@@ -286,7 +286,7 @@ import Testing
 
     @Test func `call --events prints the events of a task until it ends`() async throws {
         let params = #"{"reference":"gs://b/a","file":"'$PWD'/tree/a.txt","observe":["success"]}"#
-        let lines = await sh("$S call --events reference/putFile '\(params)'").text.split(separator: "\n")
+        let lines = await sh("$S call -q --events reference/putFile '\(params)'").text.split(separator: "\n")
         #expect(try JSON(parsing: String(lines[0]))["task"]?.string != nil)
         #expect(try JSON(parsing: String(lines[1]))["params"]?["snapshot"]?["status"] == "success")
         #expect(lines.count == 2)
