@@ -4,25 +4,28 @@ import Storage
 // What people name: references, patterns, and folders with all that is below them.
 
 extension ClientCommandRunner {
-    /// What a person names by a URL, or by a path in the default bucket. Throws for what is neither, though the service
-    /// would take it as a path.
-    func reference(_ text: String) throws -> JSON {
+    /// What a person names by a URL, or by a path in the default bucket; nil names the default bucket. Throws for what is
+    /// neither, though the service would take it as a path.
+    func reference(_ text: String?) throws -> Reference {
+        guard let text else { return try reference(inBucket("path", "")) }
         try Self.check(text, isExact: options.isExact)
-        if options.isExact, !text.isEmpty { return try exactReference(text) }
-        if Self.isURL(text) { return try client.call("storage/reference", ["url": .string(text)]) }
-        return try client.call("storage/reference", inBucket("path", text))
+        if options.isExact { return try exactReference(text) }
+        if Self.isURL(text) { return try reference(["url": .string(text)]) }
+        return try reference(inBucket("path", text))
     }
 
-    private func exactReference(_ text: String) throws -> JSON {
-        guard text.utf8.starts(with: "gs://".utf8) else {
-            return try client.call("storage/reference", inBucket("object", text))
-        }
+    private func exactReference(_ text: String) throws -> Reference {
+        guard text.utf8.starts(with: "gs://".utf8) else { return try reference(inBucket("object", text)) }
         let rest = text.utf8.dropFirst(5)
         guard let slash = rest.firstIndex(of: UInt8(ascii: "/")), case let object = rest[slash...].dropFirst(),
             !object.isEmpty
-        else { return try client.call("storage/reference", ["url": .string(text)]) }
+        else { return try reference(["url": .string(text)]) }
         func part(_ bytes: Substring.UTF8View) -> JSON { .string(String(decoding: bytes, as: UTF8.self)) }
-        return try client.call("storage/reference", ["bucket": part(rest[..<slash]), "object": part(object)])
+        return try reference(["bucket": part(rest[..<slash]), "object": part(object)])
+    }
+
+    private func reference(_ params: JSON) throws -> Reference {
+        try Reference(client.call("storage/reference", params))
     }
 
     private func inBucket(_ key: String, _ text: String) -> JSON {
@@ -46,95 +49,165 @@ extension ClientCommandRunner {
         {
             throw UsageError(message: "\"\(text)\" is no reference: \(hint)")
         }
-        if text.utf8.split(separator: UInt8(ascii: "/")).contains(where: {
-            $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)
-        }) {
+        let segments = text.utf8.split(separator: UInt8(ascii: "/"))
+        if segments.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) {
             throw UsageError(message: "\"\(text)\" is no reference: . and .. are no names here; \(hint)")
+        }
+        if segments.isEmpty {
+            throw UsageError(message: "\"\(text)\" is no reference: a whole bucket is gs://BUCKET; \(hint)")
         }
     }
 
-    /// Passes the objects that a text names to `body`, with the name of each below the folder that was searched:
-    /// one for a plain reference, all that match a pattern, and with `-r` all below a folder.
-    func objects(
-        _ text: String, isRecursive: Bool? = nil, _ body: (_ object: JSON, _ name: String) throws -> Void
-    ) throws {
-        if let pattern = NamePattern(text), !options.isExact, try !isThere(text) {
-            var found = false
-            let folder = try reference(pattern.folder)
-            try walk(folder, pattern: pattern) { object, name in
-                found = true
-                if isRecursive ?? options.isRecursive || pattern.crossesFolders {
-                    try body(object, name)
-                } else {
-                    try body(object, object.lastName)
-                }
-            }
-            if !found { throw Client.Failure(message: "nothing matches \(text)", isAnswer: true) }
-            return
-        }
+    /// It ends with a slash, and so is a folder: never the object without the slash. Exact names are what they are.
+    func namesFolder(_ text: String) -> Bool { !options.isExact && text.utf8.last == UInt8(ascii: "/") }
+
+    /// The one object that a text names.
+    func object(_ text: String) throws -> Reference { try checkedAsObject(reference(text), text) }
+
+    private func checkedAsObject(_ object: Reference, _ text: String) throws -> Reference {
+        if object.isRoot { throw Client.Failure("\(text) is a bucket: \(contentsHint(text))") }
+        if namesFolder(text) { throw folderFailure(text) }
+        return object
+    }
+
+    /// What a text names: one object, all that match a pattern, and with `-r` folders with all below them.
+    func sources(_ text: String) throws -> [CopySource<Reference>] {
+        if let pattern = try pattern(text) { return try matches(pattern, text) }
         let reference = try reference(text)
-        guard isRecursive ?? options.isRecursive else { return try body(reference, reference.lastName) }
-        var found = false
-        try walk(reference) { object, name in
-            found = true
-            try body(object, reference.lastName.isEmpty ? name : reference.lastName + "/" + name)
+        try checkWholeBucket(reference, text)
+        guard options.isRecursive else {
+            return [CopySource(name: reference.lastName, itself: try checkedAsObject(reference, text))]
         }
-        if !reference.isRoot, try !found || isThere(text) { try body(reference, reference.lastName) }
+        var source = try tree(reference, name: reference.folderName)
+        if !namesFolder(text), reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
+            if source.items.isEmpty { return [CopySource(name: reference.lastName, itself: reference)] }
+            source.itself = reference
+        }
+        guard reference.isRoot || !source.items.isEmpty else { throw nothing(at: reference) }
+        return [source]
+    }
+
+    /// Nothing but `gs://BUCKET` stands for all of its objects: what is left of `$UNSET/` or `gs://BUCKET/$UNSET` does not.
+    private func checkWholeBucket(_ reference: Reference, _ text: String) throws(UsageError) {
+        guard reference.isRoot, !text.hasSameBytes(as: "gs://\(reference.bucket)") else { return }
+        throw UsageError(
+            message: "\"\(text)\" names no object; the whole bucket is gs://\(reference.bucket), without a slash")
+    }
+
+    private func tree(_ folder: Reference, name: String) throws -> CopySource<Reference> {
+        var members: [(item: Reference, name: String)] = []
+        try walk(folder) { object, name in members.append((try Reference(object), name)) }
+        return CopySource(name: name, members: members, folder: folder)
+    }
+
+    /// Nil for a text without special characters, and for one that is the name of an object or a folder.
+    func pattern(_ text: String) throws -> NamePattern? {
+        guard !options.isExact, let pattern = NamePattern(text) else { return nil }
+        if let literal = try literal(text), try !namesFolder(text) && isThere(literal) || isFolder(literal) {
+            return nil
+        }
+        guard text.utf8.first != UInt8(ascii: "/") else {
+            throw UsageError(message: "\"\(text)\" is no pattern: it begins with a name, or with gs://BUCKET/")
+        }
+        return pattern
+    }
+
+    /// Nil for a pattern that no object can be named like.
+    private func literal(_ text: String) throws -> Reference? {
+        do { return try reference(text) } catch let failure as Client.Failure where failure.isAnswer { return nil }
+    }
+
+    private func matches(_ pattern: NamePattern, _ text: String) throws -> [CopySource<Reference>] {
+        if pattern.isOfFolders, !options.isRecursive { throw folderFailure(text) }
+        var sources: [CopySource<Reference>] = []
+        func enters(_ folder: Reference, _ name: String) throws -> Bool {
+            guard options.isRecursive, pattern.matches(name) else { return pattern.mayMatchBelow(name) }
+            var tree = try tree(folder, name: pattern.crossesFolders ? name : folder.folderName)
+            tree.isMatch = true
+            sources.append(tree)
+            return false
+        }
+        try walk(reference(pattern.folder), enters: enters) { item, name in
+            guard !pattern.isOfFolders, pattern.matches(name) else { return }
+            let object = try Reference(item)
+            let name = pattern.crossesFolders ? name : object.lastName
+            sources.append(CopySource(name: name, itself: object, isMatch: true))
+        }
+        if sources.isEmpty { throw Client.Failure(message: "nothing matches \(text)", isAnswer: true) }
+        return sources
     }
 
     /// There is an object of just this name.
-    func isThere(_ text: String) throws -> Bool {
-        guard let reference = try? reference(text), !reference.isRoot else { return false }
-        do { _ = try client.call("reference/getMetadata", ["reference": reference]) } catch let failure
-            as Client.Failure where failure.isAnswer
+    func isThere(_ object: Reference) throws -> Bool {
+        if object.isRoot { return false }
+        do { _ = try client.call("reference/getMetadata", ["reference": object.json]) } catch let failure
+            as Client.Failure where failure.isNotFound
         {
-            guard failure.isNotFound else { throw failure }
             return false
         }
         return true
     }
 
-    /// The error of a command that takes objects, if a person has named a folder.
-    func explained(_ error: any Error, of command: ClientCommand) -> any Error {
-        guard let failure = error as? Client.Failure, failure.isNotFound, !options.isRecursive, !options.isExact,
-            let texts = command.objects, texts.count == 1, NamePattern(texts[0]) == nil,
-            let page = try? client.call(
-                "reference/list", ["reference": reference(texts[0]), "maxResults": 1]),
-            page["items"]?.array?.isEmpty == false || page["prefixes"]?.array?.isEmpty == false
-        else { return error }
-        let folder = texts[0].utf8.last == UInt8(ascii: "/") ? texts[0] : texts[0] + "/"
-        let help = command.takesTrees ? "-r takes all that is in it" : "'\(folder)*' is what is in it"
-        return Client.Failure("\(texts[0]) is a folder: \(help)")
+    /// There is an object below it.
+    func isFolder(_ reference: Reference) throws -> Bool {
+        let params: JSON = ["reference": reference.json, "exact": true, "maxResults": 1]
+        let page = try client.call("reference/list", params)
+        return page["items"]?.array?.isEmpty == false || page["prefixes"]?.array?.isEmpty == false
     }
 
-    /// Passes all objects below a folder, page by page.
+    func nothing(at reference: Reference) -> Client.Failure {
+        Client.Failure(message: "there is nothing at \(reference.url)", isAnswer: true)
+    }
+
+    /// The error of a command that takes objects, if a person has named a folder.
+    func explained(_ error: any Error, of command: ClientCommand) -> any Error {
+        guard error is CopyRefusal || (error as? Client.Failure)?.isNotFound == true, !options.isRecursive,
+            !options.isExact, let texts = command.objects, texts.count == 1, let folder = try? reference(texts[0]),
+            (try? isFolder(folder) && !isThere(folder)) == true
+        else { return error }
+        return folderFailure(texts[0])
+    }
+
+    private func folderFailure(_ text: String) -> Client.Failure {
+        Client.Failure(message: "\(text) is a folder: \(contentsHint(text))", isAnswer: true)
+    }
+
+    private func contentsHint(_ text: String) -> String {
+        let folder = text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
+        return takesTrees ? "-r takes all that is in it" : "'\(folder)*' is what is in it"
+    }
+
+    /// Passes all objects below a folder to `body`, page by page, with the rest of the name of each.
+    ///
+    /// - Parameter enters: says whether a folder below is looked into; it is passed the rest of its name without a slash.
     func walk(
-        _ folder: JSON, pattern: NamePattern? = nil, _ body: (_ object: JSON, _ name: String) throws -> Void
+        _ folder: Reference, enters: (_ folder: Reference, _ name: String) throws -> Bool = { _, _ in true },
+        _ body: (_ object: JSON, _ name: String) throws -> Void
     ) throws {
-        let prefix = folder.folderPrefix
-        func walk(_ folder: JSON, _ depth: Int) throws {
-            try self.pages(folder, exact: pattern == nil) { prefixes, items in
-                for item in items {
-                    let name = String(item.exactName.utf8.dropFirst(prefix.utf8.count)) ?? ""
-                    if pattern?.matches(name) ?? true { try body(item, name) }
-                }
-                for child in prefixes {
-                    let name = String(child.folderPrefix.utf8.dropFirst(prefix.utf8.count).dropLast()) ?? ""
-                    if pattern?.mayMatchBelow(name) ?? true { try walk(child, depth + 1) }
+        let start = folder.prefix.utf8.count
+        func rest(_ name: String) -> Substring.UTF8View { name.utf8.dropFirst(start) }
+        var waiting = [folder]
+        while let folder = waiting.popLast() {
+            var children: [Reference] = []
+            try pages(folder, exact: true) { prefixes, items in
+                for item in items { try body(item, String(rest(item.exactName)) ?? "") }
+                for prefix in prefixes {
+                    let child = try Reference(prefix)
+                    if try enters(child, String(rest(child.prefix).dropLast()) ?? "") { children.append(child) }
                 }
             }
+            waiting += children.reversed()
         }
-        try walk(folder, 0)
     }
 
     /// Passes the direct children of a folder, page by page.
     func pages(
-        _ folder: JSON, exact: Bool, _ body: (_ prefixes: [JSON], _ items: [JSON]) throws -> Void
+        _ folder: Reference, exact: Bool, _ body: (_ prefixes: [JSON], _ items: [JSON]) throws -> Void
     ) throws {
         var token: JSON?
         repeat {
             let params: [JSON.Member] =
-                [.init(key: "reference", value: folder)] + (exact ? [.init(key: "exact", value: true)] : [])
+                [.init(key: "reference", value: folder.json)] + (exact ? [.init(key: "exact", value: true)] : [])
                 + (token.map { [.init(key: "pageToken", value: $0)] } ?? [])
                 + (listsMetadata ? [.init(key: "metadata", value: true)] : [])
             let page = try client.call("reference/list", .object(params))
@@ -151,11 +224,9 @@ extension ClientCommandRunner {
 extension JSON {
     /// Of a reference.
     var exactName: String { self["object"]?.string ?? self["fullPath"]?.string ?? "" }
-    var isRoot: Bool { exactName.isEmpty }
-    var bucket: String { self["bucket"]?.string ?? "" }
     var lastName: String { self["name"]?.string ?? "" }
     /// `gs://BUCKET/NAME`, for people.
-    var title: String { "gs://\(bucket)/\(exactName)" }
+    var title: String { "gs://\(self["bucket"]?.string ?? "")/\(exactName)" }
 
     /// With what the names of its children begin.
     var folderPrefix: String {
@@ -164,93 +235,40 @@ extension JSON {
     }
 }
 
-extension Client.Failure {
-    var isNotFound: Bool { code == -13010 }
+extension Reference {
+    /// Reads what the service says.
+    init(_ json: JSON) throws {
+        do throws(StorageError) {
+            let (bucket, name) = (json["bucket"]?.string ?? "", json.exactName)
+            self = try name.isEmpty ? Reference(bucket: bucket, path: "") : Reference(bucket: bucket, object: name)
+        } catch {
+            throw Client.Failure("the service named what is no object: \(error.message)")
+        }
+    }
+
+    var json: JSON {
+        isRoot
+            ? ["bucket": .string(bucket), "fullPath": ""] : ["bucket": .string(bucket), "object": .string(object)]
+    }
+
+    /// What follows the last slash, with the slashes at the end of the name.
+    var lastName: String {
+        let slash = UInt8(ascii: "/")
+        guard let last = object.utf8.lastIndex(where: { $0 != slash }),
+            let before = object.utf8[...last].lastIndex(of: slash)
+        else { return object }
+        return String(object.utf8[before...].dropFirst()) ?? ""
+    }
+
+    /// Its name as a folder; empty for a bucket.
+    var folderName: String {
+        let name = lastName
+        return name.utf8.last == UInt8(ascii: "/") ? String(name.utf8.dropLast()) ?? "" : name
+    }
 }
 
-/// A name with `*` (any characters but a slash), `**` (slashes, too), `?` and `[a-z]` or `[!a-z]`.
-struct NamePattern {
-    /// The folder before the first of these characters, as it was written.
-    let folder: String
-    private let pattern: [[Unicode.Scalar]]
-    let crossesFolders: Bool
-
-    /// Nil for a text without them.
-    init?(_ text: String) {
-        let isSpecial: (Unicode.Scalar) -> Bool = { $0 == "*" || $0 == "?" || $0 == "[" }
-        guard !text.hasPrefix("http://"), !text.hasPrefix("https://"),
-            let first = text.unicodeScalars.firstIndex(where: isSpecial)
-        else { return nil }
-        let slash = text.unicodeScalars[..<first].lastIndex(of: "/")
-        folder =
-            slash.map { String(text.unicodeScalars[..<$0]) + (text.unicodeScalars[..<$0].last == "/" ? "/" : "") } ?? ""
-        let rest = text.unicodeScalars[(slash.map { text.unicodeScalars.index(after: $0) } ?? text.startIndex)...]
-        pattern = rest.split(separator: "/").map(Array.init)
-        crossesFolders = rest.indices.contains { rest[$0...].starts(with: "**".unicodeScalars) }
-    }
-
-    func matches(_ name: String) -> Bool {
-        Self.matches(Array(pattern.joined(separator: ["/"]))[...], Array(name.unicodeScalars)[...])
-    }
-
-    /// Names below this folder may match.
-    func mayMatchBelow(_ folder: String) -> Bool {
-        let segments = folder.unicodeScalars.split(separator: "/").map(Array.init)
-        for (index, segment) in segments.enumerated() {
-            guard index < pattern.count else { return false }
-            if pattern[index].indices.contains(where: { pattern[index][$0...].starts(with: "**".unicodeScalars) }) {
-                return true
-            }
-            guard Self.matches(pattern[index][...], segment[...]) else { return false }
-        }
-        return segments.count < pattern.count
-    }
-
-    /// Goes back to the last star only, so it takes at most the product of both lengths; `**` is tried recursively.
-    private static func matches(_ pattern: ArraySlice<Unicode.Scalar>, _ name: ArraySlice<Unicode.Scalar>) -> Bool {
-        var (rest, text) = (pattern, name)
-        var retry: (pattern: ArraySlice<Unicode.Scalar>, text: ArraySlice<Unicode.Scalar>)?
-        while true {
-            if rest.starts(with: "**".unicodeScalars) {
-                let after = rest.drop { $0 == "*" }
-                // `**/` stands for no folder, too.
-                if after.first == "/", matches(after.dropFirst(), text) { return true }
-                return text.indices.contains { matches(after, text[$0...]) } || matches(after, text[text.endIndex...])
-            }
-            if rest.first == "*" {
-                rest = rest.dropFirst()
-                retry = (rest, text)
-                continue
-            }
-            if text.isEmpty, rest.isEmpty { return true }
-            if let character = text.first, let next = matchesOne(rest, character) {
-                (rest, text) = (next, text.dropFirst())
-                continue
-            }
-            guard let last = retry, let skipped = last.text.first, skipped != "/" else { return false }
-            retry = (last.pattern, last.text.dropFirst())
-            (rest, text) = (last.pattern, last.text.dropFirst())
-        }
-    }
-
-    /// The rest of the pattern behind one character; nil where it does not match.
-    private static func matchesOne(
-        _ pattern: ArraySlice<Unicode.Scalar>, _ character: Unicode.Scalar
-    ) -> ArraySlice<Unicode.Scalar>? {
-        guard let first = pattern.first else { return nil }
-        if first == "?" { return character == "/" ? nil : pattern.dropFirst() }
-        guard first == "[", let end = pattern.dropFirst(2).firstIndex(of: "]"), character != "/" else {
-            return first == character ? pattern.dropFirst() : nil
-        }
-        var set = pattern[(pattern.startIndex + 1)..<end]
-        let isNegated = set.first == "!" || set.first == "^"
-        if isNegated { set = set.dropFirst() }
-        var isIn = false
-        while let low = set.popFirst() {
-            var high = low
-            if set.first == "-", let bound = set.dropFirst().first { (high, set) = (bound, set.dropFirst(2)) }
-            if low <= character, character <= high { isIn = true }
-        }
-        return isIn != isNegated ? pattern[(end + 1)...] : nil
-    }
+extension Client.Failure {
+    var isNotFound: Bool { code == -13010 }
+    /// Whoever may write an object need not be allowed to look at others.
+    var isDenied: Bool { code == -13020 || code == -13021 }
 }

@@ -7,47 +7,90 @@ import Tracing
 
 extension ClientCommandRunner {
     /// One name a line as the pages come, or all of them as one document. An object is shown itself.
-    func list(_ text: String) throws {
-        var prefixes: [JSON] = [], items: [JSON] = [], found = false
-        func show(_ folders: [JSON], _ objects: [(object: JSON, name: String)]) throws {
-            found = found || !folders.isEmpty || !objects.isEmpty
-            let details = try self.options.isLong || self.options.json ? self.details(objects.map(\.object)) : []
-            if self.options.json {
-                prefixes += folders
-                items += zip(objects, details).map { self.merged($0.0.object, $0.1) }
-                return
-            }
-            let lines =
-                folders.map { ($0.folderName(self.options.isExact), nil) }
-                + objects.enumerated().map { ($0.element.name, details.isEmpty ? nil : details[$0.offset]) }
-            for (name, detail) in lines.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
-                try Console.print(self.options.isLong ? Self.columns(detail) + name : name)
-            }
-        }
-        let isPattern = try NamePattern(text) != nil && !options.isExact && !isThere(text)
+    func list(_ text: String?) throws {
+        var shown = Shown()
+        let pattern = try text.flatMap { try self.pattern($0) }
         // A list has what does not match, too, and a server may be asked for the metadata of each.
-        listsMetadata = !isPattern && (options.isLong || options.json)
-        if isPattern || options.isRecursive {
-            var page: [(JSON, String)] = []
-            let isRoot = try !isPattern && reference(text).isRoot
-            try objects(text, isRecursive: true) { object, name in
-                page.append((object, isPattern ? object.exactName : isRoot ? name : name.withoutFirstSegment))
-                guard page.count >= 256 else { return }
-                try show([], page)
-                page = []
-            }
-            try show([], page)
+        listsMetadata = pattern == nil && (options.isLong || options.json)
+        if let text, let pattern {
+            try listMatches(pattern, &shown)
+            if !shown.isAny { throw Client.Failure("nothing matches \(text)") }
         } else {
-            let isExact = options.isExact
-            try pages(reference(text), exact: isExact) { folders, objects in
-                try show(folders, objects.map { ($0, isExact ? $0.exactName : $0.lastName) })
+            try list(reference(text), isFolder: text.map(namesFolder) ?? true, &shown)
+        }
+        if options.json {
+            try Console.print(["prefixes": .array(shown.prefixes), "items": .array(shown.items)] as JSON)
+        }
+    }
+
+    /// What was listed so far.
+    private struct Shown {
+        var isAny = false
+        /// For the document of `--json`.
+        var (prefixes, items): ([JSON], [JSON]) = ([], [])
+    }
+
+    private typealias ListedObject = (object: JSON, name: String)
+
+    /// - Parameter isFolder: an object of this name is not listed.
+    private func list(_ reference: Reference, isFolder: Bool, _ shown: inout Shown) throws {
+        let isExact = options.isExact
+        if options.isRecursive {
+            try listAll(&shown) { try walk(reference, $0) }
+        } else {
+            try pages(reference, exact: isExact) { folders, objects in
+                try show(folders, objects.map { ($0, isExact ? $0.exactName : $0.lastName) }, &shown)
             }
         }
-        if !found, !isPattern, case let reference = try reference(text), !reference.isRoot {
-            guard try isThere(text) else { throw Client.Failure(message: "there is nothing at \(reference.title)") }
-            try show([], [(reference, options.isExact ? reference.exactName : reference.lastName)])
+        guard !reference.isRoot, options.isRecursive || !shown.isAny else { return }
+        if !isFolder, reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
+            try show([], [(reference.json, isExact ? reference.object : reference.lastName)], &shown)
         }
-        if options.json { try Console.print(["prefixes": .array(prefixes), "items": .array(items)] as JSON) }
+        guard shown.isAny else { throw nothing(at: reference) }
+    }
+
+    private func listMatches(_ pattern: NamePattern, _ shown: inout Shown) throws {
+        let isRecursive = options.isRecursive
+        try listAll(&shown) { tell in
+            func enters(_ folder: Reference, _ name: String) throws -> Bool {
+                guard isRecursive, pattern.matches(name) else { return pattern.mayMatchBelow(name) }
+                try self.walk(folder) { object, _ in try tell(object, object.exactName) }
+                return false
+            }
+            try self.walk(self.reference(pattern.folder), enters: enters) { object, name in
+                if !pattern.isOfFolders, pattern.matches(name) { try tell(object, object.exactName) }
+            }
+        }
+    }
+
+    /// Shows what `walk` passes on, some hundred objects at once.
+    private func listAll(
+        _ shown: inout Shown, _ walk: (_ tell: (_ object: JSON, _ name: String) throws -> Void) throws -> Void
+    ) throws {
+        var page: [ListedObject] = []
+        try walk { object, name in
+            page.append((object, name))
+            guard page.count >= 256 else { return }
+            try show([], page, &shown)
+            page = []
+        }
+        try show([], page, &shown)
+    }
+
+    private func show(_ folders: [JSON], _ objects: [ListedObject], _ shown: inout Shown) throws {
+        shown.isAny = shown.isAny || !folders.isEmpty || !objects.isEmpty
+        let details = try options.isLong || options.json ? details(objects.map(\.object)) : []
+        if options.json {
+            shown.prefixes += folders
+            shown.items += zip(objects, details).map { merged($0.0.object, $0.1) }
+            return
+        }
+        let lines =
+            folders.map { ($0.folderName(options.isExact), nil) }
+            + objects.enumerated().map { ($0.element.name, details.isEmpty ? nil : details[$0.offset]) }
+        for (name, detail) in lines.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
+            try Console.print(options.isLong ? Self.columns(detail) + name : name)
+        }
     }
 
     /// Their metadata; null for one that is gone meanwhile.
@@ -99,34 +142,27 @@ extension ClientCommandRunner {
         }
     }
 
-    /// Goes on after one that fails, if there are more.
+    /// Knows all objects before the first one. Goes on after one that fails, if there are more.
     private func forEachObject(_ texts: [String], _ body: (JSON) throws -> Void) throws {
-        for text in texts {
-            try attempt(orFail: texts.count == 1) {
-                try self.objects(text) { object, _ in
-                    try self.attempt(orFail: texts.count == 1 && NamePattern(text) == nil) { try body(object) }
-                }
-            }
-        }
+        let found = try allSources(texts)
+        let isOnly = texts.count == 1 && !found.contains { $0.isMatch }
+        for object in found.flatMap(\.items) { try attempt(orFail: isOnly) { try body(object.json) } }
     }
 
-    /// Goes on after one that cannot be removed.
+    /// Knows all that it will remove before it begins, and goes on after one that cannot be removed.
     func remove(_ texts: [String]) throws {
-        let isTree = options.isRecursive || texts.contains { NamePattern($0) != nil }
-        if isTree, !options.isSure, Descriptor.standardInput.isTerminal, try !isConfirmed(texts) { return }
-        var (removed, waiting, count): ([JSON], [JSON], Int) = ([], [], 0)
-        for text in texts {
-            try attempt(orFail: texts.count == 1) {
-                try self.objects(text) { object, _ in
-                    count += 1
-                    waiting.append(object)
-                    if waiting.count >= 256 { try self.removeAll(&waiting, &removed, isOnly: false) }
-                }
-            }
+        let sources = try allSources(texts)
+        let isTree = options.isRecursive || sources.contains { $0.isMatch }
+        var seen: Set<Reference> = []
+        let found = sources.flatMap(\.items).filter { seen.insert($0).inserted }
+        if isTree, !options.isSure, Descriptor.standardInput.isTerminal, try !isConfirmed(texts, found.count) { return }
+        var removed: [JSON] = []
+        let isOnly = found.count == 1 && texts.count == 1
+        for start in stride(from: 0, to: found.count, by: 256) {
+            try remove(found[start..<min(start + 256, found.count)], &removed, isOnly: isOnly)
         }
-        try removeAll(&waiting, &removed, isOnly: count == 1 && texts.count == 1)
         if options.json { try Console.print(JSON.array(removed)) }
-        if isTree, !options.isQuiet { Console.writeError("\(count - failures) removed\n") }
+        if isTree, !options.isQuiet { Console.writeError("\(removed.count) removed\n") }
         if failures > 0, !isTree {
             let left = failures
             failures = 0
@@ -134,22 +170,20 @@ extension ClientCommandRunner {
         }
     }
 
-    private func removeAll(_ objects: inout [JSON], _ removed: inout [JSON], isOnly: Bool) throws {
+    private func remove(_ objects: ArraySlice<Reference>, _ removed: inout [JSON], isOnly: Bool) throws {
         let results = try client.callAll(
-            "reference/delete", objects.map { bound([.init(key: "reference", value: $0)]) })
+            "reference/delete", objects.map { bound([.init(key: "reference", value: $0.json)]) })
         for (object, result) in zip(objects, results) {
             try attempt(orFail: isOnly) {
                 _ = try result.get()
-                if self.options.json { removed.append(object) }
+                removed.append(object.json)
             }
         }
-        objects = []
     }
 
-    private func isConfirmed(_ texts: [String]) throws -> Bool {
-        for text in texts { _ = try reference(text) }
-        let names = texts.joined(separator: " ").safe
-        Console.writeError("storage-rpc: remove all of \(names)? [y/N] ")
+    private func isConfirmed(_ texts: [String], _ count: Int) throws -> Bool {
+        let objects = count == 1 ? "1 object" : "\(count) objects"
+        Console.writeError("storage-rpc: remove \(objects) of \(texts.joined(separator: " ").safe)? [y/N] ")
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 1)
         defer { buffer.deallocate() }
         try client.waitForInput(tells: false)
@@ -163,7 +197,7 @@ extension ClientCommandRunner {
             throw Client.Failure(
                 message: "needs a running service: storage-rpc serve --socket PATH; or url --serve serves until Ctrl-C")
         }
-        var params: [JSON.Member] = [.init(key: "reference", value: try reference(text))]
+        var params: [JSON.Member] = [.init(key: "reference", value: try object(text).json)]
         if let seconds = options.expiresIn { params.append(.init(key: "expiresIn", value: JSON(Int64(seconds)))) }
         let answer = try client.call("reference/downloadURL", .object(params))
         if options.json { try Console.print(answer) } else { try Console.print(answer["url"]?.string ?? "") }

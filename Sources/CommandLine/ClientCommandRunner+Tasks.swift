@@ -14,7 +14,7 @@ extension ClientCommandRunner {
         transfers.areMany = ids.count > 1
         transfers.pausesAtEnd = true
         for id in ids {
-            let named = all.filter { $0.id.hasPrefix(id) }
+            let named = all.filter { $0.id.utf8.starts(with: id.utf8) }
             guard let task = named.first, named.count == 1 else {
                 fail(named.isEmpty ? "there is no task \(id)" : "\(named.count) tasks begin with \(id)")
                 continue
@@ -85,6 +85,9 @@ extension ClientCommandRunner {
         }
         guard params.object != nil else {
             throw UsageError(message: #"PARAMS is a JSON object, such as '{"reference": "a.txt"}'"#)
+        }
+        if !isPrivate, options.service.bucket != nil {
+            throw UsageError(message: "--bucket is for a new service: PARAMS goes to the one that runs, as it is")
         }
         let result = try client.call(method, params)
         try Console.print(result)

@@ -1,66 +1,45 @@
 import JSONText
 import Platform
+import Storage
 
 // `storage-rpc put`, `get`, `cat`, `cp` and `mv`: tasks.
 
 extension ClientCommandRunner {
     func put(_ files: [String], to target: String) throws {
-        let folder = try reference(target)
-        let isNamedFolder = target.utf8.last == UInt8(ascii: "/") && !options.isExact
-        let isFolder = files.count > 1 || isNamedFolder || folder.isRoot
         transfers.areMany = files.count > 1 || options.isRecursive
-        if isFolder { try checkNames(files) }
-        for file in files {
-            if file == "-" || Descriptor.number(at: file) == Descriptor.standardInput.raw {
-                guard !isFolder, files.count == 1 else {
-                    throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
-                }
-                let input = try TemporaryFile()
-                try input.fill { try client.waitForInput() }
-                try put(file: input.path, name: target, folder, keeping: input)
-                continue
-            }
-            let tree = LocalTree(file)
-            guard tree.isDirectory else {
-                try put(file: file, name: file, isFolder ? child(folder, tree.name) : folder)
-                continue
-            }
-            guard options.isRecursive else {
-                throw UsageError(message: "\(file) is a directory; -r uploads all that is in it")
-            }
-            let base = isFolder ? tree.name + (tree.name.isEmpty ? "" : "/") : ""
-            try tree.walk { path, name in
-                try self.put(file: path, name: path, self.child(folder, base + name))
-            } skipped: {
-                self.transfers.display.note("storage-rpc: \($0)")
-            } failed: {
-                self.fail($0)
-            }
+        if files.contains(where: isInput) { return try putInput(files, to: target) }
+        let trees = files.map(LocalTree.init)
+        for tree in trees where tree.isDirectory && !options.isRecursive {
+            throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
         }
+        let destination = try destination(target, takesMany: files.count > 1, isTree: trees[0].isDirectory)
+        var plan = CopyPlan<LocalFile, Reference>(purpose: "uploaded")
+        for tree in trees {
+            try add(source(tree), to: destination) { try plan.add($0, to: $1) }
+        }
+        for (file, target) in plan.copies { try put(file: file.path, name: file.path, target) }
         try endTransfers()
     }
 
-    /// Before anything is uploaded: files of one name would replace one another, and trees would mingle.
-    private func checkNames(_ files: [String]) throws(UsageError) {
-        var names: Set<String> = []
-        for tree in files.map(LocalTree.init) where !tree.name.isEmpty {
-            guard names.insert(tree.name).inserted else {
-                throw UsageError(message: "two files are named \(tree.name), and would be one object")
-            }
-        }
+    private func isInput(_ file: String) -> Bool {
+        file == "-" || Descriptor.number(at: file) == Descriptor.standardInput.raw
     }
 
-    private func child(_ folder: JSON, _ name: String) throws -> JSON {
-        guard options.isExact else {
-            return try client.call("reference/child", ["reference": folder, "path": .string(name)])
+    /// Standard input, which has no name of its own.
+    private func putInput(_ files: [String], to target: String) throws {
+        let object = try reference(target)
+        guard files.count == 1, !object.isRoot, !namesFolder(target) else {
+            throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
         }
-        return try client.call(
-            "storage/reference", ["bucket": .string(folder.bucket), "object": .string(folder.folderPrefix + name)])
+        let input = try TemporaryFile()
+        try input.fill { try client.waitForInput() }
+        try put(file: input.path, name: target, object, keeping: input)
+        try endTransfers()
     }
 
     /// - Parameter source: is kept until the end.
     private func put(
-        file: String, name: String, _ reference: JSON, keeping source: TemporaryFile? = nil,
+        file: String, name: String, _ reference: Reference, keeping source: TemporaryFile? = nil,
         metadata given: JSON? = nil,
         then completion: ((_ stored: JSON) throws -> Void)? = nil
     ) throws {
@@ -79,96 +58,82 @@ extension ClientCommandRunner {
             return try cat(Array(words.dropLast()), to: output)
         }
         let (texts, target) = words.count == 1 ? (words, "") : (Array(words.dropLast()), words[words.count - 1])
-        let isDirectory = target.isEmpty || target.utf8.last == UInt8(ascii: "/") || LocalTree.isDirectory(target)
-        guard texts.count == 1 || isDirectory else {
+        let found = try allSources(texts)
+        let takesMany = texts.count > 1 || found.contains { $0.isMatch }
+        transfers.areMany = takesMany || options.isRecursive
+        let kind = LocalTree.destinationKind(target)
+        guard !takesMany || kind != .plain else {
             throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
         }
-        transfers.areMany = texts.count > 1 || options.isRecursive || NamePattern(texts[0]) != nil
-        for text in texts {
-            let isInside = isDirectory || NamePattern(text) != nil
-            try attempt(orFail: texts.count == 1) {
-                try objects(text) { object, name in
-                    try download(object, name, to: target, isInside: isInside)
+        var plan = CopyPlan<Reference, LocalFile>(purpose: "downloaded")
+        for source in found {
+            try checkFolder(source, at: target, kind, takesMany)
+            for (object, place) in source.placed(in: kind, isOneOfMany: takesMany) {
+                guard place?.isRelativePath ?? true else {
+                    fail("\(object.url) is no path of a file; get it alone, and name a FILE")
+                    continue
                 }
+                try plan.add(object, to: LocalFile(path: LocalTree.path(target, place)))
             }
         }
+        try plan.checkDirectories()
+        for (object, file) in plan.copies { try download(object, to: file.path, isBelow: file.path != target) }
         try endTransfers()
     }
 
-    /// - Parameter isInside: below the target, by its name.
-    private func download(_ object: JSON, _ name: String, to target: String, isInside: Bool) throws {
-        var path = target
-        if isInside || options.isRecursive {
-            let folder = target.isEmpty || target.utf8.last == UInt8(ascii: "/") ? target : target + "/"
-            let relative = isInside ? name : name.withoutFirstSegment
-            path = folder + relative
-            guard relative.isRelativePath else {
-                return fail("\(object.title) is no path of a file; get it alone, and name a FILE")
-            }
-            // Paths in trees differ.
-            if !options.isRecursive, !written.insert(path).inserted {
-                return fail("\(object.title) would replace another one at \(path)")
-            }
-            do { try LocalTree.makeParents(of: path, mask: options.newFilesMask) } catch {
-                return fail(error.message)
-            }
+    /// - Parameter isBelow: the directories down to it are made.
+    private func download(_ object: Reference, to path: String, isBelow: Bool) throws {
+        do { if isBelow { try LocalTree.makeParents(of: path, mask: options.newFilesMask) } } catch {
+            guard transfers.areMany else { throw error }
+            return fail(error.message)
         }
         try start(
             "reference/writeToFile", .object(transferParams(object, path)),
-            .init(name: name, kind: "downloadTask") { try self.show($0) })
+            .init(name: object.url, kind: "downloadTask") { try self.show($0) })
     }
 
     /// Writes objects to stdout, or to another output, while they come.
     func cat(_ texts: [String], to output: Output = .standard) throws {
         guard !options.isRecursive else { throw UsageError(message: "-r needs a directory, not \(output.name)") }
-        for text in texts {
-            try attempt(orFail: texts.count == 1) {
-                try self.objects(text) { object, _ in
-                    let scratch = try TemporaryFile()
-                    try self.start(
-                        "reference/writeToFile", .object(self.transferParams(object, scratch.path)),
-                        .init(name: object.title, kind: "downloadTask") { metadata in
-                            try scratch.copy(to: output, upTo: metadata["size"]?.number?.int64 ?? 0, isComplete: true)
-                        } progress: {
-                            try scratch.copy(to: output, upTo: $0, isComplete: false)
-                        })
-                    while !self.transfers.running.isEmpty { try self.hearTransfers() }
-                }
-            }
+        for object in try allSources(texts).flatMap(\.items) {
+            try attempt(orFail: texts.count == 1) { try self.write(object, to: output) }
         }
     }
 
+    /// Returns when all of it is written.
+    private func write(_ object: Reference, to output: Output) throws {
+        let scratch = try TemporaryFile()
+        try start(
+            "reference/writeToFile", .object(transferParams(object, scratch.path)),
+            .init(name: object.url, kind: "downloadTask") { metadata in
+                try scratch.copy(to: output, upTo: metadata["size"]?.number?.int64 ?? 0, isComplete: true)
+            } progress: {
+                try scratch.copy(to: output, upTo: $0, isComplete: false)
+            })
+        while !transfers.running.isEmpty { try hearTransfers() }
+    }
+
     func copy(_ texts: [String], to target: String, moves: Bool) throws {
-        let folder = try reference(target)
-        let isFolder = texts.count > 1 || folder.isRoot || !options.isExact && target.utf8.last == UInt8(ascii: "/")
-        transfers.areMany = texts.count > 1 || options.isRecursive || NamePattern(texts[0]) != nil
-        for text in texts {
-            try attempt(orFail: texts.count == 1) {
-                let isPattern = NamePattern(text) != nil
-                try self.objects(text) { object, name in
-                    var copy = folder
-                    if isFolder || isPattern {
-                        copy = try self.child(folder, name)
-                    } else if self.options.isRecursive {
-                        copy = try self.child(folder, name.withoutFirstSegment)
-                    }
-                    guard (copy.bucket, copy.exactName) != (object.bucket, object.exactName) else {
-                        return self.fail("\(object.title) would be copied to itself")
-                    }
-                    try self.copy(object, to: copy, moves: moves)
-                }
-            }
+        let found = try allSources(texts)
+        let takesMany = texts.count > 1 || found.contains { $0.isMatch }
+        transfers.areMany = takesMany || options.isRecursive
+        let destination = try destination(target, takesMany: takesMany, isTree: found.first?.isTree ?? false)
+        var plan = CopyPlan<Reference, Reference>(purpose: moves ? "moved" : "copied")
+        for source in found {
+            try add(source, to: destination) { try plan.add($0, to: $1, from: source.folder) }
         }
+        try plan.checkSources(moves: moves)
+        for (object, copy) in plan.copies { try self.copy(object, to: copy, moves: moves) }
         try endTransfers()
     }
 
     /// With the metadata that clients set. `mv` deletes the version that was copied, and no other.
-    private func copy(_ object: JSON, to copy: JSON, moves: Bool) throws {
+    private func copy(_ object: Reference, to copy: Reference, moves: Bool) throws {
         let scratch = try TemporaryFile()
-        var download = RunningTransfers.Transfer(name: object.title, kind: "downloadTask") { metadata in
-            try self.put(file: scratch.path, name: copy.title, copy, keeping: scratch, metadata: metadata.settable) {
+        var download = RunningTransfers.Transfer(name: object.url, kind: "downloadTask") { metadata in
+            try self.put(file: scratch.path, name: copy.url, copy, keeping: scratch, metadata: metadata.settable) {
                 if moves, let generation = metadata["generation"]?.string.flatMap({ Int64($0) }) {
-                    let params: JSON = ["reference": object, "ifGenerationMatch": JSON(generation)]
+                    let params: JSON = ["reference": object.json, "ifGenerationMatch": JSON(generation)]
                     _ = try self.client.call("reference/delete", params)
                 }
                 try self.show($0)
@@ -178,9 +143,9 @@ extension ClientCommandRunner {
         try start("reference/writeToFile", .object(transferParams(object, scratch.path)), download)
     }
 
-    private func transferParams(_ reference: JSON, _ file: String) -> [JSON.Member] {
+    private func transferParams(_ reference: Reference, _ file: String) -> [JSON.Member] {
         [
-            .init(key: "reference", value: reference), .init(key: "file", value: .string(absolute(file))),
+            .init(key: "reference", value: reference.json), .init(key: "file", value: .string(absolute(file))),
             .init(key: "observe", value: ["progress", "pause", "success", "failure"]),
         ]
     }
@@ -210,20 +175,6 @@ extension ClientCommandRunner {
         return members.map { member in
             member.key + String(repeating: " ", count: width - member.key.count + 2)
                 + (member.value.string ?? member.value.text)
-        }
-    }
-}
-
-extension String {
-    /// What follows the first slash; the whole where there is none.
-    var withoutFirstSegment: String {
-        utf8.firstIndex(of: UInt8(ascii: "/")).flatMap { String(utf8[$0...].dropFirst()) } ?? self
-    }
-
-    /// It leads to a file below a directory, and nowhere else.
-    fileprivate var isRelativePath: Bool {
-        utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
-            !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) && !$0.contains(0)
         }
     }
 }

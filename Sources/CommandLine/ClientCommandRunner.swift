@@ -1,5 +1,6 @@
 import JSONText
 import Platform
+import Storage
 
 /// Runs one command as a client of the service.
 package final class ClientCommandRunner {
@@ -12,18 +13,21 @@ package final class ClientCommandRunner {
     var failures = 0
     /// Lists have the metadata of their objects.
     var listsMetadata = false
-    /// The files of a `get` without `-r`.
-    var written: Set<String> = []
+    /// The command has `-r`.
+    let takesTrees: Bool
 
-    private init(options: CommandOptions, isPrivate: Bool, client: Client, transfers: RunningTransfers) {
-        (self.options, self.isPrivate, self.client, self.transfers) = (options, isPrivate, client, transfers)
+    private init(
+        options: CommandOptions, isPrivate: Bool, takesTrees: Bool, client: Client, transfers: RunningTransfers
+    ) {
+        (self.options, self.isPrivate, self.takesTrees) = (options, isPrivate, takesTrees)
+        (self.client, self.transfers) = (client, transfers)
     }
 
     /// Returns after the result is printed.
     package static func run(_ kind: ClientCommand, _ options: CommandOptions, isPrivate: Bool, _ client: Client) throws
     {
         let runner = ClientCommandRunner(
-            options: options, isPrivate: isPrivate, client: client,
+            options: options, isPrivate: isPrivate, takesTrees: kind.takesTrees, client: client,
             transfers: RunningTransfers(ProgressDisplay(isQuiet: options.isQuiet)))
         do { try runner.run(kind) } catch {
             runner.cancelTransfers(for: error)

@@ -1,4 +1,5 @@
 import JSONText
+import Storage
 import Tracing
 
 /// What the command line asks for.
@@ -36,10 +37,12 @@ package enum Command {
             case .flag(let word):
                 for flag in try page.flags(for: word) {
                     try flag.take(&options, &line)
-                    if FlagGroup.shared.contains(where: { $0.flags.contains { $0.names == flag.names } }) {
+                    if FlagGroup.shared.contains(where: { $0.has(word) }) {
                         options.given.append(word)
                     }
                 }
+            case .word(""):
+                throw UsageError(message: "an argument of \(page.name) is empty; try: storage-rpc help \(page.name)")
             case .word(let word): rest.append(word)
             }
         }
@@ -103,7 +106,8 @@ package enum ClientCommand {
     case put(files: [String], to: String)
     case get([String])
     case cat([String])
-    case ls(String)
+    /// Nil: the default bucket.
+    case ls(String?)
     case stat([String])
     case set([String])
     case copy([String], to: String, moves: Bool)
@@ -158,7 +162,7 @@ package struct CommandOptions {
     var preconditions: [String: Int] = [:]
     /// What is set, or with null removed.
     var metadata: [String: JSON] = [:]
-    var customMetadata: [String: JSON] = [:]
+    var customMetadata = ByteKeyedDictionary<JSON>()
     /// In seconds: how long a URL is good.
     var expiresIn: Int?
     var html: String?
@@ -181,8 +185,16 @@ package struct CommandOptions {
     }
 
     func checkClient() throws(UsageError) {
-        if service.socket != nil, !(service.readable + service.writable).isEmpty {
-            throw UsageError(message: "--allow-read and --allow-write are for the service that listens; try --help")
+        if let socket = service.socket, let flag = given.first(where: { $0 != "--bucket" }) {
+            throw UsageError(message: "\(flag) is for the service that listens at \(socket), not for its clients")
+        }
+        try checkService()
+    }
+
+    /// Throws where flags are of no use together.
+    func checkService() throws(UsageError) {
+        if service.engine == .embedded, let flag = given.first(where: FlagGroup.credentials.has) {
+            throw UsageError(message: "\(flag) is for --engine firebase and --engine gcs; try --help")
         }
         try service.check()
     }

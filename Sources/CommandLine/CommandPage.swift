@@ -85,7 +85,7 @@ extension CommandPage {
             "put", "FILE... REFERENCE", "upload files; -r: directories; -: standard input",
             [
                 "Uploads files. \(reference)",
-                "Several FILEs, or a REFERENCE that is a bucket or ends in /: files keep names.",
+                "Where REFERENCE ends in / files keep their names below it: help copying.",
             ], [recursive("directories with all that is in them")] + metadata + preconditions + [exact],
             ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
         ) { _, words in
@@ -95,7 +95,7 @@ extension CommandPage {
             "get", "REFERENCE... [FILE|DIRECTORY|-]", "download objects; -r: all below a folder",
             [
                 "Downloads objects: to FILE, into DIRECTORY, or to standard output (-). Without",
-                "it they keep their names.", reference, patterns,
+                "it they keep their names. More: storage-rpc help copying.", reference, patterns,
             ], [recursive("all objects below a folder"), exact],
             ["get 'photos/*.jpg' pictures/", "get logs/today - | head"]
         ) { _, words in words.isEmpty ? nil : .get(words) },
@@ -110,7 +110,7 @@ extension CommandPage {
             ],
             [Flag("--long", "-l", "sizes, times of the last change", \.isLong), recursive("all below"), exact],
             ["ls -l gs://my-bucket/photos", "ls 'photos/**.jpg'"]
-        ) { _, words in words.count < 2 ? .ls(words.first ?? "") : nil },
+        ) { _, words in words.count < 2 ? .ls(words.first) : nil },
         client(
             "stat", "REFERENCE...", "show metadata", ["Shows the metadata of objects.", reference, patterns], [exact],
             ["stat docs/a.txt"]
@@ -130,7 +130,8 @@ extension CommandPage {
             [
                 "Copies objects with their metadata: downloads and uploads them, through a file",
                 "in $TMPDIR. \(reference)",
-                "Where the last one ends in / objects keep their names below it.", patterns,
+                "Where the last one ends in / objects keep their names below it: help copying.",
+                patterns,
             ], [recursive("all objects below a folder"), exact], ["cp docs/a.txt gs://other/docs/"]
         ) { _, words in
             words.count > 1 ? .copy(words.dropLast(), to: words[words.count - 1], moves: false) : nil
@@ -144,7 +145,10 @@ extension CommandPage {
         },
         client(
             "rm", "REFERENCE...", "delete objects; -r: all below a folder",
-            ["Deletes objects. \(reference)", patterns],
+            [
+                "Deletes objects. \(reference)",
+                "docs/ is a folder; docs with -r is the object, too; gs://BUCKET is a bucket.", patterns,
+            ],
             [
                 recursive("all objects below a folder; asks on a terminal"),
                 Flag("--yes", "-y", "do not ask", \.isSure),
@@ -226,7 +230,7 @@ extension CommandPage {
     ) { options, words in
         var service = options.service
         guard words.isEmpty else { return nil }
-        try service.check()
+        try options.checkService()
         service.takesSocket = ServiceManager.givesSocket
         if !service.listens {
             guard service.idleTimeout == nil else {
@@ -245,7 +249,7 @@ extension CommandPage {
         ], flags: service
     ) { options, words in
         guard words.isEmpty else { return nil }
-        try options.service.check()
+        try options.checkService()
         return .connect(options.service, words: [])
     }
 
@@ -259,6 +263,10 @@ extension CommandPage {
     ) { options, words in
         guard options.service.engine == .embedded else {
             throw UsageError(message: "backup is for --engine embedded: objects of others are not on this machine")
+        }
+        let used = ["--root", "--engine", "--log-level", "--log-format"]
+        if let flag = options.given.first(where: { !used.contains($0) }) {
+            throw UsageError(message: "\(flag) is for a service, and backup starts none")
         }
         return words.count == 1 ? .backup(options.service, directory: words[0]) : nil
     }

@@ -1,5 +1,6 @@
 import JSONText
 import Platform
+import Storage
 
 /// `storage-rpc connect`: a client on stdin and stdout, and the service of the root, which is started if none runs.
 ///
@@ -57,7 +58,7 @@ package struct ConnectCommand {
             // A service without room for another connection sends its error to the client.
             return mayWait ? nil : try connectUnixSocket(path)
         }
-        if let wanted = bucket, case let bucket? = answer["defaultBucket"]?.string, bucket != wanted {
+        if let wanted = bucket, case let bucket? = answer["defaultBucket"]?.string, !bucket.hasSameBytes(as: wanted) {
             throw OtherBucketError(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
         }
         return try connectUnixSocket(path)

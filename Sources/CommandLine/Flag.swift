@@ -57,4 +57,6 @@ struct FlagGroup: Sendable {
     let flags: [Flag]
     /// Below the flags.
     var notes: [String] = []
+
+    func has(_ name: String) -> Bool { flags.contains { $0.names.contains(name) } }
 }

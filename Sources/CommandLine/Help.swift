@@ -14,7 +14,7 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: storage-rpc help COMMAND, and help storage, help credentials, help bounds.
+            More: storage-rpc help COMMAND, and help copying, storage, credentials, bounds.
             Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted.
             """
     }
@@ -23,11 +23,37 @@ package enum Help {
     static func page(of words: [String]) throws(UsageError) -> String {
         guard let name = words.first else { return firstPage }
         if name == "--man" { return manPage }
+        if name == "copying" { return copying }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
         if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
         if let group = FlagGroup.shared.first(where: { $0.name == name }) { return text(of: group) }
         throw UsageError(message: "there is no help about \"\(name)\"; try: storage-rpc help")
     }
+
+    /// What `put`, `get`, `cp` and `mv` have in common.
+    static let copying = """
+        What put, get, cp and mv make, whatever was there before:
+
+          from                           to DEST              to DEST/
+          a/x, one file or object        DEST, or DEST/x (1)  DEST/x
+          a/d with -r: a folder          DEST/...             DEST/d/...
+          gs://BUCKET or dir/. with -r   DEST/...             DEST/...
+          several, or a pattern          refused, or (1)      DEST/x, DEST/d/...
+          - (standard input)             DEST                 refused
+
+        (1) below DEST where it is a bucket, a folder or a directory that is there.
+        A bucket has no name of its own, nor has dir/. on this machine. What a pattern
+        with ** finds keeps its name below the folder before the pattern.
+
+        docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
+        is gs://BUCKET and nothing else, and what is empty is an error. A name that is
+        there counts more than a pattern. With --exact there are no patterns, and a
+        slash at the end is part of a name.
+
+        Before the first byte is written all names are known. Refused are: two sources
+        of one name, a folder into itself, a file that another copy still needs, and a
+        folder in the place of a file. Names that cannot be are told, and left out.
+        """
 
     static func text(of page: CommandPage) -> String {
         var lines =

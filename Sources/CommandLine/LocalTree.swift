@@ -24,38 +24,48 @@ struct LocalTree {
     func walk(
         _ file: (_ path: String, _ name: String) throws -> Void, skipped: (_ sentence: String) -> Void,
         failed: (_ sentence: String) -> Void
-    ) throws {
-        func walk(_ directory: String, _ prefix: String) throws {
-            let entries: [OpenFile.Entry]
-            do throws(SystemError) { entries = try OpenFile.entries(of: directory) } catch {
-                return failed("\(directory) cannot be read: \(error.reason)")
-            }
-            for entry in entries {
-                let path = directory + (directory.utf8.last == UInt8(ascii: "/") ? "" : "/") + entry.name
-                guard entry.isUTF8 else {
-                    failed("\(path) is left out: its name is not UTF-8, as names of objects are")
-                    continue
+    ) rethrows {
+        var waiting: [(path: String, name: String, isUTF8: Bool)] = []
+        func enter(_ directory: String, _ prefix: String) {
+            do throws(SystemError) {
+                for entry in try OpenFile.entries(of: directory).reversed() {
+                    let path = directory + (directory.utf8.last == UInt8(ascii: "/") ? "" : "/") + entry.name
+                    waiting.append((path, prefix + entry.name, entry.isUTF8))
                 }
-                switch try? FileStatus(ofPath: path, followingLinks: false).kind {
-                case .directory: try walk(path, prefix + entry.name + "/")
-                case .regular: try file(path, prefix + entry.name)
-                case .link where (try? FileStatus(ofPath: path).kind) == .regular: try file(path, prefix + entry.name)
-                case nil: continue  // It is gone.
-                default: skipped("\(path) is left out: it is no file")
-                }
+            } catch {
+                failed("\(directory) cannot be read: \(error.reason)")
             }
         }
-        try walk(path, "")
+        enter(path, "")
+        while let (path, name, isUTF8) = waiting.popLast() {
+            guard isUTF8 else {
+                failed("\(path) is left out: its name is not UTF-8, as names of objects are")
+                continue
+            }
+            switch try? FileStatus(ofPath: path, followingLinks: false).kind {
+            case .directory: enter(path, name + "/")
+            case .regular: try file(path, name)
+            case .link where (try? FileStatus(ofPath: path).kind) == .regular: try file(path, name)
+            case nil: continue  // It is gone.
+            default: skipped("\(path) is left out: it is no file")
+            }
+        }
+    }
+
+    /// The directories that a path leads through, the nearest one last.
+    static func parents(of path: String) -> [String] {
+        path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 > path.startIndex }
+            .compactMap { String(path.utf8[..<$0]) }
     }
 
     /// Creates the directories that a file needs.
     static func makeParents(of path: String, mask: UInt32) throws(Unusable) {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return }
-        let directory = String(path.utf8[..<slash]) ?? ""
-        if isDirectory(directory) { return }
-        try makeParents(of: directory, mask: mask)
-        do throws(SystemError) { try OpenFile.makePublicDirectory(directory, mask: mask) } catch {
-            throw Unusable(message: "\(directory) cannot be created: \(error.reason)")
+        let parents = parents(of: path)
+        guard let nearest = parents.last, !isDirectory(nearest) else { return }
+        for directory in parents where !isDirectory(directory) {
+            do throws(SystemError) { try OpenFile.makePublicDirectory(directory, mask: mask) } catch {
+                throw Unusable(message: "\(directory) cannot be created: \(error.reason)")
+            }
         }
     }
 }

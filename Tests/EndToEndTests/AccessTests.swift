@@ -75,7 +75,7 @@ import Testing
         #expect(await run("serve", "--allow-write", "in/file").status == 1)
         #expect(await run("serve", "--allow-write").status == 64)
         let elsewhere = await run("ls", "--socket", "none", "--allow-read", "in")
-        #expect(elsewhere.status == 64 && elsewhere.text.contains("are for the service that listens"))
+        #expect(elsewhere.status == 64 && elsewhere.text.contains("--allow-read is for the service that listens"))
     }
 
     @Test(arguments: [("000", 0o666), ("022", 0o644), ("027", 0o640), ("077", 0o600)] as [(String, mode_t)])

@@ -1,0 +1,138 @@
+import Platform
+import Storage
+
+// The semantics of trees. `put`, `get`, `cp` and `mv` know all that they will write before they write anything.
+//
+//   1. Each word, or each match of a pattern, becomes a `CopySource`: one object or file, or a folder with all below it.
+//   2. `placed` says where each of its items belongs, relative to the destination.
+//   3. `CopyPlan` collects source and target of each copy, and refuses targets that would lose bytes.
+
+/// One end of a copy: an object, or a file of this machine. Two ends are the same if their titles have the same bytes.
+protocol CopyEnd {
+    /// For people.
+    var title: String { get }
+}
+
+extension Reference: CopyEnd {
+    var title: String { url }
+}
+
+struct LocalFile: CopyEnd {
+    let path: String
+    var title: String { path }
+}
+
+/// What a word of the command line stands for, or one match of a pattern.
+struct CopySource<Item: CopyEnd> {
+    /// What it is called below a destination; empty for what has no name of its own: a bucket, `dir/.`.
+    let name: String
+    /// The file or the object of just this name.
+    var itself: Item?
+    /// What is below a folder, with its name there; nil for what is no folder.
+    var members: [(item: Item, name: String)]?
+    /// The folder that its members are in. Nil for files.
+    var folder: Reference?
+    /// Of a pattern.
+    var isMatch = false
+
+    var isTree: Bool { members != nil }
+    var items: [Item] { (itself.map { [$0] } ?? []) + (members ?? []).map(\.item) }
+
+    /// Where each item belongs: a name below the destination, or nil for the destination itself.
+    func placed(in kind: DestinationKind, isOneOfMany: Bool) -> [(item: Item, place: String?)] {
+        let keepsName = isOneOfMany || kind == .slash
+        let prefix = keepsName && !name.isEmpty ? name + "/" : ""
+        var placed: [(item: Item, place: String?)] = []
+        if let itself {
+            let isInside = keepsName || kind == .bucket || kind == .folder && !isTree
+            placed.append((itself, isInside ? name : nil))
+        }
+        for member in members ?? [] { placed.append((member.item, prefix + member.name)) }
+        return placed
+    }
+
+    /// Where its members belong; nil for the destination itself.
+    func base(in kind: DestinationKind, isOneOfMany: Bool) -> String? {
+        (isOneOfMany || kind == .slash) && !name.isEmpty ? name : nil
+    }
+}
+
+enum DestinationKind {
+    /// A name that nothing else has, or one object or file.
+    case plain
+    /// A folder or a directory that is there.
+    case folder
+    case bucket
+    /// It ends in a slash: all keep their names.
+    case slash
+}
+
+/// All copies that a command makes. Throws what would lose bytes, with both names.
+struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
+    private(set) var copies: [(source: Source, target: Target)] = []
+    /// The source of each target, by the target's title.
+    private var writers = ByteKeyedDictionary<String>()
+    private let purpose: String
+
+    /// - Parameter purpose: what happens to sources: "copied", say.
+    init(purpose: String) { self.purpose = purpose }
+
+    mutating func add(_ source: Source, to target: Target) throws(CopyRefusal) {
+        if let other = writers[target.title] {
+            throw CopyRefusal(
+                other.hasSameBytes(as: source.title)
+                    ? "\(other) is named twice"
+                    : "\(other) and \(source.title) would both become \(target.title)", purpose)
+        }
+        writers[target.title] = source.title
+        copies.append((source, target))
+    }
+}
+
+extension CopyPlan where Source == Reference, Target == Reference {
+    /// - Parameter folder: the folder that the source is part of.
+    mutating func add(_ source: Source, to target: Target, from folder: Reference?) throws(CopyRefusal) {
+        guard source != target else { throw CopyRefusal("\(source.title) would be \(purpose) to itself", purpose) }
+        if let folder, target.bucket.hasSameBytes(as: folder.bucket),
+            target.object.utf8.starts(with: folder.prefix.utf8)
+        {
+            throw CopyRefusal("\(folder.title) would be \(purpose) into itself, to \(target.title)", purpose)
+        }
+        try add(source, to: target)
+    }
+
+    /// No target replaces what another copy still reads, and nothing is moved to two targets.
+    func checkSources(moves: Bool) throws(CopyRefusal) {
+        var seen: Set<Reference> = []
+        for (source, _) in copies {
+            guard seen.insert(source).inserted || !moves else {
+                throw CopyRefusal("\(source.title) is named twice", purpose)
+            }
+            guard let writer = writers[source.title] else { continue }
+            throw CopyRefusal("\(writer) would replace \(source.title), which is to be \(purpose), too", purpose)
+        }
+    }
+}
+
+extension CopyPlan where Target == LocalFile {
+    /// No target is a directory, or is a file where another target needs a directory.
+    func checkDirectories() throws(CopyRefusal) {
+        for (source, target) in copies {
+            if LocalTree.isDirectory(target.path) {
+                throw CopyRefusal("\(source.title) cannot replace the directory \(target.path)", purpose)
+            }
+            for parent in LocalTree.parents(of: target.path) {
+                guard let writer = writers[parent] else { continue }
+                throw CopyRefusal(
+                    "\(writer) would be the file \(parent), and \(source.title) needs a directory of that name",
+                    purpose)
+            }
+        }
+    }
+}
+
+struct CopyRefusal: UserFacingError {
+    let message: String
+
+    init(_ reason: String, _ purpose: String) { message = "\(reason); nothing was \(purpose)" }
+}

@@ -1,0 +1,288 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `put`, `get`, `cp`, `mv` and `rm` make of many names, and what they refuse.
+@Suite(.watchdog) final class CopyTests {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "copies-\(UUID().uuidString)").path
+
+    init() throws { try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    /// A line of the shell in the directory; `$S` is the program, and `put NAME...` stores objects that contain their
+    /// names. What goes to stderr comes with the rest, but for lines about waiting on a busy machine.
+    private func sh(_ line: String) async -> (status: Int32, text: String) {
+        let put = #"put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }"#
+        let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": directory + "/root", "TMPDIR": directory]
+        let outcome = await Command(
+            "/bin/bash", ["-c", "\(put)\n\(line)"], environment: environment, in: directory, withErrors: true
+        ).run()
+        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
+        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
+    }
+
+    private func list(_ words: String = "") async -> String { await sh("$S ls -r \(words)").text }
+
+    @Test(arguments: [
+        "mv '*/report.txt' all/", "cp '*/report.txt' all/", "get '*/report.txt' all/", "mv -r jan/t feb/t dst/",
+        "get -r jan feb/../feb jan out/", "mv -r gs://one gs://two gs://all/", "cp -r '*/t' gs://all",
+        "get jan/report.txt feb/report.txt o/", "get -r jan/t feb/t o/", "put -r c1/. c2/. t/", "put c1/x c2/x t/",
+        "put -r c1/x c2/x gs://all", "mv jan/report.txt jan/report.txt all/", "mv '**/report.txt' jan/report.txt all/",
+        "get -r jan/t 'feb/*' jan/report.txt o/",
+    ])
+    func `Several sources of one name are refused before anything is written`(words: String) async {
+        let objects = ["jan/report.txt", "feb/report.txt", "jan/t/x", "feb/t/x", "gs://one/x", "gs://two/x"]
+        #expect(
+            await sh("put \(objects.joined(separator: " ")); mkdir c1 c2; echo 1 > c1/x; echo 2 > c2/x").status == 0)
+        let before = await sh("$S ls -r; $S ls -r gs://one; $S ls -r gs://two; find c* o -type f").text
+        let refused = await sh("$S \(words)")
+        let isNamed = refused.text.contains("would both become") || refused.text.contains("is named twice")
+        let isPath = words.contains("..")
+        #expect(isPath ? refused.status == 64 : refused.status == 1 && isNamed, "\(refused.text)")
+        #expect(await sh("$S ls -r; $S ls -r gs://one; $S ls -r gs://two; find c* o -type f").text == before)
+        #expect(await sh("$S ls -r gs://all") == (0, ""))
+    }
+
+    @Test func `A whole bucket keeps every name, with its first folder`() async {
+        #expect(await sh("put 2025/report.txt 2026/report.txt a//b").status == 0)
+        let got = await sh("$S get -r gs://default-bucket dump")
+        #expect(got.status == 1 && got.text.contains("a//b is no path of a file"), "\(got.text)")
+        #expect(
+            await sh("cd dump && find . -type f | sort && cat 2025/*").text
+                == "./2025/report.txt\n./2026/report.txt\n2025/report.txt")
+        #expect(await sh("$S mv -q -r gs://default-bucket gs://archive/all && $S ls -r").text == "")
+        #expect(await list("gs://archive") == "all/2025/report.txt\nall/2026/report.txt\nall/a//b\n")
+        #expect(
+            await sh("$S cp -q -r gs://archive gs://copy && $S ls -r gs://copy").text == (await list("gs://archive")))
+    }
+
+    @Test(arguments: [
+        "cp -r a a/z", "mv -r a a/z/", "cp -r a a", "mv -r a a", "cp -r gs://default-bucket gs://default-bucket/e",
+        "mv -r gs://default-bucket gs://default-bucket", "cp -r a gs://default-bucket/", "mv -r 'a*' a/",
+        "mv a/b/c a/b/c",
+        "mv -r a/b a", "mv -r a b a/b/", "mv 'a/*' a/",
+    ])
+    func `Nothing is copied to itself or below itself`(words: String) async {
+        #expect(await sh("put a/b/c a/b/b/c a/d b").status == 0)
+        let before = await list()
+        let refused = await sh("$S \(words)")
+        #expect(refused.status == 1 && refused.text.contains("; nothing was "), "\(refused.text)")
+        #expect(await list() == before)
+    }
+
+    @Test func `A target that another copy still reads is refused`() async {
+        #expect(await sh("put a/1 a/b/1 a/b/c/1").status == 0)
+        let refused = await sh("$S mv 'a/**1' a/b/")
+        #expect(
+            refused.status == 1 && refused.text.contains("would replace gs://default-bucket/a/b/1"), "\(refused.text)")
+        #expect(await list() == "a/1\na/b/1\na/b/c/1\n")
+    }
+
+    @Test func `A file and a directory of one name are refused before anything is got`() async {
+        #expect(await sh("put d/a d/a/b d/c").status == 0)
+        let refused = await sh("$S get -r d out")
+        #expect(refused.status == 1 && refused.text.contains("needs a directory of that name"), "\(refused.text)")
+        let file = await sh("touch out; $S get -r d out; $S get 'd/*' out")
+        #expect(file.text.contains("out is no directory") && file.text.contains("end out with /"), "\(file.text)")
+        let taken = await sh("rm out; mkdir -p out/c; $S get 'd/*' out/")
+        #expect(taken.status == 1 && taken.text.contains("cannot replace the directory out/c"), "\(taken.text)")
+        #expect(await sh("find out").text == "out\nout/c\n")
+    }
+
+    @Test(arguments: [
+        "rm -r ''", "rm ''", "mv -r '' x/", "cp '' x", "cp a ''", "put '' x", "put in ''", "get ''", "get a ''",
+        "cat ''",
+        "ls ''", "stat ''", "set '' --custom a=b", "url ''", "tasks ''", "tasks cancel ''", "call ''", "call ping ''",
+        "trace ''", "serve ''", "backup ''", "ls --bucket ''", "ls --root=", "put in a --content-type ''",
+        "set a / --custom k=v", "cat a /", "rm a /", "rm -r /", "rm -r //", "rm / -r --yes", "mv -r / x/",
+        "cp -r // x/", "get -r / x/", "ls /", "put in /",
+        "cp a //",
+        "rm -r gs://default-bucket/", "rm -r gs://default-bucket//", "mv -r gs://default-bucket/ x/", "rm '/*'",
+        "rm '/**'", "get -r gs://default-bucket/ x/", "rm -r http://127.0.0.1:9/v0/b/default-bucket/o/",
+    ])
+    func `Every command refuses an empty argument, and a bucket that is not named by its URL`(words: String) async {
+        #expect(await sh("put a b/c; touch in").status == 0)
+        let refused = await sh("$S \(words)")
+        #expect([1, 64].contains(refused.status) && !refused.text.isEmpty, "\(refused.text)")
+        if !words.contains("http") { #expect(refused.status == 64, "\(refused.text)") }
+        #expect(await list() == "a\nb/c\n")
+        #expect(await sh("$S stat a").text.contains("customMetadata") == false)
+    }
+
+    @Test func `A bucket needs -r, and its URL`() async {
+        #expect(await sh("put a b/c").status == 0)
+        for words in ["rm gs://default-bucket", "cp gs://default-bucket x/", "get gs://default-bucket"] {
+            let refused = await sh("$S \(words)")
+            #expect(refused.status == 1 && refused.text.contains("is a bucket: -r takes all"), "\(refused.text)")
+        }
+        #expect(await sh("$S stat gs://default-bucket").text.contains("'gs://default-bucket/*' is what is in it"))
+        #expect(await sh("$S ls gs://default-bucket/").text == "a\nb/\n")
+        #expect(await sh("$S rm -r gs://default-bucket; $S ls").text == "2 removed\n")
+        #expect(await sh("$S rm -r gs://default-bucket").text == "0 removed\n")
+    }
+
+    @Test func `A folder with its slash is not the object of that name`() async {
+        #expect(await sh("put docs docs/a docs/b").status == 0)
+        #expect(await sh("$S cp -q -r docs/ copy && $S ls -r copy").text == "a\nb\n")
+        #expect(await sh("$S mv -q -r docs/ new/ && $S ls -r").text == "copy/a\ncopy/b\ndocs\nnew/docs/a\nnew/docs/b\n")
+        #expect(await sh("$S rm -r docs/").status == 1)
+        for words in [
+            "rm docs/", "stat docs/", "cat docs/", "get docs/", "url docs/", "cp docs/ x", "set docs/ --custom a=b",
+        ] {
+            let refused = await sh("$S \(words)")
+            #expect(refused.status == 1 && !refused.text.contains("removed"), "\(refused.text)")
+        }
+        #expect(await sh("$S ls docs/").status == 1)
+        #expect(
+            await sh("put docs/a && $S cp -q -r docs x && $S ls -r gs://default-bucket").text.contains("\nx\n") == true)
+        #expect(await sh("$S rm -r docs").text == "2 removed\n", "without its slash it is both")
+    }
+
+    @Test func `An existing name takes precedence over a pattern`() async {
+        #expect(await sh("put 'app/[id]/x' app/d app/i 'a[1].txt' a1.txt 'w?' wx").status == 0)
+        #expect(await sh("$S rm -r 'app/[id]'").text == "1 removed\n")
+        #expect(await sh("$S mv -q 'a[1].txt' moved.txt && $S cat -q moved.txt").text == "a[1].txt")
+        #expect(await sh("$S cp -q --exact 'w?' 'copy?' && $S cat -q 'copy?'").text == "w?")
+        #expect(await sh("$S get -q 'w?' got && cat got && $S get -q --exact 'w?' got2 && cat got2").text == "w?w?")
+        #expect(await list() == "a1.txt\napp/d\napp/i\ncopy?\nmoved.txt\nw?\nwx\n")
+        #expect(
+            await sh("put 'app/[id]/x' 'app/[id]/y'; $S mv -q -r --exact 'app/[id]' ids; $S ls -r").text.contains(
+                "ids/x\nids/y\n"))
+        #expect(await sh("$S ls 'app/[id]'").text == "app/d\napp/i\n", "it is a pattern where nothing has this name")
+        #expect(await sh("put 'app/[id]/x'; $S rm 'app/[id]'").text.contains("is a folder: -r takes all"))
+        #expect(await sh("$S rm --exact 'app/[x]'; $S ls app").text.hasSuffix("[id]/\nd\ni\n"))
+    }
+
+    @Test func `A pattern with -r takes folders`() async {
+        #expect(await sh("put t/one/a t/one/b/c t/two t/other/x/one").status == 0)
+        #expect(
+            await sh("$S cp -q -r 't/o*' 't/tw?' all/ && $S ls -r all").text == "one/a\none/b/c\nother/x/one\ntwo\n")
+        #expect(
+            await sh("$S get -q -r 't/*' out/ && cd out && find . -type f | sort").text
+                == "./one/a\n./one/b/c\n./other/x/one\n./two\n")
+        #expect(await sh("$S cp -q -r 't/**/one' deep/ && $S ls -r deep").text == "one/a\none/b/c\nother/x/one\n")
+        #expect(await sh("$S ls -r 't/o*/'").text == "t/one/a\nt/one/b/c\nt/other/x/one\n")
+        #expect(await sh("$S rm 't/o*/'").text.contains("is a folder: -r takes all"))
+        #expect(await sh("$S rm -r 't/o*'; $S ls -r t").text == "3 removed\ntwo\n")
+        #expect(await sh("$S rm -r 't/none*'").text.contains("nothing matches t/none*"))
+    }
+
+    @Test func `The same command given twice does the same`() async {
+        #expect(await sh("put d/a d/b/c f; mkdir -p tree/sub; echo 1 > tree/x; echo 2 > tree/sub/y").status == 0)
+        for words in [
+            "cp -r d copy", "cp -r d/ copy2/", "cp f plain", "cp f copy/", "cp -r f alone", "cp 'd/*' f many/",
+            "get -r d out", "get -r d out2/", "get f out", "get -r gs://default-bucket/d/ out3", "put tree/x up",
+            "put -r tree up2", "put -r tree up3/", "put -r tree/. up4/", "put -r tree tree/x up5/", "cp f gs://other",
+            "put tree/x gs://other", "cp -r d gs://other",
+        ] {
+            let seen =
+                "$S ls -r gs://default-bucket; $S ls -r gs://other; find . -path ./root -prune -o -type f -print | sort"
+            let first = await sh("$S \(words) -q && { \(seen); }")
+            #expect(first.status == 0, "\(words) \(first.text)")
+            #expect(await sh("$S \(words) -q && { \(seen); }").text == first.text || words.contains("."), "\(words)")
+        }
+        #expect(await sh("$S ls -r copy").text == "a\nb/c\nf\n")
+        #expect(await sh("$S ls -r copy2").text == "d/a\nd/b/c\n")
+        #expect(await sh("$S ls up3; $S ls up4; $S ls up5").text == "tree/\nsub/\nx\ntree/\nx\n")
+        #expect(await sh("ls out out2").text == "out:\na\nb\nf\n\nout2:\nd\n")
+        #expect(await sh("$S ls -r plain; $S ls -r alone; $S cat -q up").text == "plain\nalone\n1\n")
+    }
+
+    @Test func `A single object goes into a folder that is there, and takes the name of an object that is there`() async
+    {
+        #expect(await sh("put a.txt b.txt docs/x both both/x").status == 0)
+        #expect(await sh("$S cp -q -r a.txt b.txt && $S cat -q b.txt").text == "a.txt")
+        #expect(await sh("$S cp -q a.txt docs && $S cat -q docs/a.txt").text == "a.txt")
+        #expect(await sh("$S cp -q a.txt both && $S cat -q both").text == "a.txt")
+        let many = await sh("$S cp a.txt b.txt none")
+        #expect(many.status == 64 && many.text.contains("end none with /"), "\(many.text)")
+        let over = await sh("$S cp -r docs a.txt")
+        #expect(over.status == 1 && over.text.contains("a.txt is an object"), "\(over.text)")
+        #expect(await list() == "a.txt\nb.txt\nboth\nboth/x\ndocs/a.txt\ndocs/x\n")
+    }
+
+    @Test func `Names that differ only in their Unicode form stay two names`() async {
+        #expect(await sh("put d/caf\u{E9} d/cafe\u{301}").status == 0)
+        #expect(await sh("$S cp -q -r d e && $S mv -q 'e/*' f/ && $S get -q -r f out && ls out | wc -l").text == "2\n")
+        #expect(
+            await sh("$S mv -q d/caf\u{E9} d/cafe\u{301}2 && $S cp -q d/cafe\u{301} d/caf\u{E9} && $S ls d | wc -l")
+                .text == "3\n")
+        #expect(await sh("$S cp d/caf\u{E9} d/caf\u{E9}").status == 1)
+        #expect(
+            await sh(
+                "$S put -q -r out g --custom caf\u{E9}=1 --custom cafe\u{301}=2 && $S stat g/caf\u{E9} | grep -o 'caf.*='"
+            ).status == 1)
+        #expect(await sh("$S stat --json g/caf\u{E9}").text.utf8.count(where: { $0 == UInt8(ascii: "\u{22}") }) > 0)
+        #expect(await sh("$S rm -q 'd/caf\u{E9}*' && $S ls d").text == "cafe\u{301}\ncafe\u{301}2\n")
+    }
+
+    @Test func `put names each file that no object can be named like, and stores the others`() async {
+        let long = String(repeating: "n/", count: 600)
+        #expect(
+            await sh("mkdir -p t/\(long); touch t/a t/z $'t/line\\nfeed' $'t/carriage\\rreturn' t/\(long)x").status == 0
+        )
+        let put = await sh("$S put -r t t")
+        #expect(put.status == 1 && put.text.contains("2 objects, 0 bytes"), "\(put.text)")
+        #expect(put.text.contains("t/line\\u{a}feed: A name may have neither"), "\(put.text)")
+        #expect(put.text.contains("n/x: The name is 1203 bytes long"), "\(put.text)")
+        #expect(put.text.contains("3 failed") && put.text.contains("t/carriage\\u{d}return: "), "\(put.text)")
+        #expect(await list("t") == "a\nz\n")
+    }
+
+    @Test func `Listing what does not exist is an error`() async {
+        #expect(await sh("put docs").status == 0)
+        for words in [
+            "ls -r nothing", "ls nothing", "ls -r docs/", "ls docs/", "ls --exact -r no", "ls 'no*'", "ls -r 'no*'",
+        ] {
+            let refused = await sh("$S \(words)")
+            #expect(refused.status == 1 && refused.text.contains("noth"), "\(words) \(refused.text)")
+        }
+        #expect(await sh("$S ls -r docs").text == "docs\n")
+    }
+
+    @Test(arguments: [
+        "ls --engine gcs --socket s", "ls --root r --socket s", "put f a --endpoint http://127.0.0.1:1 --socket s",
+        "get a --max-tasks=3 --socket s", "rm a --log-level debug --socket s", "ls --id-token-file f --socket s",
+        "ls --id-token-file f", "serve --service-account f", "connect --access-token-command true",
+        "stat a --application-default",
+        "backup d --bucket b", "backup d --http 127.0.0.1:0", "ls --user-project p",
+        "ls --engine gcs --http 127.0.0.1:0",
+    ])
+    func `Flags that the chosen service cannot use are refused`(words: String) async throws {
+        let refused = await sh("$S \(words)")
+        let flag = try #require(
+            words.split(separator: " ").last { $0.hasPrefix("--") && $0 != "--socket" }?.prefix { $0 != "=" })
+        #expect(refused.status == 64 && refused.text.contains("\(flag) is for"), "\(refused.text)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+    }
+
+    @Test
+    func `A running service is asked with the default bucket of the command, unless params are passed on as they are`()
+        async
+    {
+        let line = "$S serve --socket s 2> log & until grep -q listens log || [ -S s ]; do sleep 0.01; done"
+        let told = await sh(
+            "\(line); touch f; $S put -q f a --bucket b --socket s; $S ls gs://b --socket s; $S call service/ping --bucket b --socket s; kill %1; wait"
+        )
+        #expect(
+            told.text == "a\nstorage-rpc: --bucket is for a new service: PARAMS goes to the one that runs, as it is\n")
+    }
+
+    @Test func `A pattern with many stars is matched in linear time`() async {
+        let name = String(repeating: "a", count: 60)
+        let stars = String(repeating: "**a", count: 12)
+        #expect(await sh("put \(name) x/\(name)b; $S ls '\(stars)**b'").text == "x/\(name)b\n")
+        #expect(
+            await sh("$S ls '**/\(name)b'; $S ls '**/*?b'; $S ls 'x**b'; $S ls '[!a]/*[b-c]'").text
+                == String(repeating: "x/\(name)b\n", count: 4))
+        #expect(await sh("$S ls '*b'; $S ls '[a-'; $S ls '?'").status == 1)
+    }
+
+    @Test func `Random commands do what help copying says`() async {
+        let program =
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/Commands/run"
+        let walk = await sh("PYTHONDONTWRITEBYTECODE=1 python3 \(program) --binary $S --steps 120")
+        #expect(walk.status == 0, "\(walk.text)")
+    }
+}
