@@ -75,7 +75,8 @@ class Child:
     async def _insist(self) -> None:
         self.break_off()
         if await within_patience(self._process.wait()) is None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
             await self._process.wait()
 
     async def _listen_to_stderr(self) -> None:
