@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { debuglog, getSystemErrorMap } from "node:util";
 import { ServiceGoneError } from "./errors.js";
+import { socketAddress } from "./files.js";
 
 const debug = debuglog("storage-rpc");
 const FAREWELL = '{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n';
@@ -116,13 +117,17 @@ export class Socket {
   #socket;
 
   static async connect(path) {
-    const socket = connect(path);
+    let place;
     try {
+      place = socketAddress(path);
+      const socket = connect(place.address);
       await once(socket, "connect");
+      return new Socket(socket);
     } catch (error) {
       throw new ServiceGoneError(`No service can be reached at ${path}: ${wording(error)}.`);
+    } finally {
+      place?.close();
     }
-    return new Socket(socket);
   }
 
   constructor(socket) {

@@ -49,7 +49,7 @@ class SessionTests(AsyncTestCase):
     async def test_an_exception_ends_tasks_at_once(self) -> None:
         for error in (ZeroDivisionError, asyncio.CancelledError):
             with self.subTest(error=error), self.assertRaises(error):
-                async with AsyncStorage(command=HARNESS) as storage:
+                async with AsyncStorage(command=HARNESS, root=self.directory / "root") as storage:
                     process = await process_id(storage)
                     task = await self.under_way(storage)
                     raise error
