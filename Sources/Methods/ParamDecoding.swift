@@ -85,11 +85,22 @@ extension Params {
         return status
     }
 
+    /// A query and a fragment are not part of the path, and an encoded slash or a half escape would name another file.
     private static func path(ofFileURL text: String) -> String? {
+        let escapes = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst()
+        guard !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
+            escapes.allSatisfy({ Self.isEscape($0.prefix(2)) })
+        else { return nil }
         guard let url = URL(string: text), url.isFileURL, ["", "localhost"].contains(url.host() ?? "") else {
             return nil
         }
         return url.path(percentEncoded: false)
+    }
+
+    private static func isEscape(_ digits: Substring.UTF8View.SubSequence) -> Bool {
+        let text = String(digits) ?? ""
+        return text.utf8.count == 2 && UInt8(text, radix: 16) != nil && text.utf8.first != UInt8(ascii: "+")
+            && text.lowercased() != "2f"
     }
 }
 

@@ -148,8 +148,8 @@ public final class StorageRoot: Sendable {
         guard let directory = try? OpenFile(path, .directory), (try? check(directory, path)) != nil,
             let lock = try? OpenFile("lock", [.readingAndWriting, .noLink], in: directory)
         else { return false }
-        // The lock of a root that is being made is still empty.
-        return lock.lock() && (try? lock.readAll(atMost: 1))?.isEmpty == false
+        // The lock of a root that is being made is still empty: to take it here would keep its process from having it.
+        return (try? lock.readAll(atMost: 1))?.isEmpty == false && lock.lock()
     }
 
     /// Opens the directory of that name, and creates it if necessary.

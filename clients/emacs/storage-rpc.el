@@ -55,6 +55,13 @@ WANTED is what it is told, the newest first, before it has begun."
       (user-error "There is no program %s: see `storage-rpc-command' and $STORAGE_RPC" (car command)))
     command))
 
+(defun storage-rpc--shielded (command)
+  "Return COMMAND, in batch mode within a shell that leaves a reader of its input.
+There a write to a pipe that nobody reads ends Emacs by SIGPIPE."
+  (if noninteractive
+      `("sh" "-c" "exec 3<&0; \"$@\" 3<&-; cat <&3 > /dev/null 2>&1 &" "sh" ,@command)
+    command))
+
 (defun storage-rpc--open ()
   "Return a process that speaks with a service."
   (if storage-rpc-socket
@@ -63,13 +70,15 @@ WANTED is what it is told, the newest first, before it has begun."
                                 :service (expand-file-name storage-rpc-socket))
         (file-error (user-error "No service can be reached at %s: %s" storage-rpc-socket (nth 2 failure))))
     (let ((process (make-process
-                    :name "storage-rpc" :command (storage-rpc--command) :connection-type 'pipe :noquery t
+                    :name "storage-rpc" :command (storage-rpc--shielded (storage-rpc--command)) :connection-type 'pipe :noquery t
                     :coding 'utf-8-emacs-unix :stderr (get-buffer-create "*storage-rpc stderr*"))))
       (set-process-sentinel (get-buffer-process "*storage-rpc stderr*") #'ignore) ; which would write into it
       process)))
 
 (defun storage-rpc--connect ()
   "Return the connection, after starting the service where it does not run."
+  (when (and noninteractive storage-rpc-socket storage-rpc--connection) ; may have ended, see `storage-rpc--shielded'
+    (accept-process-output (jsonrpc--process storage-rpc--connection) 0))
   (unless (and storage-rpc--connection (jsonrpc-running-p storage-rpc--connection))
     (setq storage-rpc--shared (or storage-rpc-socket (equal (cadr (storage-rpc--command)) "connect"))
           storage-rpc--connection
@@ -235,6 +244,8 @@ Call THEN with the last snapshot.  Return the transfer."
 
 (defun storage-rpc--local (file)
   "Return the path of FILE for the service, which knows no files of other machines."
+  (when (string-match "\\`\\([[:alpha:]][[:alnum:]+.-]*\\)://\\|\\`file:/" file)
+    (user-error "A URL is no name of a file: %s" (or (match-string 1 file) "file")))
   (when (file-remote-p file)
     (user-error "%s is on another machine" file))
   (file-name-unquote (expand-file-name file)))
@@ -355,7 +366,7 @@ in one that is shared, transfers go on."
         (mapc #'storage-rpc-cancel (storage-rpc--running)) ; else they would wait for the next service
         (with-timeout (3) (while (storage-rpc--running) (accept-process-output nil 0.1))))
       (clrhash storage-rpc--transfers)
-      (storage-rpc--request 'shutdown nil (lambda (&rest _) (jsonrpc-notify connection 'exit nil)))
+      (storage-rpc--request 'shutdown nil (lambda (_ failure) (unless failure (jsonrpc-notify connection 'exit nil))))
       (with-timeout (3) (while (jsonrpc-running-p connection) (accept-process-output nil 0.1))))
     (jsonrpc-shutdown connection t)
     (setq storage-rpc--connection nil)))

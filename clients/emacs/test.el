@@ -135,6 +135,25 @@
     (storage-rpc--request 'service/ping nil (lambda (_ failure) (setq said (storage-rpc--reason failure))))
     (should (equal said "The service has ended"))))
 
+(storage-rpc-test a-batch-run-survives-a-service-that-has-ended-before-it-is-written-to
+  (let* ((closed (concat directory "closed"))
+         (command (list "sh" "-c" (format "exec <&-; echo 'in use' >&2; : > %s" (shell-quote-argument closed))))
+         (program `(let ((storage-rpc-command ',command) (noninteractive t))
+                     (advice-add 'storage-rpc--open :filter-return
+                                 (lambda (process) (while (not (file-exists-p ,closed))) process))
+                     (condition-case failure (storage-rpc-reference "a") (error (princ (cadr failure)))))))
+    (with-temp-buffer
+      (should (equal (call-process (concat invocation-directory invocation-name) nil t nil "-Q" "--batch"
+                                   "-l" storage-rpc-test-source "--eval" (prin1-to-string program))
+                     0))
+      (should (string-search "The service has ended: in use" (buffer-string))))))
+
+(storage-rpc-test a-url-is-no-name-of-a-file
+  (dolist (file '("file:///tmp/a" "file:/tmp/a" "https://h/a?token=SECRET" "gs://b/a"))
+    (let ((failure (cadr (should-error (storage-rpc-put-file file "a") :type 'user-error))))
+      (should (string-prefix-p "A URL is no name of a file" failure))
+      (should-not (string-search "SECRET" failure)))))
+
 (storage-rpc-test what-has-not-ended-is-cancelled-at-the-end
   (let ((upload (storage-rpc-put-file (storage-rpc-test-file directory "huge" 8589934592) "huge")))
     (storage-rpc-test-await (lambda () (storage-rpc-transfer-task upload)))

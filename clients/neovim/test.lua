@@ -221,6 +221,8 @@ local tests = {
     assert(state == 'cancelled', state)
   end },
   { 'a program that is not there is an error', function()
+    local ok, why = pcall(storage.setup, { comand = {} })
+    assert(not ok and why:find('setup has no option comand', 1, true), why)
     storage.setup({ command = { '/no/such/program' } })
     assert(put(file('plain.txt', 3), 'a').error)
     assert(said('there is no program /no/such/program'))

@@ -11,14 +11,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ServiceGoneError, Storage } from "./index.js";
+import { isShort } from "./src/files.js";
 
 const METHODS = ["arm", "disarm", "release", "clock", "settled", "journal", "space", "seed", "save", "reset"];
+const PREFIX = "storage-rpc-";
 const SHOWN = 20; // entries of the journal in the diagnostics of a test that has failed
 
 export async function withHarness(t, options = {}) {
-  // The path of a Unix socket has at most 107 bytes.
-  const place = Buffer.byteLength(tmpdir()) > 64 ? "/tmp" : tmpdir();
-  const directory = await mkdtemp(join(place, "storage-rpc-"));
+  const directory = await mkdtemp(join(place(), PREFIX));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const socket = join(directory, "socket");
   const args = ["serve", "--harness", "--stdio", "--socket", socket];
@@ -33,6 +33,12 @@ export async function withHarness(t, options = {}) {
     }
   });
   return { storage, harness, socket };
+}
+
+/** The first directory in which the socket has a path that every program can connect to. */
+function place() {
+  const places = [tmpdir(), process.env.XDG_RUNTIME_DIR, "/tmp"].filter(Boolean);
+  return places.find((one) => isShort(join(one, `${PREFIX}XXXXXX`, "socket"))) ?? places[0];
 }
 
 /** A test fails where a rule that it armed never struck. Before Node 20.12 a test does not know whether it has failed. */

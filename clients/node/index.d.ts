@@ -6,7 +6,7 @@
  *     await storage.close();
  *
  * The names are those of the SDK. Metadata, snapshots and settings have the members that are described in
- * protocol/reference.md.
+ * protocol/reference.md. An unknown option of a method is a TypeError that names it.
  */
 import type * as said from "./src/methods.js";
 import type { Metadata, Methods, Settings, Status, TokenKind } from "./src/methods.js";
@@ -160,7 +160,7 @@ export class Reference extends ReferenceMethods {
 
   /** Starts to upload bytes, or a text as UTF-8. */
   putData(data: ArrayBufferView | ArrayBuffer | string, options?: UploadOptions): UploadTask;
-  /** Starts to upload a local file. */
+  /** Starts to upload a local file: a path, or a `file:` URL, also as a string. */
   putFile(file: string | FileURL, options?: UploadOptions): UploadTask;
   /** Starts to download to a local file, which appears or is replaced once all bytes have arrived. */
   writeToFile(file: string | FileURL, options?: TaskOptions): DownloadTask;
@@ -211,7 +211,10 @@ declare class Task extends TaskMethods {
   cancel(): Promise<boolean>;
   snapshot(): Promise<Snapshot>;
 
-  /** The metadata of the object; rejects with the error of the task. The signal ends the wait, not the task. */
+  /**
+   * The metadata of the object; rejects with the error of the task. The signal ends the wait, not the task. Also a task
+   * that ends before the promise is awaited is not an unhandled rejection.
+   */
   wait(options?: RequestOptions): Promise<Metadata>;
 
   /** Adds an observer; resolves to its handle. Calls it at once if the status matches the state of the task. */

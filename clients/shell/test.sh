@@ -62,6 +62,11 @@ check 'nothing is printed then' [ ! -s stored ]
 check 'so does what is no reference' [ $? -eq 1 ]
 "$put" large >stored 2>errors
 check 'a wrong command line is told from a failure' [ $? -eq 64 ]
+"$put" --sharde large x >stored 2>errors
+check 'an unknown option is refused' [ $? -eq 64 ]
+check 'the option is named' says 'unknown option --sharde'
+"$put" "file://$directory/large" x >stored 2>errors
+check 'a URL is no name of a file' [ $? -eq 1 ]
 
 "$put" --help >stored 2>errors
 check 'help is no failure' [ $? -eq 0 ]

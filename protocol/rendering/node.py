@@ -49,30 +49,31 @@ def table(document):
     text += "export const METHODS = Object.freeze([\n"
     text += "".join(f'  "{method["name"]}",\n' for method in document["methods"]) + "]);\n\n"
     text += f"export const STATUSES = Object.freeze({json.dumps(statuses)});\n\n"
+    text += "/** The properties of metadata that a write takes. */\n"
+    text += f"export const METADATA = Object.freeze({json.dumps(writable(document))});\n\n"
     text += "/** The names of JSON-RPC's own errors. */\nexport const RPC_NAMES = Object.freeze({\n"
     text += "".join(f'  [{code}]: "{name}",\n' for code, name in names.items()) + "});\n"
     for receiver in CLASSES:
         base = " extends EventEmitter" if receiver == "Task" else ""
-        text += "\n/** What needs nothing but to ask: `_ask(method, params, options, then)`. */\n"
+        text += "\n/** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */\n"
         text += f"export class {receiver}Methods{base} {{\n"
         text += "\n".join(body(verb, method, receiver) for verb, method in rendered(document, receiver)) + "}\n"
     return text
 
 
+def writable(document):
+    return list(document["components"]["schemas"]["MetadataWrite"]["properties"])
+
+
 def body(verb, method, receiver):
     alone, optional = split(method)
     names = [param["name"] for param in alone]
-    if optional:
-        own = ", ".join(param["name"] for param in optional)
-        head = ", ".join([*names, f"{{ {own}, ...options }} = {{}}"])
-    else:
-        head = ", ".join([*names, "options"])
-    sent = [*names, *(param["name"] for param in optional)]
-    params = f"{{ {', '.join(sent)} }}" if sent else "{}"
+    params = f"{{ {', '.join(names)} }}" if names else "{}"
+    own = json.dumps([param["name"] for param in optional])
     then = outcome(method)[1]
     asked = verb if receiver == "Task" else method["name"]
-    call = ", ".join(filter(None, [f'"{asked}"', params, "options", then]))
-    return f"  {camel(verb)}({head}) {{\n    return this._ask({call});\n  }}\n"
+    call = ", ".join(filter(None, [f'"{asked}"', params, own, "options", then]))
+    return f"  {camel(verb)}({', '.join([*names, 'options'])}) {{\n    return this._ask({call});\n  }}\n"
 
 
 def outcome(method):
@@ -146,6 +147,7 @@ def declarations(document):
     text += "\n/** The params and the result of each method. */\nexport interface Methods {\n"
     text += "".join(entry(method) for method in document["methods"]) + "}\n"
     text += "\nexport const METHODS: readonly (keyof Methods)[];\nexport const STATUSES: readonly Status[];\n"
+    text += "export const METADATA: readonly (keyof MetadataWrite)[];\n"
     text += "export const RPC_NAMES: { readonly [code: number]: string };\n"
     for receiver in CLASSES:
         text += f"\nexport class {receiver}Methods {{\n"

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, Generic, Literal, TypeVar
 
 from . import _types
+from ._files import local_path
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
 from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, source
 
@@ -135,7 +136,7 @@ def argument(param):
     if schema.get("type") == "bytes":
         return name, "bytes | bytearray | memoryview | str", "**source(data)"
     if name == "file":
-        return name, "str | os.PathLike[str]", "os.path.abspath(file)"
+        return name, "str | os.PathLike[str]", "local_path(file)"
     if target(schema) == "MetadataWrite":
         return name, "MetadataChange", f"metadata_to_wire({name})"
     return name, annotation(schema), name

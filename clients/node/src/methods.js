@@ -53,6 +53,9 @@ export const METHODS = Object.freeze([
 
 export const STATUSES = Object.freeze(["resume", "progress", "pause", "success", "failure"]);
 
+/** The properties of metadata that a write takes. */
+export const METADATA = Object.freeze(["cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customMetadata", "md5Hash", "bucket", "fullPath", "name", "object", "generation", "metageneration", "size", "timeCreated", "updated", "crc32c"]);
+
 /** The names of JSON-RPC's own errors. */
 export const RPC_NAMES = Object.freeze({
   [-32700]: "parseError",
@@ -63,75 +66,75 @@ export const RPC_NAMES = Object.freeze({
   [-32800]: "requestCancelled",
 });
 
-/** What needs nothing but to ask: `_ask(method, params, options, then)`. */
+/** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
 export class StorageMethods {
   discover(options) {
-    return this._ask("rpc.discover", {}, options);
+    return this._ask("rpc.discover", {}, [], options);
   }
 
   ping(options) {
-    return this._ask("service/ping", {}, options);
+    return this._ask("service/ping", {}, [], options);
   }
 
   status(options) {
-    return this._ask("service/status", {}, options);
+    return this._ask("service/status", {}, [], options);
   }
 
   metrics(options) {
-    return this._ask("service/metrics", {}, options);
+    return this._ask("service/metrics", {}, [], options);
   }
 
   stop(options) {
-    return this._ask("service/stop", {}, options, () => undefined);
+    return this._ask("service/stop", {}, [], options, () => undefined);
   }
 
-  setToken(token, { kind, expiresIn, ...options } = {}) {
-    return this._ask("auth/setToken", { token, kind, expiresIn }, options, () => undefined);
+  setToken(token, options) {
+    return this._ask("auth/setToken", { token }, ["kind", "expiresIn"], options, () => undefined);
   }
 
   getSettings(options) {
-    return this._ask("storage/getSettings", {}, options);
+    return this._ask("storage/getSettings", {}, [], options);
   }
 }
 
-/** What needs nothing but to ask: `_ask(method, params, options, then)`. */
+/** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
 export class ReferenceMethods {
   getMetadata(options) {
-    return this._ask("reference/getMetadata", {}, options);
+    return this._ask("reference/getMetadata", {}, [], options);
   }
 
-  updateMetadata(metadata, { ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
-    return this._ask("reference/updateMetadata", { metadata, ifGenerationMatch, ifMetagenerationMatch }, options);
+  updateMetadata(metadata, options) {
+    return this._ask("reference/updateMetadata", { metadata }, ["ifGenerationMatch", "ifMetagenerationMatch"], options);
   }
 
-  downloadURL({ expiresIn, ...options } = {}) {
-    return this._ask("reference/downloadURL", { expiresIn }, options, ({ url }) => url);
+  downloadURL(options) {
+    return this._ask("reference/downloadURL", {}, ["expiresIn"], options, ({ url }) => url);
   }
 
   revokeDownloadURL(options) {
-    return this._ask("reference/revokeDownloadURL", {}, options, ({ url }) => url);
+    return this._ask("reference/revokeDownloadURL", {}, [], options, ({ url }) => url);
   }
 
-  delete({ ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
-    return this._ask("reference/delete", { ifGenerationMatch, ifMetagenerationMatch }, options, () => undefined);
+  delete(options) {
+    return this._ask("reference/delete", {}, ["ifGenerationMatch", "ifMetagenerationMatch"], options, () => undefined);
   }
 
-  list({ maxResults, pageToken, exact, metadata, ...options } = {}) {
-    return this._ask("reference/list", { maxResults, pageToken, exact, metadata }, options, (result) => this._toListing(result));
+  list(options) {
+    return this._ask("reference/list", {}, ["maxResults", "pageToken", "exact", "metadata"], options, (result) => this._toListing(result));
   }
 
-  listAll({ exact, ...options } = {}) {
-    return this._ask("reference/listAll", { exact }, options, (result) => this._toListing(result));
+  listAll(options) {
+    return this._ask("reference/listAll", {}, ["exact"], options, (result) => this._toListing(result));
   }
 
   getData(maxSize, options) {
-    return this._ask("reference/getData", { maxSize }, options, ({ data }) => Buffer.from(data, "base64"));
+    return this._ask("reference/getData", { maxSize }, [], options, ({ data }) => Buffer.from(data, "base64"));
   }
 }
 
-/** What needs nothing but to ask: `_ask(method, params, options, then)`. */
+/** What needs nothing but to ask: `_ask(method, params, names of options, options, then)`. */
 export class TaskMethods extends EventEmitter {
   forget(options) {
-    return this._ask("forget", {}, options, ({ accepted }) => accepted);
+    return this._ask("forget", {}, [], options, ({ accepted }) => accepted);
   }
 }

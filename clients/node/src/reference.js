@@ -1,9 +1,12 @@
 /** A reference: a value, whose path is normalised as in the SDK. */
-import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
-import { ReferenceMethods } from "./methods.js";
+import { localPath } from "./files.js";
+import { ReferenceMethods, STATUSES, METADATA } from "./methods.js";
+import { optionsOf } from "./options.js";
 import { DownloadTask, UploadTask } from "./task.js";
+
+const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
+const TASK_OPTIONS = ["observe", "onProgress", "signal"];
 
 export class Reference extends ReferenceMethods {
   #session;
@@ -57,25 +60,24 @@ export class Reference extends ReferenceMethods {
 
   // Tasks
 
-  putData(data, { metadata, ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
+  putData(data, options) {
     const source = typeof data === "string" ? { text: data } : { data: bytes(data).toString("base64") };
-    const params = { ...source, metadata, ifGenerationMatch, ifMetagenerationMatch };
-    return this.#begin(UploadTask, "reference/putData", params, options);
+    return this.#begin(UploadTask, "reference/putData", source, UPLOAD_OPTIONS, options);
   }
 
-  putFile(file, { metadata, ifGenerationMatch, ifMetagenerationMatch, ...options } = {}) {
-    const params = { file: path(file), metadata, ifGenerationMatch, ifMetagenerationMatch };
-    return this.#begin(UploadTask, "reference/putFile", params, options);
+  putFile(file, options) {
+    return this.#begin(UploadTask, "reference/putFile", { file: localPath(file) }, UPLOAD_OPTIONS, options);
   }
 
-  writeToFile(file, options = {}) {
-    return this.#begin(DownloadTask, "reference/writeToFile", { file: path(file) }, options);
+  writeToFile(file, options) {
+    return this.#begin(DownloadTask, "reference/writeToFile", { file: localPath(file) }, [], options);
   }
 
   // Used by the rendered methods
 
-  _ask(method, params, { signal } = {}, then = undefined) {
-    return this.#session.request(method, { reference: this.toJSON(), ...params }, { signal, then });
+  async _ask(method, params, optional, options, then) {
+    const { signal, ...more } = optionsOf(method, options, [...optional, "signal"]);
+    return this.#session.request(method, { reference: this.toJSON(), ...params, ...more }, { signal, then });
   }
 
   _toListing({ prefixes, items, ...rest }) {
@@ -83,8 +85,11 @@ export class Reference extends ReferenceMethods {
     return { prefixes: folders, items: objects, ...rest };
   }
 
-  #begin(Kind, method, params, options) {
-    return new Kind(this.#session)._begin(this, method, params, options);
+  #begin(Kind, method, params, own, options) {
+    const names = [...own, ...TASK_OPTIONS];
+    const { observe, onProgress, signal, ...more } = optionsOf(method, options, names, adviceFor(own));
+    const ears = { observe: optionsOf("observe", observe, STATUSES), onProgress, signal };
+    return new Kind(this.#session)._begin(this, method, { ...params, ...more }, ears);
   }
 }
 
@@ -92,8 +97,9 @@ function segments(path) {
   return path.split("/").filter(Boolean);
 }
 
-function path(file) {
-  return file instanceof URL ? fileURLToPath(file) : resolve(file);
+/** A property of the object is no option, but a part of one. */
+function adviceFor(own) {
+  return (name) => (own.includes("metadata") && METADATA.includes(name) ? `metadata: { ${name} } has it.` : undefined);
 }
 
 function bytes(data) {

@@ -2,10 +2,17 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { StorageMethods } from "./methods.js";
+import { optionsOf } from "./options.js";
 import { Session } from "./session.js";
 import { DownloadTask, UploadTask } from "./task.js";
 import { Child, Socket } from "./transport.js";
 import { isURL, parseURL } from "./url.js";
+
+const SESSION_OPTIONS = ["bucket", "onRefreshToken"];
+const SPAWN_OPTIONS = ["program", "args", "env", "shared", ...SESSION_OPTIONS];
+const PAGE_OPTIONS = ["maxResults", "signal"];
+
+const flag = () => 'a flag of the service goes into args, as in args: ["--root", "objects"].';
 
 /** The program of a package that brings it. */
 function bundled() {
@@ -16,15 +23,17 @@ function bundled() {
 export class Storage extends StorageMethods {
   #session;
 
-  static async spawn({ program, args = [], env = {}, shared = false, ...options } = {}) {
+  static async spawn(options) {
+    const { program, args = [], env = {}, shared = false, ...session } = optionsOf("spawn", options, SPAWN_OPTIONS, flag);
     const environment = { ...process.env, ...env };
     const command = [program ?? (environment.STORAGE_RPC || bundled() || "storage-rpc"), ...(shared ? ["connect"] : []), ...args];
     const transport = await Child.start(command, environment, shared);
-    return Storage.#open(transport, options);
+    return Storage.#open(transport, session);
   }
 
-  static async connect(socketPath, options = {}) {
-    return Storage.#open(await Socket.connect(socketPath), options);
+  static async connect(socketPath, options) {
+    const session = optionsOf("connect", options, SESSION_OPTIONS);
+    return Storage.#open(await Socket.connect(socketPath), session);
   }
 
   static async #open(transport, { bucket, onRefreshToken }) {
@@ -51,12 +60,13 @@ export class Storage extends StorageMethods {
     return this.#session.reference(place);
   }
 
-  exactReference(object, { bucket } = {}) {
+  exactReference(object, options) {
+    const { bucket } = optionsOf("exactReference", options, ["bucket"]);
     return this.#session.reference({ bucket: bucket ?? this.defaultBucket, object });
   }
 
   updateSettings(settings, options) {
-    return this.request("storage/updateSettings", settings, options);
+    return this._ask("storage/updateSettings", settings, [], options);
   }
 
   uploadTask(id) {
@@ -68,38 +78,46 @@ export class Storage extends StorageMethods {
   }
 
   uploadTasks(options) {
-    return all(this.uploadTaskPages(options));
+    return this.#all("uploadTasks", UploadTask, options);
   }
 
   downloadTasks(options) {
-    return all(this.downloadTaskPages(options));
+    return this.#all("downloadTasks", DownloadTask, options);
   }
 
   uploadTaskPages(options) {
-    return this.#pages(UploadTask, options);
+    return this.#pages(UploadTask, optionsOf("uploadTaskPages", options, PAGE_OPTIONS));
   }
 
   downloadTaskPages(options) {
-    return this.#pages(DownloadTask, options);
+    return this.#pages(DownloadTask, optionsOf("downloadTaskPages", options, PAGE_OPTIONS));
   }
 
-  request(method, params = {}, { signal } = {}) {
+  async request(method, params = {}, options) {
+    const { signal } = optionsOf("request", options, ["signal"]);
     return this.#session.request(method, params, { signal });
   }
 
-  close(options) {
-    return this.#session.close(options);
+  async close(options) {
+    return this.#session.close(optionsOf("close", options, ["drain"]));
   }
 
   [Symbol.asyncDispose ?? Symbol.for("nodejs.asyncDispose")]() {
     return this.close();
   }
 
-  _ask(method, params, { signal } = {}, then = undefined) {
-    return this.#session.request(method, params, { signal, then });
+  async _ask(method, params, optional, options, then) {
+    const { signal, ...more } = optionsOf(method, options, [...optional, "signal"]);
+    return this.#session.request(method, { ...params, ...more }, { signal, then });
   }
 
-  async *#pages(Kind, { maxResults = 1000, signal } = {}) {
+  async #all(verb, Kind, options) {
+    const tasks = [];
+    for await (const page of this.#pages(Kind, optionsOf(verb, options, PAGE_OPTIONS))) tasks.push(...page);
+    return tasks;
+  }
+
+  async *#pages(Kind, { maxResults = 1000, signal }) {
     const then = ({ tasks, ...rest }) => ({ tasks: tasks.map((one) => this.#session.snapshot(Kind, one)), ...rest });
     let pageToken;
     do {
@@ -109,10 +127,4 @@ export class Storage extends StorageMethods {
       ({ pageToken } = page);
     } while (pageToken !== undefined);
   }
-}
-
-async function all(pages) {
-  const tasks = [];
-  for await (const page of pages) tasks.push(...page);
-  return tasks;
 }

@@ -1,11 +1,18 @@
 /** Uploads and downloads. */
 import { ServiceGoneError, StorageError } from "./errors.js";
 import { STATUSES, TaskMethods } from "./methods.js";
+import { optionsOf } from "./options.js";
 import { onAbort } from "./signals.js";
 import { Snapshots, tell } from "./snapshots.js";
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
 const ignore = () => {};
+
+/** The same promise. The end of a task may come before its caller awaits it: then it is no unhandled rejection. */
+function quiet(promise) {
+  promise.catch(ignore);
+  return promise;
+}
 
 /** The common part of uploads and downloads. It emits no "error" event, so it needs no listener. */
 class Task extends TaskMethods {
@@ -39,7 +46,7 @@ class Task extends TaskMethods {
   }
 
   started() {
-    return this.#started.then((id) => id);
+    return quiet(this.#started.then((id) => id));
   }
 
   // Control
@@ -63,7 +70,12 @@ class Task extends TaskMethods {
   }
 
   /** Resolves to the metadata of the object, or rejects with the error of the task. */
-  async wait({ signal } = {}) {
+  wait(options) {
+    return quiet(this.#wait(options));
+  }
+
+  async #wait(options) {
+    const { signal } = optionsOf("wait", options, ["signal"]);
     signal?.throwIfAborted();
     this.#listen();
     let forget = ignore;
@@ -112,6 +124,7 @@ class Task extends TaskMethods {
   }
 
   async removeAllObservers(status) {
+    if (status !== undefined && !STATUSES.includes(status)) throw new TypeError(`There is no status ${status}.`);
     const handles = this.#session.handles(this, status);
     const removed = await Promise.all(handles.map((handle) => this.removeObserver(handle)));
     return removed.filter(Boolean).length;
@@ -120,7 +133,7 @@ class Task extends TaskMethods {
   // Used by the other modules
 
   /** Requests the task, and observes all its events. */
-  _begin(reference, method, params, { signal, observe = {}, onProgress }) {
+  _begin(reference, method, params, { signal, observe, onProgress }) {
     for (const [status, callback] of Object.entries(observe)) this.on(status, callback);
     if (onProgress) this.on("progress", onProgress);
     this.#last.reference = reference;
@@ -199,9 +212,10 @@ class Task extends TaskMethods {
     return this.#call("observe", then, { status });
   }
 
-  async _ask(verb, params, { signal } = {}, then = undefined) {
+  async _ask(verb, params, optional, options, then) {
+    const { signal, ...more } = optionsOf(verb, options, [...optional, "signal"]);
     await this.#started;
-    return this.#call(verb, then, params, signal);
+    return this.#call(verb, then, { ...params, ...more }, signal);
   }
 
   #call(verb, then, params = {}, signal = undefined) {

@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { debuglog, getSystemErrorMap } from "node:util";
 import { ServiceGoneError } from "./errors.js";
+import { socketAddress } from "./files.js";
 
 const debug = debuglog("storage-rpc");
 const FAREWELL = '{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n';
-const PATIENCE = 3000; // milliseconds; a service that is told to end does so within two seconds
+/** A service that is told to end does so within two seconds. */
+export const patience = { milliseconds: 3000 };
 const LAST_WORDS = 8192; // characters of stderr that are kept
 
 const wording = (error) => getSystemErrorMap().get(error.errno)?.[1] ?? error.message;
@@ -80,20 +82,20 @@ export class Child {
     return [this.#process, stdin, stdout, stderr];
   }
 
-  /** Sends SIGTERM after so many rounds of PATIENCE, and SIGKILL one round later. */
+  /** Sends SIGTERM after so many rounds of `patience`, and SIGKILL one round later. */
   #insist(patience) {
     for (const [signal, rounds] of [["SIGTERM", patience], ["SIGKILL", patience + 1]]) {
-      this.#timers.push(setTimeout(() => this.#process.kill(signal), rounds * PATIENCE).unref());
+      this.#timers.push(setTimeout(() => this.#process.kill(signal), rounds * patience.milliseconds).unref());
     }
   }
 
-  /** Resolves to the error for the end of the output, at the latest PATIENCE after the first sign of it. */
+  /** Resolves to the error for the end of the output, at the latest `patience` after the first sign of it. */
   async #obituary() {
     const child = this.#process;
     const closed = new Promise((resolve) => child.once("close", resolve));
     await new Promise((resolve) => [child.once("exit", resolve), child.stdout.once("close", resolve)]);
-    const patience = new Promise((resolve) => this.#timers.push(setTimeout(resolve, PATIENCE).unref()));
-    await Promise.race([closed, patience]);
+    const late = new Promise((resolve) => this.#timers.push(setTimeout(resolve, patience.milliseconds).unref()));
+    await Promise.race([closed, late]);
     if (child.exitCode === null && child.signalCode === null) this.#insist(0);
     else this.#timers.forEach(clearTimeout);
     for (const stream of child.stdio) stream.destroy();
@@ -115,13 +117,17 @@ export class Socket {
   #socket;
 
   static async connect(path) {
-    const socket = connect(path);
+    let place;
     try {
+      place = socketAddress(path);
+      const socket = connect(place.address);
       await once(socket, "connect");
+      return new Socket(socket);
     } catch (error) {
       throw new ServiceGoneError(`No service can be reached at ${path}: ${wording(error)}.`);
+    } finally {
+      place?.close();
     }
-    return new Socket(socket);
   }
 
   constructor(socket) {
@@ -143,7 +149,7 @@ export class Socket {
   hangUp({ drain }) {
     if (!drain) return this.breakOff();
     this.#socket.end();
-    const timer = setTimeout(() => this.breakOff(), PATIENCE).unref();
+    const timer = setTimeout(() => this.breakOff(), patience.milliseconds).unref();
     this.#socket.once("close", () => clearTimeout(timer));
   }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Storage } from "../index.js";
 import { Lines } from "../src/framing.js";
-import { check, gone, pid, statuses } from "./support.js";
+import { check, gone, impatient, pid, statuses } from "./support.js";
 
 const SNAPSHOT = `
 const place = { bucket: "b", fullPath: "x", name: "x", url: "gs://b/x" };
@@ -161,7 +161,8 @@ check("one that ends with words fails all that wait, and says how", async (room)
   await assert.rejects(storage.reference("x").putData("x").wait(), expected);
 });
 
-check("one that only closes its output is ended", async (room) => {
+check("one that only closes its output is ended", async (room, t) => {
+  impatient(t);
   const storage = await room.fake(`
     setInterval(() => {}, 1000);
     say({ id: (await next()).id, result: process.pid });

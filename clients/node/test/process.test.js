@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { MIB, check, gone, hearing, pid, statuses } from "./support.js";
+import { MIB, check, gone, hearing, impatient, pid, statuses } from "./support.js";
 
 const SAY_PID = `console.log((await storage.request("service/status")).pid);`;
+const HOLD = `await storage.request("harness/arm", { on: "send", at: ${MIB}, do: { hold: true } });`;
 
 check("a program with an idle session ends by itself, and so does the service", async (room) => {
   const { status, output } = await room.run(SAY_PID);
@@ -11,8 +12,9 @@ check("a program with an idle session ends by itself, and so does the service", 
 });
 
 check("process.exit leaves no service behind, whatever is under way", async (room) => {
-  const path = await room.largeFile(1024 * MIB);
+  const path = await room.largeFile();
   const { status, output } = await room.run(`
+    ${HOLD}
     const task = storage.reference("x").putFile(${JSON.stringify(path)});
     await task.started();
     ${SAY_PID}
@@ -46,7 +48,7 @@ check("Ctrl-C is for the program, which may go on", async (room) => {
 check("a program with a paused task ends, and so does the service", async (room) => {
   const path = await room.largeFile();
   const { status, output } = await room.run(`
-    await storage.updateSettings({ uploadChunkSizeBytes: 262144 });
+    ${HOLD}
     const task = storage.reference("x").putFile(${JSON.stringify(path)});
     task.on("success", () => console.log("stored")).wait().then(() => console.log("never"));
     await task.pause();
@@ -60,12 +62,14 @@ check("a program with a paused task ends, and so does the service", async (room)
 check("a task that is resumed keeps the program going again", async (room) => {
   const path = await room.largeFile();
   const { status, output } = await room.run(`
+    ${HOLD}
     const task = storage.reference("x").putFile(${JSON.stringify(path)});
     task.on("success", ({ metadata }) => console.log(metadata.size));
+    await storage.request("harness/settled");
     await task.pause();
     await task.resume();
   `);
-  assert.deepEqual([status, output], [0, `${256 * MIB}\n`]);
+  assert.deepEqual([status, output], [0, `${3 * MIB}\n`]);
 });
 
 check("whoever waits for a paused task waits for other clients to resume it", async (room) => {
@@ -74,6 +78,7 @@ check("whoever waits for a paused task waits for other clients to resume it", as
   for (const wait of ["await task.wait();", "for await (const one of task) void one;"]) {
     const task = await room.running(storage);
     await task.pause();
+    await storage.request("harness/disarm");
     const child = room.start(`
       const task = storage.uploadTask(${JSON.stringify(task.id)});
       task.on("pause", () => console.log("paused"));
@@ -157,9 +162,15 @@ check("closing waits for what could not be written yet", async (room) => {
   for (const task of tasks) assert.equal((await task.wait()).size, MIB);
 });
 
-check("sessions share the service of a root, and leave it to the others", async (room) => {
-  const [mine, theirs] = [await room.share(), await room.share()];
-  assert.equal(await pid(mine), await pid(theirs));
+check("sessions share the service of a root", async (room) => {
+  assert.equal(await pid(await room.share()), await pid(await room.share()));
+});
+
+check("a session with a shared service leaves it to the others", async (room, t) => {
+  impatient(t);
+  await room.serve();
+  const shared = { shared: true, args: ["--root", room.root] };
+  const [mine, theirs] = [await room.spawn(shared), await room.spawn(shared)];
   const task = await room.running(mine);
   await mine.close();
   const copy = theirs.uploadTask(task.id);
@@ -169,7 +180,7 @@ check("sessions share the service of a root, and leave it to the others", async 
   asked.catch(() => {});
   await theirs.close();
   await assert.rejects(asked, { reason: "serviceGone" });
-  assert.equal(await (await room.share()).uploadTask(task.id).cancel(), true);
+  assert.equal(await (await room.spawn(shared)).uploadTask(task.id).cancel(), true);
 });
 
 check("a root in use is said, and how to share it", async (room) => {
@@ -192,7 +203,8 @@ check("closing at once waits for nothing", async (room) => {
   await assert.rejects(asked);
 });
 
-check("a service that does not go is made to", async (room) => {
+check("a service that does not go is made to", async (room, t) => {
+  impatient(t);
   const storage = await room.fake(`
     process.on("SIGTERM", () => {});
     setInterval(() => {}, 1000);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Storage } from "../index.js";
+import { patience } from "../src/transport.js";
 
 export const program = process.env.STORAGE_RPC_PROGRAM ?? process.env.STORAGE_RPC;
 export const MIB = 1 << 20;
@@ -53,13 +54,13 @@ class Room {
   }
 
   async spawn(options = {}) {
-    return this.keep(await Storage.spawn({ program, args: ["--root", this.root], ...options }));
+    return this.keep(await Storage.spawn({ program, args: ["--harness", "--root", this.root], ...options }));
   }
 
   /** A session with the service that all clients of the root share. */
   async share() {
     this.isShared = true;
-    return this.spawn({ shared: true });
+    return this.spawn({ shared: true, args: ["--root", this.root] });
   }
 
   /** The service in the background, so that nothing is left in the root. */
@@ -80,7 +81,7 @@ class Room {
   /** The socket of a service that runs until the test ends. */
   async serve() {
     const path = join(this.directory, "socket");
-    const args = ["serve", "--stdio", "--socket", path, "--root", this.root];
+    const args = ["serve", "--harness", "--stdio", "--socket", path, "--root", this.root];
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
     this.#processes.push(child);
     // Its answer on stdout tells that it listens: the socket is opened before stdin is read.
@@ -99,8 +100,8 @@ class Room {
     return path;
   }
 
-  /** So large that no upload of it ends unseen; it takes no room on the disk. */
-  async largeFile(size = 256 * MIB) {
+  /** A file of many chunks, which takes no room on the disk. */
+  async largeFile(size = 3 * MIB) {
     const path = join(this.directory, "large.bin");
     const file = await open(path, "w");
     await file.truncate(size);
@@ -108,11 +109,12 @@ class Room {
     return path;
   }
 
-  /** An upload with most of its way still to go. */
+  /** An upload that is held after its first MiB, until `harness/disarm`, and all events so far were sent. */
   async running(storage, options = {}) {
     await storage.updateSettings({ uploadChunkSizeBytes: 256 << 10 });
+    await holdAt(storage, MIB);
     const task = storage.reference("large").putFile(await this.largeFile(), options);
-    await once(task, "progress");
+    await storage.request("harness/settled");
     return task;
   }
 
@@ -127,7 +129,7 @@ class Room {
   }
 
   start(body, { socket, ...options } = {}) {
-    const [way, given] = socket ? ["connect", socket] : ["spawn", { program, args: ["--root", this.root] }];
+    const [way, given] = socket ? ["connect", socket] : ["spawn", { program, args: ["--harness", "--root", this.root] }];
     const session = `await Storage.${way}(${JSON.stringify(given)})`;
     const opening = `import { Storage } from ${JSON.stringify(INDEX)}; const storage = ${session};`;
     const code = `${opening}\n${body}`;
@@ -135,6 +137,18 @@ class Room {
     this.#processes.push(child);
     return child;
   }
+}
+
+/** Lets a test wait shorter than a user for a service that does not end. */
+export function impatient(t) {
+  const { milliseconds } = patience;
+  t.after(() => (patience.milliseconds = milliseconds));
+  patience.milliseconds = 50;
+}
+
+/** Each upload stops before that byte, however often it comes there, until `harness/disarm`. */
+export async function holdAt(storage, byte) {
+  await storage.request("harness/arm", { on: "send", at: byte, times: null, rule: "held", do: { hold: true } });
 }
 
 export async function pid(storage) {

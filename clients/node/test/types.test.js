@@ -49,7 +49,7 @@ test("what the client asks for is in the table", () => {
 });
 
 check("the table is what the service can be asked for", async (room) => {
-  const storage = await room.spawn();
+  const storage = await room.spawn({ args: ["--root", room.root] });
   assert.deepEqual((await storage.request("initialize")).methods, [...METHODS]);
   assert.equal(await storage.ping(), "pong");
   assert.equal((await storage.discover()).info.title, "storage-rpc");

@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reference = storage.reference(options.reference)
             show(put(reference, options) if options.command == "put" else reference.get_metadata())
         return 0
-    except (StorageError, TimeoutError) as error:
+    except (StorageError, TimeoutError, ValueError) as error:
         print(f"storage_rpc: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("storage_rpc: interrupted", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import Any, Callable, Generic, TypeVar, Union
 
 from ._core import command_line
 from ._methods import Method
+from ._events import known
 from ._tasks import S, TaskBase, Tasks
 from ._types import Status, TokenKind
 from .errors import RPCError
@@ -47,6 +48,8 @@ class ReferenceBase:
         callbacks = dict(observe or {})
         if on_progress:
             callbacks["progress"] = on_progress
+        for status in callbacks:
+            known(status)
         task = kind(self._storage)
         task._start(method, {"reference": self._place, **params}, callbacks, *timeout)
         return task

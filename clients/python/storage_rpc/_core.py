@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Protocol, TypeVar
 
 from . import _program
+from ._files import local_path
 from .errors import RPCError, ServiceGone, error_from_wire
 from .wire import Bytes
 
@@ -68,7 +69,7 @@ def command_line(
     program, *flags = words or [_program.program()]
     if shared:
         flags = ["connect", *flags[flags[:1] == ["serve"] :]]
-    return [program, *flags, *([] if root is None else ["--root", os.fspath(root)])]
+    return [program, *flags, *([] if root is None else ["--root", local_path(root)])]
 
 
 def hello() -> dict[str, Any]:

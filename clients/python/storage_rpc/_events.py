@@ -17,6 +17,13 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 ENDS: tuple[Status, ...] = ("success", "failure")
 
 
+def known(status: Status | None) -> Status | None:
+    """The status. Raises `ValueError` if there is no such status, whose events would never come."""
+    if status is not None and status not in STATUSES:
+        raise ValueError(f"There is no status {status!r}; there are {', '.join(STATUSES)}.")
+    return status
+
+
 class Observer(Generic[S]):
     """One callback of one task. While it runs, only the newest pending progress event is kept."""
 
@@ -114,6 +121,7 @@ class Events(Generic[S]):
                 self._backlogs.add(backlog)
 
     def handles(self, status: Status | None) -> list[str]:
+        known(status)
         with self._lock:
             return [handle for handle, one in self.observers.items() if status in (None, one.status)]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, Generic, Literal, TypeVar
 
 from . import _types
+from ._files import local_path
 from ._types import Metadata, ReferenceT, ServiceStatus, Settings, Status, TokenKind
 from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, source
 
@@ -347,7 +348,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         return self._start_upload_task(
             "reference/putFile",
             {
-                "file": os.path.abspath(file),
+                "file": local_path(file),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -533,7 +534,7 @@ class ReferenceMethods(Asking, Referring[ReferenceT, ListingT, UploadTaskT, Down
         """
         return self._start_download_task(
             "reference/writeToFile",
-            {"file": os.path.abspath(file)},
+            {"file": local_path(file)},
             on_progress,
             observe,
             timeout,
@@ -771,7 +772,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
         return self._start_upload_task(
             "reference/putFile",
             {
-                "file": os.path.abspath(file),
+                "file": local_path(file),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -938,7 +939,7 @@ class AsyncReferenceMethods(AsyncAsking, Referring[ReferenceT, ListingT, UploadT
 
         In the SDK: `StorageReference.write(toFile:completion:), .writeAsync(toFile:)`.
         """
-        return self._start_download_task("reference/writeToFile", {"file": os.path.abspath(file)}, on_progress, observe)
+        return self._start_download_task("reference/writeToFile", {"file": local_path(file)}, on_progress, observe)
 
 
 class AsyncTaskMethods(AsyncAsking):

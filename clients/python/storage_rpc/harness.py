@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
+from ._files import local_path
 from .wire import given, source
 from .reference import Reference
 from ._session import Session
 
-Content = Union[bytes, str, "os.PathLike[str]"]
+Content = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 """Bytes, a text, or the path of a local file."""
 
 
@@ -119,7 +120,7 @@ class Harness:
         if objects is not None:
             params["objects"] = [seeded(reference, content) for reference, content in objects.items()]
         if "directory" in params:
-            params["directory"] = os.path.abspath(params["directory"])
+            params["directory"] = local_path(params["directory"])
         return self._call("harness/seed", **params)
 
     def save(self, snapshot: str) -> Any:
@@ -136,6 +137,6 @@ class Harness:
 
 def seeded(reference: Reference | str, content: Content) -> dict[str, Any]:
     place = reference if isinstance(reference, str) else reference._place
-    if isinstance(content, (bytes, str)):
-        return {"reference": place, **source(content)}
-    return {"reference": place, "file": os.path.abspath(content)}
+    if isinstance(content, os.PathLike):
+        return {"reference": place, "file": local_path(content)}
+    return {"reference": place, **source(content)}

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from ._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE
+from ._files import socket_address
 from ._fork import ForkGuard
 from .errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
@@ -95,7 +96,8 @@ class Socket:
     def __init__(self, path: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._socket.connect(path)
+            with socket_address(path) as address:
+                self._socket.connect(address)
         except OSError as error:
             self._socket.close()
             raise no_service_at(path, error) from None

@@ -45,8 +45,13 @@ def given(**params: Any) -> dict[str, Any]:
 
 
 def source(data: bytes | bytearray | memoryview | str) -> dict[str, Any]:
-    """The params of an upload from memory; copies the bytes."""
-    return {"text": data} if isinstance(data, str) else {"data": Bytes(bytes(data))}
+    """The params of an upload from memory; copies the bytes. Raises `TypeError` for what is neither text nor bytes."""
+    if isinstance(data, str):
+        return {"text": data}
+    try:
+        return {"data": Bytes(memoryview(data).tobytes())}
+    except TypeError:
+        raise TypeError(f"An upload from memory is a text or a bytes-like object, not {type(data).__name__}.") from None
 
 
 def metadata_to_wire(change: MetadataChange | None) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from storage_rpc import AsyncSnapshot, AsyncStorage, AsyncUploadTask
 
-from .support import HELLO, MIB, PATIENCE, StorageTestCase
+from .support import HARNESS, HELLO, MIB, PATIENCE, StorageTestCase
 
 
 class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
@@ -20,9 +20,9 @@ class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
         asyncio.get_running_loop().slow_callback_duration = PATIENCE
 
     async def open(self, **options: Any) -> AsyncStorage:
-        """One more session, by default with a service of its own; closed when the test ends."""
+        """One more session, by default with a service of its own that has a harness; closed when the test ends."""
         if "socket" not in options and "command" not in options:
-            options.setdefault("root", self.directory / "root")
+            options = {"command": HARNESS, "root": self.directory / "root", **options}
         storage = await AsyncStorage(**options).open()
         self.addAsyncCleanup(storage.close, drain=False)
         return storage
@@ -32,13 +32,17 @@ class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
         return await self.open(command=[sys.executable, "-c", HELLO + program], **options)
 
     async def under_way(self, storage: AsyncStorage, path: str = "large", **options: Any) -> AsyncUploadTask:
-        """An upload with most of its way still to go."""
+        """An upload that is held after its first MiB until `harness.disarm()`, and all events so far were sent."""
         await storage.update_settings(upload_chunk_size_bytes=256 << 10)
-        task = storage.reference(path).put_file(self.large_file(size=1024 * MIB), **options)
-        async for snapshot in task:
-            if snapshot.status == "progress":
-                break
+        await hold_at(storage, MIB)
+        task = storage.reference(path).put_file(self.large_file(), **options)
+        await storage.harness.settled()
         return task
+
+
+async def hold_at(storage: AsyncStorage, byte: int) -> None:
+    """Each upload stops before that byte, however often it comes there, until `harness.disarm()`."""
+    await storage.harness.arm("send", at=byte, times=None, rule="held", hold=True)
 
 
 async def process_id(storage: AsyncStorage) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import shutil
@@ -18,6 +19,7 @@ from storage_rpc.values import Callback, Status
 PATIENCE = 60.0  # seconds; a safety net, never a measure
 MIB = 1 << 20
 HARNESS = [os.environ.get("STORAGE_RPC", ""), "serve", "--harness"]
+logging.getLogger("storage_rpc").addFilter(lambda record: "--harness" not in record.getMessage())  # its warning
 HELLO = """
 import json, sys
 def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
@@ -66,9 +68,9 @@ class StorageTestCase(unittest.TestCase):
         return self._storage
 
     def start(self, **options: Any) -> Storage:
-        """One more session, by default with a service of its own; closed when the test ends."""
+        """One more session, by default with a service of its own that has a harness; closed when the test ends."""
         if "socket" not in options:
-            options.setdefault("root", self.directory / "root")
+            options = {"command": HARNESS, "root": self.directory / "root", **options}
         storage = Storage(timeout=PATIENCE, **options)
         self.addCleanup(storage.close, drain=False)
         return storage
@@ -80,8 +82,9 @@ class StorageTestCase(unittest.TestCase):
     def serve_in(self, name: str) -> str:
         path = str(self.directory / "socket")
         root = str(self.directory / name)
-        command = [os.environ["STORAGE_RPC"], "serve", "--stdio", "--socket", path, "--root", root]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [*HARNESS, "--stdio", "--socket", path, "--root", root]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         self.addCleanup(self._stop, process)
         assert process.stdin and process.stdout
         # Its answer on stdout tells that it listens: the socket is opened before stdin is read.
@@ -110,8 +113,8 @@ class StorageTestCase(unittest.TestCase):
         path.write_bytes(content)
         return path
 
-    def large_file(self, name: str = "large.bin", size: int = 256 * MIB) -> Path:
-        """So large that no upload of it ends unseen; it takes no room on the disk."""
+    def large_file(self, name: str = "large.bin", size: int = 3 * MIB) -> Path:
+        """A file of many chunks, which takes no room on the disk."""
         path = self.directory / name
         with open(path, "wb") as file:
             file.truncate(size)
@@ -120,13 +123,17 @@ class StorageTestCase(unittest.TestCase):
     def small_chunks(self) -> None:
         self.storage.update_settings(upload_chunk_size_bytes=256 << 10)
 
+    def hold_at(self, byte: int) -> None:
+        """Each upload stops before that byte, however often it comes there, until `harness.disarm()`."""
+        self.storage.harness.arm("send", at=byte, times=None, rule="held", hold=True)
+
     def running(self, path: str = "large", **observe: Callback) -> UploadTask:
-        """An upload with most of its way still to go."""
+        """An upload that is held after its first MiB, and all events so far were sent."""
         self.small_chunks()
-        first = Heard()
+        self.hold_at(MIB)
         callbacks = cast("dict[Status, Callback]", observe)
-        task = self.storage.reference(path).put_file(self.large_file(), on_progress=first, observe=callbacks)
-        first.next()
+        task = self.storage.reference(path).put_file(self.large_file(), on_progress=Heard(), observe=callbacks)
+        self.storage.harness.settled()
         return task
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import storage_rpc
 from storage_rpc import (
@@ -21,7 +22,7 @@ from storage_rpc import (
 )
 
 from .aio_support import AsyncTestCase, Ears, process_id, within
-from .support import MIB
+from .support import HARNESS, MIB
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(storage_rpc.__file__).parent.parent)}
 
@@ -48,7 +49,7 @@ class SessionTests(AsyncTestCase):
     async def test_an_exception_ends_tasks_at_once(self) -> None:
         for error in (ZeroDivisionError, asyncio.CancelledError):
             with self.subTest(error=error), self.assertRaises(error):
-                async with AsyncStorage(root=self.directory / "root") as storage:
+                async with AsyncStorage(command=HARNESS, root=self.directory / "root") as storage:
                     process = await process_id(storage)
                     task = await self.under_way(storage)
                     raise error
@@ -57,9 +58,11 @@ class SessionTests(AsyncTestCase):
                 await task
 
     async def test_closing_that_is_cancelled_leaves_nobody(self) -> None:
-        storage = await self.open()
-        process = await process_id(storage)
-        await self.under_way(storage)
+        storage = await self.pretend("""
+import os, signal
+say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
+""")
+        process = await within(storage.call("service/ping"))
         with self.assertRaises(asyncio.TimeoutError):
             await asyncio.wait_for(storage.close(), 0.01)
         self.assert_reaped(process)
@@ -275,26 +278,24 @@ say(id=request["id"], result="pong"); sys.stdout.flush(); sys.stdin.read()
         self.assertEqual(len(logs.output), 40)
 
     async def test_one_that_does_not_read(self) -> None:
-        storage = await self.pretend("""
-import time
-time.sleep(600)
-""")
+        storage = await self.pretend("import signal; signal.pause()")
         storage._connection.core.max_message_bytes = None
         tasks = [storage.reference("x").put_data(b"x" * MIB) for _ in range(50)]
         waiting = asyncio.create_task(tasks[-1].wait())
         await asyncio.sleep(0)
         transport: Any = storage._connection._transport.input.transport
         self.assertLess(transport.get_write_buffer_size(), 2 * MIB)
-        await within(storage.close(drain=False))
+        with patch("storage_rpc.aio.transport.PATIENCE", 0.01):
+            await within(storage.close(drain=False))
         with self.assertRaises(ServiceGone):
             await waiting
 
     async def test_one_that_only_closes_its_output(self) -> None:
         storage = await self.pretend("os = __import__('os'); sys.stdout.close(); os.close(1); sys.stdin.read()")
-        with self.assertRaisesRegex(ServiceGone, "has closed its output"):
-            await within(storage.ping())
-        with self.assertRaisesRegex(ServiceGone, "has closed its output"):
-            await within(storage.ping())
+        with patch("storage_rpc.aio.transport.PATIENCE", 0.01):
+            for _ in range(2):
+                with self.assertRaisesRegex(ServiceGone, "has closed its output"):
+                    await within(storage.ping())
         await within(storage.close())
 
     async def test_tokens_are_fetched(self) -> None:

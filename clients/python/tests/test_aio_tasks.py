@@ -4,7 +4,7 @@ import asyncio
 
 from storage_rpc import AsyncSnapshot, Cancelled, InvalidArgument, ObjectNotFound, Unknown
 
-from .aio_support import AsyncTestCase, Ears, within
+from .aio_support import AsyncTestCase, Ears, hold_at, within
 from .support import MIB
 
 
@@ -99,7 +99,8 @@ class TaskTests(AsyncTestCase):
 
     async def test_cancelled_before_it_has_begun(self) -> None:
         storage = await self.open()
-        path = self.large_file(size=1024 * MIB)
+        path = self.large_file()
+        await hold_at(storage, MIB)
 
         async def upload() -> None:
             await storage.reference("x").put_file(path)
@@ -116,16 +117,19 @@ class TaskTests(AsyncTestCase):
         task = await self.under_way(storage)
         with self.assertRaises(asyncio.TimeoutError):
             await asyncio.wait_for(task.wait(), 0.01)
-        async for _ in task:
-            break
+        events = task.__aiter__()
+        await hold_at(storage, 2 * MIB)
+        await events.__anext__()
+        del events
         self.assertEqual((await task.snapshot()).state, "running")
-        self.assertEqual((await within(task)).size, 1024 * MIB)
+        await storage.harness.disarm()
+        self.assertEqual((await within(task)).size, 3 * MIB)
 
     async def test_a_stalled_consumer_sees_the_newest(self) -> None:
         storage = await self.open()
         await storage.update_settings(upload_chunk_size_bytes=256 << 10)
         iterations = 0
-        async for snapshot in (task := storage.reference("x").put_file(self.large_file(size=64 * MIB))):
+        async for snapshot in (task := storage.reference("x").put_file(self.large_file(size=8 * MIB))):
             iterations += 1
             if iterations == 1:
                 await storage.call("uploadTask/wait", task=await task.started())
@@ -144,8 +148,9 @@ class TaskTests(AsyncTestCase):
         async for snapshot in copy:
             statuses.append(snapshot.status)
             if statuses[-1] == "pause":
+                await mine.harness.disarm()
                 self.assertTrue(await copy.resume())
-            elif len(statuses) == 2:
+            elif len(statuses) == 1:
                 self.assertTrue(await task.pause())
         self.assertIn("pause", statuses)
         self.assertEqual(statuses[-1], "success")
@@ -223,7 +228,7 @@ class ObserverTests(AsyncTestCase):
             heard(snapshot)
             await may_go.wait()
 
-        task = storage.reference("x").put_file(self.large_file(size=64 * MIB), on_progress=slow)
+        task = storage.reference("x").put_file(self.large_file(size=8 * MIB), on_progress=slow)
         await storage.call("uploadTask/wait", task=await task.started())
         may_go.set()
         await task

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pty
 import signal
@@ -10,6 +12,7 @@ from typing import Any
 
 import storage_rpc
 from storage_rpc import ObjectNotFound
+from storage_rpc.__main__ import main
 
 from .support import MIB, PATIENCE, StorageTestCase
 
@@ -74,17 +77,21 @@ class CommandTests(StorageTestCase):
 
     def test_usage(self) -> None:
         negative = ["put", "a", "b", "--if-generation-match=-1"]
-        for words in ([], ["put", "a"], ["take", "a", "b"], ["put", "a", "b", "--what"], negative):
-            with self.subTest(words=words):
-                self.assertEqual(self.run_command(*words).returncode, 64)
-        for flags in (["--root", "b"], ["--shared"]):
-            self.assertEqual(self.run_command("metadata", "x", "--socket", "a", *flags).returncode, 64)
+        usages = [[], ["put", "a"], ["take", "a", "b"], ["put", "a", "b", "--what"], negative]
+        usages += [["metadata", "x", "--socket", "a", *flags] for flags in (["--root", "b"], ["--shared"])]
+        for words in usages:
+            with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()) as said:
+                with self.assertRaises(SystemExit) as ended:
+                    main(words)
+                self.assertEqual(ended.exception.code, 64)
+                self.assertIn("usage: python3 -m storage_rpc", said.getvalue())
         self.assertEqual(self.run_command("--help").returncode, 0)
 
     def test_ctrl_c_cancels(self) -> None:
         path = self.serve()
         self._storage = self.start(socket=path)
         self.small_chunks()
+        self.hold_at(MIB)
         command = [*COMMAND, "put", str(self.large_file()), "x", "--socket", path]
         put = subprocess.Popen(
             command,

@@ -18,7 +18,7 @@ from storage_rpc._methods import Method
 from storage_rpc.aio.harness import AsyncHarness
 from storage_rpc.harness import Harness
 
-from .support import HARNESS, StorageTestCase
+from .support import StorageTestCase
 
 PACKAGE = Path(storage_rpc.__file__).parent
 THREADS_ONLY = {"settings", "from_wire", "name", "url", "warnings", "bucket", "full_path", "default_bucket"}
@@ -42,14 +42,15 @@ def module_at(path: Path) -> Path:
 
 class ContractTests(StorageTestCase):
     def test_the_methods_are_those_of_the_service(self) -> None:
-        self.assertEqual(list(get_args(Method)), self.storage.call("initialize")["methods"])
-        self.assertEqual(self.storage.discover()["info"]["title"], "storage-rpc")
-        self.assertEqual((self.storage.ping(), self.storage.status().engine), ("pong", "embedded"))
-        build = next(metric for metric in self.storage.metrics() if metric["name"] == "storage_rpc_build_info")
+        storage = self.start(command=None)
+        self.assertEqual(list(get_args(Method)), storage.call("initialize")["methods"])
+        self.assertEqual(storage.discover()["info"]["title"], "storage-rpc")
+        self.assertEqual((storage.ping(), storage.status().engine), ("pong", "embedded"))
+        build = next(metric for metric in storage.metrics() if metric["name"] == "storage_rpc_build_info")
         self.assertEqual(build["samples"][0]["labels"]["engine"], "embedded")
 
     def test_what_is_asked_for_by_hand_is_one_of_them(self) -> None:
-        harness = self.start(command=HARNESS).call("initialize")["methods"]
+        harness = self.storage.call("initialize")["methods"]
         known = {*harness, "auth/refreshToken"}
         for path in PACKAGE.rglob("*.py"):
             asked = re.findall(r'"(\w+/\w+)"', path.read_text("utf-8"))

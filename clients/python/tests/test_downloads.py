@@ -88,8 +88,9 @@ class DownloadTests(StorageTestCase):
         self.assertEqual(self.storage.download_tasks()[0].task, task)
         with self.assertRaises(TimeoutError):
             task.wait(0.01)
+        self.storage.harness.disarm()
         self.assertTrue(task.resume())
-        self.assertEqual(task.wait(PATIENCE).size, 1024 * MIB)
+        self.assertEqual(task.wait(PATIENCE).size, 3 * MIB)
         self.assertFalse(task.pause() or task.resume() or task.cancel())
 
     def test_cancel(self) -> None:
@@ -113,12 +114,12 @@ class DownloadTests(StorageTestCase):
         self.assertIn("no download task", caught.exception.message)
 
     def fetching(self) -> DownloadTask:
-        """A download with most of its way still to go."""
+        """A download that is held after its first MiB until `harness.disarm()`."""
         reference = self.storage.reference("large")
-        reference.put_file(self.large_file(size=1024 * MIB)).wait(PATIENCE)
-        first = Heard()
-        task = reference.write_to_file(self.directory / "copy", observe={"resume": first})
-        first.next()
+        reference.put_file(self.large_file()).wait(PATIENCE)
+        self.storage.harness.arm("fetch", at=MIB, times=None, hold=True)
+        task = reference.write_to_file(self.directory / "copy")
+        self.storage.harness.settled()
         return task
 
 

@@ -6,13 +6,12 @@ import urllib.request
 from storage_rpc import BucketNotFound, Cancelled, ObjectNotFound, QuotaExceeded, RPCError, Unauthorized
 
 from .aio_support import AsyncTestCase
-from .support import HARNESS, MIB, StorageTestCase
+from .support import MIB, StorageTestCase
 
 
 class HarnessTests(StorageTestCase):
     def test_an_upload_stops_at_a_byte_and_is_let_go(self) -> None:
-        storage = self.start(command=HARNESS)
-        harness = storage.harness
+        storage, harness = self.storage, self.storage.harness
         rule = harness.arm("send", at=2 * MIB, hold=True)
         task = storage.reference("film.mov").put_file(self.large_file(size=5 * MIB))
         self.assertEqual([(hold["rule"], hold["at"]) for hold in harness.settled()["held"]], [(rule, 2 * MIB)])
@@ -22,7 +21,7 @@ class HarnessTests(StorageTestCase):
         self.assertEqual(harness.disarm(), {"fired": {rule: 1}, "unfired": []})
 
     def test_an_expectation_that_does_not_hold_is_an_error(self) -> None:
-        storage = self.start(command=HARNESS)
+        storage = self.storage
         storage.reference("a").put_data("x").wait()
         self.assertEqual([entry["on"] for entry in storage.harness.journal(expect=["ok"])], ["whole"])
         with self.assertRaisesRegex(RPCError, "Expected ok, ok, found ok") as raised:
@@ -30,8 +29,7 @@ class HarnessTests(StorageTestCase):
         self.assertEqual(raised.exception.code, -13900)
 
     def test_objects_are_seeded_saved_and_come_back(self) -> None:
-        storage = self.start(command=HARNESS)
-        harness = storage.harness
+        storage, harness = self.storage, self.storage.harness
         film = self.large_file(size=MIB)
         note = storage.reference("note.txt")
         seeded = harness.seed({note: "Hello", "gs://films/a.mov": film, storage.reference("b"): bytes(2)})
@@ -46,10 +44,10 @@ class HarnessTests(StorageTestCase):
             note.get_metadata()
 
     def test_a_space_has_objects_of_its_own(self) -> None:
-        test = self.start(command=HARNESS)
+        test = self.storage
         space = test.harness.space("w1", buckets=["default-bucket"], quota=10, keep=True)
         self.assertEqual((space["space"], space["isNew"]), ("w1", True))
-        program = self.start(command=None, socket=space["socket"])
+        program = self.start(socket=space["socket"])
         program.reference("note.txt").put_data("Hello").wait()
         self.assertEqual(test.reference("note.txt").get_data(max_size=MIB), b"Hello")
         with self.assertRaises(QuotaExceeded):
@@ -60,7 +58,7 @@ class HarnessTests(StorageTestCase):
         self.assertEqual(test.reference("").list_all().items, ())
 
     def test_a_space_has_a_gateway_where_a_test_says_who_may_do_what(self) -> None:
-        harness = self.start(command=HARNESS).harness
+        harness = self.storage.harness
         base = f"http://{harness.space(gateway=True)['gateway']}/v0/b/default-bucket/o"
         urllib.request.urlopen(f"{base}?name=private/x", b"Hello").close()
         harness.authorize([{"prefix": "gs://default-bucket/private/", "who": "owner"}])
@@ -73,7 +71,7 @@ class HarnessTests(StorageTestCase):
 
 class AsyncHarnessTests(AsyncTestCase):
     async def test_the_clock_stands_while_a_task_rests(self) -> None:
-        storage = await self.open(command=HARNESS)
+        storage = await self.open()
         harness = storage.harness
         await harness.clock(at="2026-01-01T00:00:00Z")
         await harness.arm("whole", fail={"httpStatus": 503})
@@ -83,7 +81,7 @@ class AsyncHarnessTests(AsyncTestCase):
         self.assertEqual((await task).size, 1)
 
     async def test_every_call_fails_until_the_rule_is_disarmed(self) -> None:
-        storage = await self.open(command=HARNESS)
+        storage = await self.open()
         rule = await storage.harness.arm("whole", times=None, fail={"error": "unauthorized"})
         for _ in range(2):
             with self.assertRaises(Unauthorized):
@@ -92,7 +90,7 @@ class AsyncHarnessTests(AsyncTestCase):
         await storage.reference("a").put_data("x")
 
     async def test_a_reset_ends_what_waits(self) -> None:
-        storage = await self.open(command=HARNESS)
+        storage = await self.open()
         harness = storage.harness
         self.assertEqual((await harness.space(seed=7))["space"], "space-1")
         generated = {"reference": "gs://default-bucket/{n}.jpg", "count": 20, "size": 100}

@@ -117,7 +117,7 @@ class ObserverTests(StorageTestCase):
             progress(snapshot)
 
         task = self.storage.reference("x").put_file(
-            self.large_file(size=16 * MIB), on_progress=slow, observe={"pause": pause}
+            self.large_file(size=8 * MIB), on_progress=slow, observe={"pause": pause}
         )
         self.storage.call("uploadTask/wait", task=task.id)
         block.set()

@@ -34,6 +34,7 @@ class SharedTests(StorageTestCase):
         other.stop()
 
     def test_tasks_outlive_their_session(self) -> None:
+        self.serve()
         for drain in (True, False):
             self._storage = self.share()
             service, task = pid(self.storage), self.running()
@@ -43,7 +44,6 @@ class SharedTests(StorageTestCase):
             with self.share() as other:
                 self.assertEqual(pid(other), service)
                 self.assertTrue(other.upload_task(task.id).cancel())
-        self.share().stop()
 
     def test_one_that_listens_on_a_socket_is_found(self) -> None:
         listening = self.start(socket=self.serve())
@@ -64,10 +64,14 @@ class AsyncSharedTests(AsyncTestCase):
     async def test_all_sessions_on_a_root_have_one_service(self) -> None:
         one, other = await asyncio.gather(*(self.open(**shared(self)) for _ in range(2)))
         self.assertEqual(await process_id(one), await process_id(other))
+        await other.stop()
+
+    async def test_tasks_outlive_their_session(self) -> None:
+        self.serve()
+        one, other = await self.open(**shared(self)), await self.open(**shared(self))
         task = await self.under_way(one)
         id = await task.started()
         await one.close()
         with self.assertRaisesRegex(ServiceGone, "closed"):
             await within(task)
         self.assertTrue(await other.upload_task(id).cancel())
-        await other.stop()

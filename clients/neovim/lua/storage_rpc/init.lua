@@ -14,6 +14,11 @@ local transfers = {} -- what was begun here and has not ended, the newest last
 --- `token`: function(kind, reason) that returns a token, {token = …, expiresIn = seconds} or nil. Asked with nil and
 --- 'start' first, for the kind that the engine takes; then with a kind, and 'expired' or 'refused'.
 function M.setup(given)
+  for name in pairs(given or {}) do
+    if not vim.tbl_contains({ 'command', 'socket', 'token' }, name) then
+      error(('storage_rpc: setup has no option %s; it has command, socket and token'):format(name), 2)
+    end
+  end
   service.options = given or {}
 end
 

@@ -53,6 +53,7 @@ class Session(SessionBase[S], AsyncStorageMethods):
     async def open(self: Self) -> Self:
         """Starts or finds the service, as entering `async with` does."""
         if self._opened:
+            self._connection.guard.check()
             return self
         transport = await (Child.start(self._command) if self._socket is None else Socket.connect(self._socket))
         self._opened = Connection(transport, self._tasks.hear, self._answer, self._tasks.lose), Dispatcher()
@@ -84,6 +85,7 @@ class Session(SessionBase[S], AsyncStorageMethods):
         and so do its tasks. A fork of the process has nothing to close.
         """
         if self._opened and not self._connection.guard.is_fork:
+            self._connection.guard.check()
             await self._connection.close(drain=drain)
             await self._dispatcher.close()
 

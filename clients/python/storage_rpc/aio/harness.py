@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
+from .._files import local_path
 from ..wire import given, source
 from .reference import AsyncReference
 from ._session import Session
 
-Content = Union[bytes, str, "os.PathLike[str]"]
+Content = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 """Bytes, a text, or the path of a local file."""
 
 
@@ -118,7 +119,7 @@ class AsyncHarness:
         if objects is not None:
             params["objects"] = [seeded(reference, content) for reference, content in objects.items()]
         if "directory" in params:
-            params["directory"] = os.path.abspath(params["directory"])
+            params["directory"] = local_path(params["directory"])
         return await self._call("harness/seed", **params)
 
     async def save(self, snapshot: str) -> Any:
@@ -135,6 +136,6 @@ class AsyncHarness:
 
 def seeded(reference: AsyncReference | str, content: Content) -> dict[str, Any]:
     place = reference if isinstance(reference, str) else reference._place
-    if isinstance(content, (bytes, str)):
-        return {"reference": place, **source(content)}
-    return {"reference": place, "file": os.path.abspath(content)}
+    if isinstance(content, os.PathLike):
+        return {"reference": place, "file": local_path(content)}
+    return {"reference": place, **source(content)}

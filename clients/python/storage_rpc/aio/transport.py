@@ -10,10 +10,24 @@ from collections.abc import Sequence
 from typing import Any, Awaitable, cast
 
 from .._core import CHUNK, FAREWELL, LAST_WORDS, PATIENCE, Lines
-from .._fork import ForkGuard
+from .._files import socket_address
+from .._fork import ForkGuard, HasFileno
 from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
 log = logging.getLogger("storage_rpc")
+
+
+class LoopGuard(ForkGuard):
+    """Also keeps other event loops away, whose tasks would wait for ever: a loop does not wake those of another."""
+
+    def __init__(self, *files: HasFileno) -> None:
+        super().__init__(*files)
+        self._loop = asyncio.get_running_loop()
+
+    def check(self) -> None:
+        super().check()
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("The session belongs to another event loop: each loop needs a session of its own.")
 
 
 class Child:
@@ -26,7 +40,7 @@ class Child:
         pipes: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]
         ends = [cast(asyncio.BaseTransport, pipes.get_pipe_transport(number)) for number in range(3)]
         # Event loops of other packages may not provide their pipes.
-        self.guard = ForkGuard(*filter(None, (end.get_extra_info("pipe") for end in ends)))
+        self.guard = LoopGuard(*filter(None, (end.get_extra_info("pipe") for end in ends)))
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = asyncio.create_task(self._listen_to_stderr())
 
@@ -75,7 +89,8 @@ class Child:
     async def _insist(self) -> None:
         self.break_off()
         if await within_patience(self._process.wait()) is None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
             await self._process.wait()
 
     async def _listen_to_stderr(self) -> None:
@@ -92,12 +107,13 @@ class Socket:
 
     def __init__(self, output: asyncio.StreamReader, input: asyncio.StreamWriter) -> None:
         self.input, self.output = input, output
-        self.guard = ForkGuard(input.get_extra_info("socket"))
+        self.guard = LoopGuard(input.get_extra_info("socket"))
 
     @classmethod
     async def connect(cls, path: str) -> Socket:
         try:
-            return cls(*await asyncio.open_unix_connection(path))
+            with socket_address(path) as address:
+                return cls(*await asyncio.open_unix_connection(address))
         except OSError as error:
             raise no_service_at(path, error) from None
 

@@ -1,0 +1,35 @@
+/** The options of the client's methods. */
+
+/**
+ * The options of a method, of which there may only be those of these names: an unknown one, such as a misspelled precondition, would
+ * be dropped silently. `advice` is what else the error says of an unknown name.
+ */
+export function optionsOf(method, options = {}, names, advice = () => undefined) {
+  method = method.split(/[/.]/).at(-1);
+  if (options instanceof AbortSignal) throw new TypeError(`${method} takes a signal as { signal }.`);
+  if (typeof options !== "object" || options === null) throw new TypeError(`The options of ${method} must be an object.`);
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return options;
+  const similar = names.find((name) => isSimilar(name, unknown));
+  const remedy = similar ? `did you mean ${similar}?` : advice(unknown) ?? `it has ${names.join(", ")}.`;
+  throw new TypeError(`${method} has no option ${unknown}; ${remedy}`);
+}
+
+/** Whether one may be a misspelling of the other. */
+function isSimilar(name, other) {
+  const [a, b] = [name, other].map((one) => one.replaceAll(/[-_]/g, "").toLowerCase());
+  return distance(a, b) <= Math.min(2, Math.floor(a.length / 3));
+}
+
+/** How many characters have to be inserted, removed or replaced. */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...a].entries()) {
+    const next = [index + 1];
+    for (let at = 0; at < b.length; at++) {
+      next.push(Math.min(row[at + 1] + 1, next[at] + 1, row[at] + (b[at] === character ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length];
+}

@@ -1,0 +1,148 @@
+"""What is given to the client, and what it refuses."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import unittest
+from pathlib import Path
+from typing import Any, Callable
+
+from storage_rpc import AsyncStorage, AsyncUploadTask, Storage
+from storage_rpc._files import local_path
+
+from .aio_support import AsyncTestCase, within
+from .support import StorageTestCase
+
+NOT_BYTES: list[Any] = [5000, None, True, [1, 2], 1.5, Path("x"), {"a": 1}, object()]
+
+
+class DataTests(StorageTestCase):
+    def test_only_bytes_and_texts_are_put(self) -> None:
+        reference = self.storage.reference("x")
+        for data in NOT_BYTES:
+            with self.subTest(data=data), self.assertRaisesRegex(TypeError, f"not {type(data).__name__}"):
+                reference.put_data(data)
+        self.assertEqual(self.storage.upload_tasks(), [])
+        bytes_like: list[Any] = [array.array("B", b"abc"), memoryview(b"aabbcc")[::2]]
+        for data in bytes_like:
+            reference.put_data(data).wait()
+            self.assertEqual(reference.get_data(3), b"abc")
+
+    def test_only_bytes_texts_and_paths_are_seeded(self) -> None:
+        for content in (5000, None, [1]):
+            with self.assertRaises(TypeError):
+                self.storage.harness.seed({"gs://b/a": content})  # type: ignore[dict-item]
+        seeded: dict[Any, Any] = {"gs://b/a": bytearray(b"a"), "gs://b/b": memoryview(b"b"), "gs://b/c": self.file("c", b"c")}
+        self.assertEqual(self.storage.harness.seed(seeded), {"objects": 3, "bytes": 3})
+
+    def test_an_observer_of_no_status_is_refused(self) -> None:
+        observe: Any = {"sucess": print}
+        with self.assertRaisesRegex(ValueError, "There is no status 'sucess'; there are resume, "):
+            self.storage.reference("x").put_data(b"x", observe=observe)
+        task = self.storage.upload_task("x")
+        with self.assertRaisesRegex(ValueError, "There is no status 'end'"):
+            task.remove_all_observers("end")  # type: ignore[arg-type]
+
+
+class PathTests(unittest.TestCase):
+    def test_a_file_url_is_a_path(self) -> None:
+        here = os.getcwd()
+        paths = {
+            "file:///a/b%20c%23%3F%25.txt": "/a/b c#?%.txt",
+            "file://localhost/a": "/a",
+            "FILE://LocalHost/a": "/a",
+            "file:/a": "/a",
+            "file:///%C3%A4": "/ä",
+            "a:/b": f"{here}/a:/b",
+            "file:a": f"{here}/file:a",
+            "a/b": f"{here}/a/b",
+        }
+        for given, path in paths.items():
+            self.assertEqual(local_path(given), path)
+        odd = Path("/a/ä%20#?\\\n b")
+        self.assertEqual((local_path(odd), local_path(odd.as_uri())), (str(odd), str(odd)))
+
+    def test_any_other_url_is_no_file(self) -> None:
+        refused = {
+            "": "empty",
+            "file://host/a": "The host host of a file URL is not this machine",
+            "file://": "absolute path",
+            "file://localhost": "absolute path",
+            "file:///a?b": "%3F",
+            "file:///a#b": "%23",
+            "file:///a%2Fb": "%2F",
+            "file:///a%00": "%00",
+            "file:///%ff": "UTF-8",
+            "file:///%": "UTF-8",
+            "gs://b/a": "^A URL of the scheme gs is no local file.$",
+            "https://h/v0/b/b/o/a?token=SECRET": "^A URL of the scheme https is no local file.$",
+        }
+        for given, message in refused.items():
+            with self.subTest(given=given), self.assertRaisesRegex(ValueError, message):
+                local_path(given)
+        with self.assertRaises(TypeError):
+            local_path(5)  # type: ignore[arg-type]
+
+
+class FileTests(StorageTestCase):
+    def test_file_urls_are_put_and_written(self) -> None:
+        reference = self.storage.reference("x")
+        reference.put_file(self.file("a b#%.txt", b"here").as_uri()).wait()
+        copy = self.directory / "c d"
+        reference.write_to_file(copy.as_uri()).wait()
+        self.assertEqual(copy.read_bytes(), b"here")
+        with self.assertRaises(ValueError):
+            reference.put_file("file://host/a")
+        with self.assertRaises(ValueError):
+            Storage(root="gs://b")
+
+    def test_a_socket_with_a_long_path_is_reached(self) -> None:
+        self.directory /= "x" * 120
+        self.directory.mkdir()
+        path = self.serve()
+        self.assertEqual(self.start(socket=path).ping(), "pong")
+
+        async def ping() -> str:
+            async with AsyncStorage(socket=path) as storage:
+                return await storage.ping()
+
+        self.assertEqual(asyncio.run(ping()), "pong")
+
+
+class LoopTests(AsyncTestCase):
+    async def test_another_event_loop_is_told_that_it_needs_a_session_of_its_own(self) -> None:
+        storage = await self.open()
+        await self.under_way(storage)
+        (snapshot,) = await storage.upload_tasks()
+        task = snapshot.task
+        assert isinstance(task, AsyncUploadTask)
+        events = task.__aiter__()
+
+        async def put() -> None:
+            await storage.reference("x").put_data(b"x")
+
+        uses: list[Callable[[], Any]] = [
+            storage.ping,
+            storage.open,
+            storage.close,
+            storage.upload_tasks,
+            storage.harness.settled,
+            storage.reference("x").get_metadata,
+            put,
+            task.wait,
+            task.pause,
+            task.snapshot,
+            events.__anext__,
+        ]
+
+        async def use_all() -> None:
+            for use in uses:
+                with self.assertRaisesRegex(RuntimeError, "another event loop"):
+                    await asyncio.wait_for(use(), 30)
+            async with AsyncStorage(root=self.directory / "other") as own:
+                await own.ping()
+
+        await within(asyncio.get_running_loop().run_in_executor(None, asyncio.run, use_all()))
+        self.assertEqual((await storage.ping(), await task.cancel()), ("pong", True))
