@@ -6,7 +6,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-@Suite(.timeLimit(.minutes(10))) struct MoveTests {
+@Suite(.watchdog) struct MoveTests {
     private let caller = Caller(retryTime: .zero)
 
     @Test(arguments: [0, 10, 200_000])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What the gateway refuses by name: params, headers, subresources; and the bytes of sessions that are not as announced.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayParamTests {
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayParamTests {
     private func refused(_ answer: GatewayClient.Answer, naming name: String, _ statuses: [Int] = [400, 501]) {
         #expect(statuses.contains(answer.status), "\(name)")
         #expect(answer.text.contains(name), "\(name)")

@@ -101,7 +101,7 @@ private let routes: [WriteRoute] = [
 ]
 
 /// What several clients of the gateway do to one name at the same time.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayWriterTests {
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayWriterTests {
     private static let writers = 1...4
 
     @Test(arguments: routes.indices)
