@@ -12,18 +12,16 @@ extension Database {
             "SELECT downloadTokens FROM objects WHERE \(Self.isObject)", reference.key
         ) { try $0.text("downloadTokens") }
         guard let tokens else { throw StorageError.objectNotFound(reference) }
-        return tokens.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
+        return [String](downloadTokens: tokens)
     }
 
-    /// `isChange`: it counts as a change of the metadata.
-    func setDownloadTokens(
-        of reference: Reference, _ tokens: [String], at now: Timestamp, isChange: Bool = true
-    ) throws {
+    /// A change of the metadata.
+    func setDownloadTokens(of reference: Reference, _ tokens: [String], at now: Timestamp) throws {
         let old = try metadata(of: reference)
-        let metageneration = isChange ? try next(after: old.metageneration) : old.metageneration
         let values: Values = [
-            "downloadTokens": .text(tokens.joined(separator: ",")), "metageneration": .integer(metageneration),
-            "updated": .integer(isChange ? max(now, old.updated).microseconds : old.updated.microseconds),
+            "downloadTokens": .text(tokens.joined(separator: ",")),
+            "metageneration": .integer(try next(after: old.metageneration)),
+            "updated": .integer(max(now, old.updated).microseconds),
         ]
         let columns: Columns = ["downloadTokens", "metageneration", "updated"]
         try run("UPDATE objects SET \(columns.assignments) WHERE \(Self.isObject)", values + reference.key)

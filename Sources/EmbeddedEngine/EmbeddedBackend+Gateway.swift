@@ -5,66 +5,41 @@ import Platform
 import Roots
 import Storage
 
-/// An object as the gateway shows it.
-public struct ObjectDetails: Sendable {
-    public var metadata: ObjectMetadata
-    public var downloadTokens: [String]
-
-    public init(metadata: ObjectMetadata, downloadTokens: [String]) {
-        (self.metadata, self.downloadTokens) = (metadata, downloadTokens)
-    }
-}
-
 // What the gateway needs besides the operations of every engine.
 extension EmbeddedBackend {
     public var clock: TimeSource { time }
 
-    public func details(of reference: Reference) async throws(StorageError) -> ObjectDetails {
-        try await store.read { try $0.details(of: reference) }
-    }
-
     /// The object, ready to be sent. Throws `objectNotFound`.
     public func resource(
         of reference: Reference
-    ) async throws(StorageError) -> (details: ObjectDetails, resource: ServedResource) {
+    ) async throws(StorageError) -> (metadata: ObjectMetadata, resource: ServedResource) {
         let object = try await open(reference)
-        let tokens = try await downloadTokens(of: reference)
         return (
-            ObjectDetails(metadata: object.metadata, downloadTokens: tokens),
+            object.metadata,
             object.resource { [complain, reference] fault in complain("Object \(reference.url) is damaged: \(fault).") }
         )
     }
 
     /// Adds a download token.
-    public func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectDetails {
+    public func addDownloadToken(to reference: Reference) async throws(StorageError) -> ObjectMetadata {
         try await store.write { [time, random] database in
             let tokens = try database.downloadTokens(of: reference) + [random.uuid()]
             try database.setDownloadTokens(of: reference, tokens, at: time.now())
-            return try database.details(of: reference)
+            return try database.metadata(of: reference)
         }
     }
 
     /// Removes a download token; the last one is replaced. One that the object does not have is ignored.
     public func removeDownloadToken(
         _ token: String, of reference: Reference
-    ) async throws(StorageError) -> ObjectDetails {
+    ) async throws(StorageError) -> ObjectMetadata {
         try await store.write { [time, random] database in
             let tokens = try database.downloadTokens(of: reference)
             let left = tokens.filter { $0 != token }
             if left.count < tokens.count {
                 try database.setDownloadTokens(of: reference, left.isEmpty ? [random.uuid()] : left, at: time.now())
             }
-            return try database.details(of: reference)
-        }
-    }
-
-    /// Replaces the download tokens of an object that is new.
-    public func setDownloadTokens(
-        of reference: Reference, to tokens: [String]
-    ) async throws(StorageError) -> ObjectDetails {
-        try await store.write { [time] database in
-            try database.setDownloadTokens(of: reference, tokens, at: time.now(), isChange: false)
-            return try database.details(of: reference)
+            return try database.metadata(of: reference)
         }
     }
 
@@ -130,11 +105,5 @@ extension EmbeddedBackend {
             try database.run("DELETE FROM buckets WHERE id = :bucket", ["bucket": .integer(bucket)])
             return true
         }
-    }
-}
-
-extension Database {
-    func details(of reference: Reference) throws -> ObjectDetails {
-        ObjectDetails(metadata: try metadata(of: reference), downloadTokens: try downloadTokens(of: reference))
     }
 }

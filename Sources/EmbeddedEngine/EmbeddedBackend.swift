@@ -128,6 +128,20 @@ public final class EmbeddedBackend: Backend {
         if let garbage { remove(garbage) }
     }
 
+    public func move(
+        _ source: Reference, to target: Reference, if conditions: Preconditions,
+        ifSource sourceConditions: Preconditions,
+        for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        let (moved, garbage) = try await store.write { [time] in
+            try $0.check(sourceConditions, at: source)
+            try $0.check(conditions, at: target)
+            return try $0.move(source, to: target, at: time.now())
+        }
+        if let garbage { remove(garbage) }
+        return moved
+    }
+
     public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         var token: PageToken?
         if let pageToken = query.pageToken { token = try PageToken(pageToken, of: query.reference) }

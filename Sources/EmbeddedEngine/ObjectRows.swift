@@ -23,15 +23,20 @@ struct NewObject: Sendable {
 // Objects as rows. The caller opens the transaction.
 extension Database {
     /// Stores an object and replaces an existing one. Returns its metadata, and the file that is no longer needed.
+    ///
+    /// - Parameter token: the download token, unless custom metadata sets some.
     func put(
         _ object: NewObject, token: String, at now: Timestamp
     ) throws -> (stored: ObjectMetadata, garbage: Int64?) {
+        var settable = object.metadata
+        let tokens = settable.takeDownloadTokens() ?? [token]
         let bucket = try bucket(object.reference.bucket)
         let garbage = try pieces(of: object.reference).flatMap { try remove($0) }
         let generation = try nextGeneration(now)
         let stored = ObjectMetadata(
             reference: object.reference, generation: generation, metageneration: 1, size: object.size,
-            timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: object.metadata)
+            timeCreated: now, updated: now, md5: object.md5, crc32c: object.crc32c, settable: settable,
+            downloadTokens: tokens)
         var file = Value.null
         switch object.body {
         case .bytes(let bytes):
@@ -42,8 +47,9 @@ extension Database {
             file = .integer(id)
             try give(file: id, to: generation)
         }
-        try insert(stored, bucket, file, token: token)
-        if let record = object.record {
+        try insert(stored, bucket, file)
+        if var record = object.record {
+            record.metadata = settable
             try keep(record.ended(.succeeded(stored), at: now), place: EmbeddedBackend.place)
         }
         return (stored, garbage)
@@ -56,7 +62,8 @@ extension Database {
                 metageneration: try row.integer("metageneration"), size: try row.integer("size"),
                 timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
                 updated: Timestamp(microseconds: try row.integer("updated")), md5: try row.blob("md5"),
-                crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content)
+                crc32c: UInt32(truncatingIfNeeded: try row.integer("crc32c")), settable: try row.content,
+                downloadTokens: [String](downloadTokens: try row.text("downloadTokens")))
         }
         guard var metadata = found else { throw StorageError.objectNotFound(reference) }
         try rows(
@@ -69,10 +76,15 @@ extension Database {
     func update(_ reference: Reference, _ change: MetadataChange, at now: Timestamp) throws -> ObjectMetadata {
         var metadata = try metadata(of: reference)
         try metadata.settable.apply(change)
+        if let tokens = change.downloadTokens {
+            metadata.downloadTokens = tokens
+            metadata.settable.custom[SettableMetadata.tokensKey] = nil
+        }
         metadata.metageneration = try next(after: metadata.metageneration)
         metadata.updated = max(now, metadata.updated)
         let values: Values = [
             "metageneration": .integer(metadata.metageneration), "updated": .integer(metadata.updated.microseconds),
+            "downloadTokens": metadata.tokensValue,
         ]
         try run(Self.change, values + .content(metadata.settable) + reference.key)
         try deleteCustom(of: metadata.generation)
@@ -85,6 +97,32 @@ extension Database {
         guard let old = try pieces(of: reference) else { throw StorageError.objectNotFound(reference) }
         try run("DELETE FROM objects WHERE \(Self.isObject)", reference.key)
         return try remove(old)
+    }
+
+    /// Gives an object another name and a new generation, and replaces what has that name. Returns its metadata, and the
+    /// file that is no longer needed.
+    func move(
+        _ source: Reference, to target: Reference, at now: Timestamp
+    ) throws -> (moved: ObjectMetadata, garbage: Int64?) {
+        guard let old = try pieces(of: source) else { throw StorageError.objectNotFound(source) }
+        let garbage = try pieces(of: target) == nil ? nil : delete(target)
+        let generation: Values = ["new": .integer(try nextGeneration(now))]
+        for table in ["bodies", "customMetadata"] {
+            let sql = "UPDATE \(table) SET generation = :new WHERE generation = :old"
+            try run(sql, generation + ["old": .integer(old.generation)])
+        }
+        try run("UPDATE files SET generation = :new WHERE id = :file", generation + ["file": .integer(old.file)])
+        try run(
+            """
+            UPDATE objects SET bucket = :newBucket, name = :newName, generation = :new, metageneration = 1,
+            timeCreated = :now, updated = :now WHERE \(Self.isObject)
+            """,
+            generation + source.key
+                + [
+                    "newBucket": .integer(try bucket(target.bucket)), "newName": .name(target),
+                    "now": .integer(now.microseconds),
+                ])
+        return (try metadata(of: target), garbage)
     }
 
     func body(of reference: Reference) throws -> NewObject.Body {
@@ -135,16 +173,16 @@ extension Database {
         """
     private static let select = "SELECT * FROM objects WHERE \(isObject)"
     private static let change = """
-        UPDATE objects SET \((["metageneration", "updated"] + Columns.content).assignments) WHERE \(isObject)
+        UPDATE objects SET \((["metageneration", "updated", "downloadTokens"] + Columns.content).assignments) WHERE \(isObject)
         """
 
-    private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value, token: String) throws {
+    private func insert(_ object: ObjectMetadata, _ bucket: Int64, _ file: Value) throws {
         let values: Values = [
             "bucket": .integer(bucket), "name": .name(object.reference), "generation": .integer(object.generation),
             "metageneration": .integer(object.metageneration), "size": .integer(object.size),
             "timeCreated": .integer(object.timeCreated.microseconds), "updated": .integer(object.updated.microseconds),
             "md5": .blob(object.md5 ?? []), "crc32c": .integer(Int64(object.crc32c ?? 0)),
-            "downloadTokens": .text(token), "file": file,
+            "downloadTokens": object.tokensValue, "file": file,
         ]
         try run(Self.insert, values + .content(object.settable))
         try insertCustom(object)
@@ -230,6 +268,10 @@ extension Database {
 private struct StoredParts {
     var generation: Int64
     var file: Int64?
+}
+
+extension ObjectMetadata {
+    fileprivate var tokensValue: Value { .text((downloadTokens ?? []).joined(separator: ",")) }
 }
 
 extension Reference {

@@ -21,7 +21,7 @@ public struct ObjectScan: Sendable {
     fileprivate var filter: [UInt8] { Array(prefix.utf8) + [0] + delimiter.utf8 }
 
     public struct Page: Sendable {
-        public var objects: [ObjectDetails] = []
+        public var objects: [ObjectMetadata] = []
         public var prefixes: [String] = []
         public var pageToken: String?
     }
@@ -69,7 +69,7 @@ private struct ObjectScanner {
                 (last, next) = (common, behind(common))
             } else {
                 let object = try Reference(bucket: scan.bucket, object: String(decoding: name, as: UTF8.self))
-                page.objects.append(try database.details(of: object))
+                page.objects.append(try database.metadata(of: object))
                 (last, next) = (name, name + [0])
             }
         }

@@ -116,7 +116,7 @@ extension OpenObject {
     /// Verifies a file only when the whole object is requested, because the checksum covers all bytes.
     func resource(report: @escaping @Sendable (ServedFile.Fault) -> Void) -> ServedResource {
         ServedResource(
-            size: metadata.size, etag: EntityTag((metadata.md5 ?? []).map(\.hexadecimal).joined()),
+            size: metadata.size, etag: metadata.entityTag,
             lastModified: HTTPDate(secondsSince1970: metadata.updated.microseconds / 1_000_000),
             contentType: metadata.settable.content[.contentType] ?? ContentType.fallback, headers: headers
         ) { range in
@@ -141,15 +141,13 @@ extension OpenObject {
     /// opaque origin and cannot run scripts.
     private var headers: HTTPHeaders {
         let content = metadata.settable.content
-        let checksum = withUnsafeBytes(of: (metadata.crc32c ?? 0).bigEndian) { Data($0).base64EncodedString() }
-        let md5 = Data(metadata.md5 ?? []).base64EncodedString()
         var headers: HTTPHeaders = [
             "Content-Disposition": content[.contentDisposition]
                 ?? "inline; filename*=utf-8''\(metadata.reference.name.escaped)",
             "Cache-Control": content[.cacheControl] ?? "private, max-age=0", "X-Content-Type-Options": "nosniff",
             "Content-Security-Policy": "sandbox", "Access-Control-Allow-Origin": "*",
             "x-goog-generation": "\(metadata.generation)", "x-goog-metageneration": "\(metadata.metageneration)",
-            "x-goog-hash": "crc32c=\(checksum),md5=\(md5)", "x-goog-storage-class": "STANDARD",
+            "x-goog-hash": metadata.hashes, "x-goog-storage-class": "STANDARD",
             "x-goog-stored-content-encoding": content[.contentEncoding] ?? "identity",
             "x-goog-stored-content-length": "\(metadata.size)",
         ]
@@ -157,6 +155,17 @@ extension OpenObject {
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }
         for (key, value) in metadata.settable.custom { headers.add("x-goog-meta-\(key)", value) }
         return headers
+    }
+}
+
+// As headers show the bytes of an object.
+extension ObjectMetadata {
+    package var entityTag: EntityTag? { EntityTag((md5 ?? []).map(\.hexadecimal).joined()) }
+
+    /// Of `x-goog-hash`.
+    package var hashes: String {
+        let checksum = withUnsafeBytes(of: (crc32c ?? 0).bigEndian) { Data($0).base64EncodedString() }
+        return "crc32c=\(checksum),md5=\(Data(md5 ?? []).base64EncodedString())"
     }
 }
 

@@ -29,7 +29,7 @@ extension GatewayService {
 
     /// An upload creates an object or replaces one.
     func checkUpload(to object: Reference, for request: GatewayRequest) async throws {
-        let isThere = (try? await engine.details(of: object)) != nil
+        let isThere = (try? await engine.metadata(of: object, for: caller)) != nil
         try check(isThere ? .update : .create, object.url, for: request)
     }
 }

@@ -61,34 +61,30 @@ import Transfers
         switch request.http.method {
         case .get, .head: return try await get(object)
         case .patch, .put:
+            try request.allow(QueryParams.object.union(["projection"]))
             let json = try JSON.object(await request.wholeBody())
             var change = try MetadataChange(resource: json)
             change.replacesAll = request.http.method == .put
-            return try await update(object, json, change)
+            let changed = try await service.backend.updateMetadata(
+                of: object, change, if: request.preconditions(), for: service.caller)
+            return .json(changed.cloud(request.base))
         case .delete:
-            try await check(object)
+            try request.allow(QueryParams.object)
             try await service.backend.delete(object, if: request.preconditions(), for: service.caller)
             return HTTPServerResponse(204)
         case .post, .options: throw GatewayError(405, "Method Not Allowed")
         }
     }
 
-    /// An older generation than the stored one is not there.
-    private func check(_ object: Reference) async throws {
-        guard let generation = try request.integer("generation") else { return }
-        let stored = try await service.engine.details(of: object).metadata.generation
-        if stored != generation { throw StorageError.objectNotFound(object) }
-    }
-
     private func get(_ object: Reference) async throws -> HTTPServerResponse {
         let isMedia = request["alt"] == "media"
+        try request.allow(QueryParams.object.union(["projection"]), ignoresUnknown: isMedia)
         do {
-            try await check(object)
-            if isMedia { return try await service.media(of: object, for: request, request.check) }
-            _ = try await service.backend.metadata(of: object, for: service.caller)
-            let details = try await service.engine.details(of: object)
-            try request.check(details.metadata)
-            return .json(details.cloud(request.base))
+            if isMedia { return try await service.media(of: object, for: request, if: request.preconditions()) }
+            let metadata = try await service.backend.metadata(of: object, for: service.caller)
+            try request.preconditions().checkReading(metadata)
+            try request.checkTags("\(metadata.generation)/\(metadata.metageneration)")
+            return .json(metadata.cloud(request.base))
         } catch let error as StorageError where error.code == .objectNotFound {
             let message = "No such object: \(object.bucket)/\(object.object)"
             guard isMedia else { throw GatewayError(404, message) }
@@ -97,15 +93,10 @@ import Transfers
         }
     }
 
-    private func update(_ object: Reference, _ json: JSON, _ change: MetadataChange) async throws -> HTTPServerResponse
-    {
-        try await check(object)
-        return .json(try await service.update(object, json, change, if: request.preconditions()).cloud(request.base))
-    }
-
     // MARK: - Lists
 
     private func list(_ bucket: String) async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.list)
         var scan = ObjectScan(bucket: bucket)
         (scan.prefix, scan.delimiter) = (request["prefix"] ?? "", request["delimiter"] ?? "")
         (scan.start, scan.end) = (request["startOffset"] ?? "", request["endOffset"] ?? "")
@@ -124,14 +115,5 @@ import Transfers
                     "prefixes": page.prefixes.isEmpty ? nil : .array(page.prefixes.map(JSON.string)),
                     "items": items.isEmpty ? nil : .array(items),
                 ])))
-    }
-}
-
-extension GatewayRequest {
-    /// The preconditions of reading. Throws 412 where one that must match does not, and 304 where one must not.
-    func check(_ object: ObjectMetadata) throws {
-        try preconditions().check(object.version, at: object.reference)
-        if try integer("ifGenerationNotMatch") == object.generation { throw GatewayError(304, "Not Modified") }
-        if try integer("ifMetagenerationNotMatch") == object.metageneration { throw GatewayError(304, "Not Modified") }
     }
 }

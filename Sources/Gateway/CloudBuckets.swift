@@ -12,6 +12,7 @@ import Transfers
     let path: [String]
 
     func answer() async throws -> HTTPServerResponse {
+        try request.allow(["project", "projection"])
         guard path.count == 2 else {
             switch request.http.method {
             case .get: return try await list()

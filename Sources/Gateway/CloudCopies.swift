@@ -5,7 +5,7 @@ import Platform
 import Storage
 import Transfers
 
-/// Objects made of others: copy, rewrite, compose; and what an object has below it.
+/// Objects made of others: copy, rewrite, compose, move; and what an object has below it.
 @Loop struct CloudCopies {
     private static let mostSources = 32
 
@@ -19,94 +19,132 @@ import Transfers
         switch (path[4], path.count) {
         case ("acl", _):
             throw GatewayError.badRequest("Cannot use ACL API: the bucket has uniform bucket-level access.")
-        case ("compose", 5): return try await compose(object)
-        case ("copyTo", 9), ("rewriteTo", 9), ("moveTo", 7):
-            let isMove = path[4] == "moveTo"
-            guard isMove ? path[5] == "o" : path[5] == "b" && path[7] == "o" else { throw GatewayError.notFound }
-            let to =
-                try isMove
-                ? Reference(bucket: path[1], object: path[6]) : Reference(bucket: path[6], object: path[8])
-            return try await copy(object, to)
+        case ("compose", 5):
+            try checkIsPost()
+            return try await compose(object)
+        case ("copyTo", 9), ("rewriteTo", 9):
+            guard path[5] == "b", path[7] == "o" else { throw GatewayError.notFound }
+            try checkIsPost()
+            return try await copy(object, Reference(bucket: path[6], object: path[8]))
+        case ("moveTo", 7):
+            guard path[5] == "o" else { throw GatewayError.notFound }
+            try checkIsPost()
+            return try await move(object, Reference(bucket: path[1], object: path[6]))
         default: throw GatewayError.notFound
         }
     }
 
+    private func checkIsPost() throws(GatewayError) {
+        guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
+    }
+
     private func copy(_ source: Reference, _ target: Reference) async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.copy)
         let json = try JSON.object(await request.wholeBody())
-        let (piece, objects) = try await service.engine.bytes(of: [source])
-        let old = objects[0]
-        if let generation = try request.integer("sourceGeneration"), generation != old.generation {
-            throw StorageError.objectNotFound(source)
-        }
-        try Preconditions(
-            generation: request.integer("ifSourceGenerationMatch"),
-            metageneration: request.integer("ifSourceMetagenerationMatch")
-        ).check(old.version, at: source)
         try ResourceMembers.object.check(json)
-        let isSame = !ResourceMembers.object.takesAny(of: json)
-        let tokens = try await service.engine.details(of: source).downloadTokens
-        let change = isSame ? old.settable.asChange : try MetadataChange(resource: json)
-        var details = try await store(piece, at: target, change, of: old.settable)
-        // They are custom metadata for Google.
-        if isSame { details = try await service.engine.setDownloadTokens(of: target, to: tokens) }
-        if path[4] == "moveTo" {
-            try await service.backend.delete(source, if: Preconditions(), for: service.caller)
-        }
-        guard path[4] == "rewriteTo" else { return .json(details.cloud(request.base)) }
-        let size = "\(details.metadata.size)"
+        let change = try ResourceMembers.object.takesAny(of: json) ? MetadataChange(resource: json) : nil
+        let stored = try await service.copy(
+            source, if: request.sourcePreconditions(), to: target, change, if: request.preconditions()
+        ).cloud(request.base)
+        guard path[4] == "rewriteTo" else { return .json(stored) }
+        let size = stored["size"] ?? "0"
         return .json([
-            "kind": "storage#rewriteResponse", "totalBytesRewritten": .string(size), "objectSize": .string(size),
-            "done": true, "resource": details.cloud(request.base),
+            "kind": "storage#rewriteResponse", "totalBytesRewritten": size, "objectSize": size, "done": true,
+            "resource": stored,
         ])
     }
 
+    private func move(_ source: Reference, _ target: Reference) async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.conditions.union(QueryParams.source).union(["projection"]))
+        guard try await JSON.object(request.wholeBody()).object?.isEmpty != false else {
+            throw GatewayError.badRequest("A move changes no metadata.")
+        }
+        guard source != target else {
+            throw GatewayError.badRequest("The object \(source.object) cannot be moved onto itself.")
+        }
+        let moved = try await service.backend.move(
+            source, to: target, if: request.preconditions(), ifSource: request.sourcePreconditions(),
+            for: service.caller)
+        return .json(moved.cloud(request.base))
+    }
+
     private func compose(_ target: Reference) async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.conditions)
         let json = try JSON.object(await request.wholeBody())
         try ResourceMembers.composition.check(json)
         let sources = json["sourceObjects"]?.array ?? []
         guard (1...Self.mostSources).contains(sources.count) else {
             throw GatewayError.badRequest("sourceObjects has 1 to \(Self.mostSources) objects, not \(sources.count).")
         }
-        var references: [Reference] = []
-        for source in sources {
+        let wanted = try sources.map { source in
             try ResourceMembers.source.check(source)
             guard let name = source["name"]?.string else { throw GatewayError.badRequest("A source has no name.") }
-            references.append(try Reference(bucket: target.bucket, object: name))
+            return try (Reference(bucket: target.bucket, object: name), Preconditions(composing: source))
         }
-        let (piece, objects) = try await service.engine.bytes(of: references)
-        for (source, object) in zip(sources, objects) {
-            let wanted = source["generation"]?.string.flatMap { Int64($0) }
-            let match = source["objectPreconditions"]?["ifGenerationMatch"]?.string.flatMap { Int64($0) }
-            guard wanted ?? match ?? object.generation == object.generation else {
-                throw GatewayError(412, "The source \(object.reference.object) has another generation.")
-            }
+        let (piece, objects) = try await service.engine.bytes(of: wanted.map(\.0))
+        for ((reference, conditions), object) in zip(wanted, objects) {
+            try conditions.check(object.version, at: reference)
         }
         let change = try MetadataChange(resource: json["destination"] ?? [:])
-        let details = try await store(piece, at: target, change, of: objects[0].settable)
-        return .json(details.cloud(request.base))
-    }
-
-    /// As an upload like any other. Without a type the object has that of its source.
-    private func store(
-        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, of source: SettableMetadata
-    ) async throws -> ObjectDetails {
-        var change = change
-        // That of an object that the client has read before.
-        change.md5Hash = nil
-        if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
-        let upload = try await service.transfers.upload(
-            size: Int64(piece.range.count), to: target, change, if: request.preconditions(), isSession: false)
-        _ = try await upload.send(piece, isLast: true).stored
-        return try await service.engine.details(of: target)
+        return .json(
+            try await service.store(piece, at: target, change, of: objects[0].settable, if: request.preconditions())
+                .cloud(request.base))
     }
 }
 
-extension SettableMetadata {
+extension Preconditions {
+    /// Of a source of `compose`.
+    fileprivate init(composing source: JSON) throws(GatewayError) {
+        let conditions = source["objectPreconditions"] ?? [:]
+        for member in conditions.object ?? [] where member.key != "ifGenerationMatch" {
+            throw .badRequest("There is no precondition \(member.key) for a source.")
+        }
+        self.init(
+            generation: try conditions.integer("ifGenerationMatch"), named: try source.integer("generation"))
+    }
+}
+
+extension GatewayService {
+    /// Copies the version of an object that is there now. Without a change the copy has its metadata and its download
+    /// tokens.
+    func copy(
+        _ source: Reference, if sourceConditions: Preconditions, to target: Reference, _ change: MetadataChange?,
+        if conditions: Preconditions
+    ) async throws -> ObjectMetadata {
+        let (piece, objects) = try await engine.bytes(of: [source])
+        try sourceConditions.check(objects[0].version, at: source)
+        return try await store(
+            piece, at: target, change ?? objects[0].asChange, of: objects[0].settable, if: conditions)
+    }
+
+    /// As an upload like any other. Without a type the object has that of its source. Checksums in the resource are those
+    /// of an object that the client has read before.
+    func store(
+        _ piece: IncomingBytes.Piece, at target: Reference, _ change: MetadataChange, of source: SettableMetadata,
+        if conditions: Preconditions
+    ) async throws -> ObjectMetadata {
+        var change = change
+        (change.md5Hash, change.crc32c) = (nil, nil)
+        if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
+        let upload = try await transfers.upload(
+            size: Int64(piece.range.count), to: target, change, if: conditions, isSession: false)
+        do {
+            return try await upload.send(piece, isLast: true).stored
+        } catch {
+            _ = try? await upload.task?.cancel()
+            throw error
+        }
+    }
+}
+
+extension ObjectMetadata {
+    /// What makes another object like this one.
     fileprivate var asChange: MetadataChange {
         var change = MetadataChange()
-        for (property, value) in content { change.content[property] = value }
+        for (property, value) in settable.content { change.content[property] = value }
         var entries: ByteKeyedDictionary<String?> = [:]
-        for (key, value) in custom { entries[key] = .some(value) }
+        for (key, value) in settable.custom { entries[key] = .some(value) }
+        if let downloadTokens { entries[SettableMetadata.tokensKey] = downloadTokens.joined(separator: ",") }
         change.custom = .merge(entries)
         return change
     }

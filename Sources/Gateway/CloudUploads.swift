@@ -13,18 +13,20 @@ import Transfers
     let bucket: String
 
     func answer() async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.upload)
         if let id = request["upload_id"] { return try await goOn(with: id) }
         guard request.http.method == .post else { throw GatewayError(405, "Method Not Allowed") }
         switch request["uploadType"] ?? request.header("X-Goog-Upload-Protocol") ?? "media" {
         case "resumable": return try await start()
         case "multipart":
             let upload = try await MultipartUpload(request)
-            return try await store(
-                upload, upload.resource, upload.change, .init(resource: upload.resource))
+            return try await store(upload, upload.resource, upload.change, .init(request.http.headers))
         case "media", "raw":
             var change = MetadataChange()
             if let type = request.header("Content-Type") { change.content[.contentType] = type }
-            return try await store(request.body, [:], change, .init())
+            if let encoding = request["contentEncoding"] { change.content[.contentEncoding] = encoding }
+            return try await store(
+                request.body, [:], change, .init(request.http.headers, isWholeObject: true))
         case let other: throw GatewayError.badRequest("There is no upload type \(other).")
         }
     }
@@ -40,19 +42,11 @@ import Transfers
         _ source: any ByteSource, _ json: JSON, _ change: MetadataChange, _ expected: IncomingBytes.Expected
     ) async throws -> HTTPServerResponse {
         let object = try reference(json)
-        var expected = expected
-        try expected.take(request.http.headers)
-        let stored = try await service.store(
-            source, to: object, change, if: request.preconditions(), expected)
-        if let tokens = MetadataChange.downloadTokens(in: json) {
-            _ = try await service.engine.setDownloadTokens(of: object, to: tokens)
-        }
-        return complete(stored)
+        return complete(
+            try await service.store(source, to: object, change, if: request.preconditions(), expected))
     }
 
-    private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse {
-        .json(ObjectDetails(metadata: stored, downloadTokens: []).cloud(request.base))
-    }
+    private func complete(_ stored: ObjectMetadata) -> HTTPServerResponse { .json(stored.cloud(request.base)) }
 
     // MARK: - Resumable
 
@@ -62,6 +56,9 @@ import Transfers
         var change = try MetadataChange(resource: json)
         if let type = request.header("x-upload-content-type"), json["contentType"] == nil {
             change.content[.contentType] = type
+        }
+        if let encoding = request["contentEncoding"], json["contentEncoding"] == nil {
+            change.content[.contentEncoding] = encoding
         }
         let upload = try await service.transfers.upload(
             size: request.length("x-upload-content-length"), to: object, change, if: request.preconditions())
@@ -96,11 +93,14 @@ import Transfers
         if let total = range.total, let announced = upload.announcedSize, total != announced {
             throw GatewayError.badRequest("The upload has \(announced) bytes, not \(total).")
         }
-        guard let start = range.start else { return try await status(of: upload, total: range.total) }
-        var expected = IncomingBytes.Expected()
-        try expected.take(request.http.headers)
+        guard let start = range.start else {
+            guard request.body.length ?? 0 == 0 else { throw GatewayError.badRequest("The body has no place.") }
+            return try await status(of: upload, total: range.total)
+        }
+        try range.check(request.body.length)
         let body = UploadBody(request.body, service.engine)
-        let answer = try await body.send(to: upload, from: start, isLast: range.isLast, expected)
+        let answer = try await body.send(
+            to: upload, from: start, upTo: range.end, isLast: range.isLast, .init(request.http.headers))
         return try await response(answer, upload)
     }
 
@@ -137,8 +137,16 @@ import Transfers
     private struct ContentRange {
         /// Nil for a request without bytes.
         var start: Int64?
+        /// Nil where the bytes end with the body.
+        var end: Int64?
         var total: Int64?
         var isLast = true
+
+        /// Throws 400 where a body of this length does not have these bytes. Nothing of it has been read yet.
+        func check(_ length: Int64?) throws(GatewayError) {
+            guard let length, let start, let end, length != end - start else { return }
+            throw .badRequest("The body has \(length) bytes, but its Content-Range says \(end - start).")
+        }
 
         init(_ request: GatewayRequest) throws(GatewayError) {
             guard let text = request.header("Content-Range") else {
@@ -158,10 +166,14 @@ import Transfers
             let ends = sides[0].split(separator: "-", omittingEmptySubsequences: false)
             guard ends.count == 2, let start = Int64(ends[0]), start >= 0 else { throw problem }
             self.start = start
-            guard ends[1] != "*" else { return }
+            guard ends[1] != "*" else {
+                end = total
+                return
+            }
             guard let end = Int64(ends[1]), end >= start - 1, end < .max, total.map({ end < $0 }) ?? true else {
                 throw problem
             }
+            self.end = end + 1
             isLast = total == end + 1
         }
     }

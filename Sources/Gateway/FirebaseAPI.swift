@@ -20,6 +20,7 @@ import Transfers
         // A name may have slashes that are not escaped.
         let name = path.count > 3 ? path[3...].joined(separator: "/") : nil
         if request.http.method == .post || request.http.method == .put, isUpload(name) {
+            try request.allow(QueryParams.firebaseUpload)
             return try await FirebaseUploads(service: service, request: request, bucket: path[1], name: name).answer()
         }
         guard let name else {
@@ -34,6 +35,7 @@ import Transfers
             if request.header("X-HTTP-Method-Override")?.uppercased() == "PATCH" { return try await update(object) }
             return try await changeTokens(of: object)
         case .delete:
+            try request.allow([])
             try service.check(.delete, object.url, for: request)
             try await service.backend.delete(object, if: Preconditions(), for: service.caller)
             return HTTPServerResponse(204)
@@ -42,28 +44,33 @@ import Transfers
     }
 
     private func isUpload(_ name: String?) -> Bool {
-        request["create_token"] == nil && request["delete_token"] == nil
+        !request.has("create_token") && !request.has("delete_token")
             && request.header("X-HTTP-Method-Override") == nil
     }
 
     private func metadata(of object: Reference) async throws -> HTTPServerResponse {
+        try request.allow(["token"])
         try service.check(.get, object.url, for: request)
-        _ = try await service.backend.metadata(of: object, for: service.caller)
-        return .json(try await service.engine.details(of: object).firebase)
+        return .json(try await service.backend.metadata(of: object, for: service.caller).firebase)
     }
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {
+        try request.allow(["token"], ignoresUnknown: true)
         try await service.checkMedia(of: object, for: request)
         return try await service.media(of: object, for: request)
     }
 
     private func update(_ object: Reference) async throws -> HTTPServerResponse {
+        try request.allow([])
         try service.check(.update, object.url, for: request)
-        let json = try JSON.object(await request.wholeBody())
-        return .json(try await service.update(object, json, MetadataChange(resource: json)).firebase)
+        let change = try MetadataChange(resource: JSON.object(await request.wholeBody()))
+        let changed = try await service.backend.updateMetadata(
+            of: object, change, if: Preconditions(), for: service.caller)
+        return .json(changed.firebase)
     }
 
     private func list() async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.firebaseList)
         let prefix = request["prefix"] ?? ""
         guard prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/") else {
             throw GatewayError.badRequest("A prefix ends with a slash: \(prefix)")
@@ -88,15 +95,16 @@ import Transfers
     }
 
     private func changeTokens(of object: Reference) async throws -> HTTPServerResponse {
+        try request.allow(QueryParams.firebaseTokens)
         guard request.requester == .owner else { throw GatewayError(403, "Missing admin credentials.") }
         try await service.backend.admit(.updateMetadata, object, for: service.caller)
-        let details: ObjectDetails
+        let changed: ObjectMetadata
         if let token = request["delete_token"] {
-            details = try await service.engine.removeDownloadToken(token, of: object)
+            changed = try await service.engine.removeDownloadToken(token, of: object)
         } else {
             guard request["create_token"] == "true" else { throw GatewayError.badRequest("create_token must be true.") }
-            details = try await service.engine.addDownloadToken(to: object)
+            changed = try await service.engine.addDownloadToken(to: object)
         }
-        return .json(details.firebase)
+        return .json(changed.firebase)
     }
 }

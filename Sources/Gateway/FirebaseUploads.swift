@@ -48,16 +48,13 @@ import Transfers
     private func raw() async throws -> HTTPServerResponse {
         var change = MetadataChange()
         if let type = request.header("Content-Type") { change.content[.contentType] = type }
-        var expected = IncomingBytes.Expected()
-        try expected.take(request.http.headers)
         return try await store(
-            request.body, [:], change, expected)
+            request.body, [:], change, .init(request.http.headers, isWholeObject: true))
     }
 
     private func multipart() async throws -> HTTPServerResponse {
         let upload = try await MultipartUpload(request)
-        return try await store(
-            upload, upload.resource, upload.change, .init(resource: upload.resource))
+        return try await store(upload, upload.resource, upload.change, .init(request.http.headers))
     }
 
     private func store(
@@ -66,8 +63,7 @@ import Transfers
     ) async throws -> HTTPServerResponse {
         let object = try reference(json)
         try await service.checkUpload(to: object, for: request)
-        _ = try await service.store(source, to: object, change, if: Preconditions(), expected)
-        return .json(try await service.details(of: object, json).firebase)
+        return .json(try await service.store(source, to: object, change, if: Preconditions(), expected).firebase)
     }
 
     // MARK: - Resumable
@@ -126,17 +122,11 @@ import Transfers
             offset = try await self.offset(of: upload)
         }
         let body = UploadBody(request.body, service.engine)
-        switch try await body.send(to: upload, from: offset, isLast: isLast, expected()) {
+        switch try await body.send(to: upload, from: offset, isLast: isLast, .init(request.http.headers)) {
         case .received(let offset): return active(offset)
         case .completed(let stored): return try await complete(stored)
         case .failed(let error): return try await refusal(error, of: upload)
         }
-    }
-
-    private func expected() throws -> IncomingBytes.Expected {
-        var expected = IncomingBytes.Expected()
-        try expected.take(request.http.headers)
-        return expected
     }
 
     private func offset(of upload: IncomingUpload) async throws -> Int64 {
@@ -161,12 +151,8 @@ import Transfers
     }
 
     private func complete(_ stored: ObjectMetadata) async throws -> HTTPServerResponse {
-        let details = try? await service.engine.details(of: stored.reference)
-        // Another upload may have replaced the object since.
-        let isCurrent = details?.metadata.generation == stored.generation
-        let shown = isCurrent ? details : nil
-        return .json(
-            (shown ?? ObjectDetails(metadata: stored, downloadTokens: [])).firebase,
+        .json(
+            try await service.withTokens(stored).firebase,
             headers: ["X-Goog-Upload-Status": "final", "X-Goog-Upload-Size-Received": "\(stored.size)"])
     }
 
@@ -175,20 +161,16 @@ import Transfers
         case .active(let upload):
             switch try await upload.query() {
             case .received(let offset): return active(offset)
-            case .completed(let stored): return ended("final", stored.size)
+            case .completed(let stored): return try await complete(stored)
             case .failed(let error): return try await refusal(error, of: upload)
             }
-        case .completed(let stored): return ended("final", stored.size)
-        case .cancelled: return ended("cancelled", nil)
-        case .failed: return ended("final", nil)
+        case .completed(let stored): return try await complete(stored)
+        case .cancelled: return Self.cancelled
+        case .failed(let error): throw GatewayError(error).final
         }
     }
 
-    private func ended(_ status: String, _ size: Int64?) -> HTTPServerResponse {
-        var headers: HTTPHeaders = ["X-Goog-Upload-Status": status]
-        if let size { headers.add("X-Goog-Upload-Size-Received", "\(size)") }
-        return HTTPServerResponse(200, headers: headers)
-    }
+    private static let cancelled = HTTPServerResponse(200, headers: ["X-Goog-Upload-Status": "cancelled"])
 
     private func cancel(_ session: UploadSessionState) async throws -> HTTPServerResponse {
         switch session {
@@ -196,7 +178,21 @@ import Transfers
         case .cancelled, .failed: break
         case .completed: throw GatewayError.badRequest("The upload is complete.").final
         }
-        return ended("cancelled", nil)
+        return Self.cancelled
+    }
+}
+
+extension GatewayService {
+    /// What an upload has stored, with the download tokens that the record of an ended task does not have. Without them
+    /// where another object has the name by now.
+    fileprivate func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
+        guard stored.downloadTokens == nil else { return stored }
+        do throws(StorageError) {
+            let now = try await engine.metadata(of: stored.reference, for: caller)
+            return now.generation == stored.generation ? now : stored
+        } catch  where error.code == .objectNotFound {
+            return stored
+        }
     }
 }
 

@@ -142,6 +142,7 @@ import Transfers
             try request.checkKeys()
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
+            try request.checkHeaders(isObjectURL: api is ObjectAPI)
             return try await api.answer()
         } catch let error as GatewayError {
             return error.response(isCloud: isCloud)

@@ -10,9 +10,10 @@ struct GatewayRequest {
     /// Decoded; a slash that was escaped is part of its segment.
     let path: [String]
     let body: HTTPRequestBody
-    private let query: [String: String]
+    /// Of the query; nil without an equals sign.
+    let params: [String: String?]
 
-    /// Throws 400 where the path or the query is not percent-encoded UTF-8.
+    /// Throws 400 where the path or the query is not percent-encoded UTF-8, or a param has two values.
     init(_ http: HTTPServerRequest, _ body: HTTPRequestBody) throws(GatewayError) {
         (self.http, self.body) = (http, body)
         var path: [String] = []
@@ -21,18 +22,26 @@ struct GatewayRequest {
             path.append(decoded)
         }
         self.path = path
-        var query: [String: String] = [:]
+        var params: [String: String?] = [:]
         for item in http.queryItems {
             guard let name = item.name else { throw .badRequest("The query is not UTF-8: \(item.rawName)") }
             guard item.rawValue == nil || item.value != nil else {
                 throw .badRequest("The value of \(name) is not UTF-8.")
             }
-            query[name] = item.value ?? ""
+            if let other = params.updateValue(item.value, forKey: name), other != item.value {
+                throw .badRequest("The param \(name) has two values.")
+            }
         }
-        self.query = query
+        self.params = params
     }
 
-    subscript(name: String) -> String? { query[name] }
+    /// The value of a param; nil where it is absent or empty.
+    subscript(name: String) -> String? {
+        params[name].flatMap { $0 }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Whether the param is there, with a value or without.
+    func has(_ name: String) -> Bool { params[name] != nil }
 
     func header(_ name: String) -> String? { http.headers[name] }
 
@@ -41,8 +50,8 @@ struct GatewayRequest {
 
     /// A number of the query. Throws 400 for another text.
     func integer(_ name: String) throws(GatewayError) -> Int64? {
-        guard let text = query[name] else { return nil }
-        guard let value = Int64(text) else { throw .badRequest("\(name) is no integer: \(text)") }
+        guard let text = self[name] else { return nil }
+        guard let value = Int64(text), value >= 0 else { throw .badRequest("\(name) is no number: \(text)") }
         return value
     }
 
@@ -53,10 +62,42 @@ struct GatewayRequest {
         return value
     }
 
-    /// Those of Google Cloud Storage that must match.
-    func preconditions() throws(GatewayError) -> Preconditions {
+    /// Compares `If-Match` and `If-None-Match` with the `etag` of a resource.
+    func checkTags(_ tag: String) throws(GatewayError) {
+        func names(_ header: String) -> Bool? {
+            guard self.header(header) != nil else { return nil }
+            return http.headers.list(header).contains { $0 == "*" || $0.filter { $0 != "\"" } == tag }
+        }
+        if names("If-Match") == false { throw GatewayError(412, "The object has the etag \(tag).") }
+        if names("If-None-Match") == true { throw GatewayError(304, "Not Modified") }
+    }
+
+    /// Those of the object that the request is about.
+    func preconditions() throws(GatewayError) -> Preconditions { try preconditions("if", named: "generation") }
+
+    /// Those of the object that a copy or a move is made of.
+    func sourcePreconditions() throws(GatewayError) -> Preconditions {
+        try preconditions("ifSource", named: "sourceGeneration")
+    }
+
+    private func preconditions(_ prefix: String, named generation: String) throws(GatewayError) -> Preconditions {
         Preconditions(
-            generation: try integer("ifGenerationMatch"), metageneration: try integer("ifMetagenerationMatch"))
+            generation: try integer("\(prefix)GenerationMatch"),
+            metageneration: try integer("\(prefix)MetagenerationMatch"),
+            notGeneration: try integer("\(prefix)GenerationNotMatch"),
+            notMetageneration: try integer("\(prefix)MetagenerationNotMatch"), named: try integer(generation))
+    }
+}
+
+extension Preconditions {
+    /// Those of reading. Throws 412 where one that must match does not, and 304 where one must not.
+    func checkReading(_ object: ObjectMetadata) throws {
+        var matching = self
+        (matching.notGeneration, matching.notMetageneration) = (nil, nil)
+        try matching.check(object.version, at: object.reference)
+        if notGeneration == object.generation || notMetageneration == object.metageneration {
+            throw GatewayError(304, "Not Modified")
+        }
     }
 }
 

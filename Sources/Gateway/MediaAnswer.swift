@@ -6,14 +6,14 @@ import Storage
 
 extension GatewayService {
     /// The bytes of an object. What is stored as gzip is unpacked for clients that cannot do it, as Google does: without a
-    /// length, which HTTP/1.0 cannot, and without ranges. A `check` that throws sends nothing.
+    /// length, which HTTP/1.0 cannot, and without ranges.
     func media(
-        of object: Reference, for request: GatewayRequest, _ check: (ObjectMetadata) throws -> Void = { _ in }
+        of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions()
     ) async throws -> HTTPServerResponse {
         try await backend.admit(.getData, object, for: caller)
-        var (details, resource) = try await engine.resource(of: object)
-        try check(details.metadata)
-        let isPacked = details.metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
+        var (metadata, resource) = try await engine.resource(of: object)
+        try conditions.checkReading(metadata)
+        let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
         guard isPacked, !request.http.isHTTP10, !request.http.accepts("gzip") else {
             return await respond(to: request.http, with: resource, at: now)
         }

@@ -6,7 +6,7 @@ import Platform
 import Storage
 
 /// Objects at `/BUCKET/NAME`: public and signed URLs of Google Cloud Storage, whose signatures are not looked at, and forms
-/// (signed post policies) at `/BUCKET`.
+/// (signed post policies) at `/BUCKET`. Params that name a part of an object, and headers that are not served, are refused.
 @Loop struct ObjectAPI: GatewayAPI {
     let isCloud = true
     private let service: GatewayService
@@ -28,26 +28,79 @@ import Storage
 
     func answer() async throws -> HTTPServerResponse {
         if name.isEmpty {
+            try request.allow([])
             guard request.http.method == .post else { throw GatewayError.notFound }
             return try await takeForm()
         }
         let object = try Reference(bucket: bucket, object: name)
         switch request.http.method {
-        case .get, .head: return try await service.media(of: object, for: request, request.check)
-        case .put: return try await put(object)
+        case .get, .head: return try await get(object)
+        case .put:
+            try request.allow(QueryParams.signature)
+            try request.allow(headers: ObjectHeaders.put.union([ObjectHeaders.custom]))
+            if let source = try request.copySource() { return try await copy(source, object) }
+            return try await put(object)
         case .delete:
-            try await service.backend.delete(object, if: request.preconditions(), for: service.caller)
+            try request.allow(QueryParams.signature.union(["generation"]))
+            try request.allow(headers: ObjectHeaders.conditions)
+            try await service.backend.delete(object, if: request.objectPreconditions(), for: service.caller)
             return HTTPServerResponse(204)
-        case .post, .patch, .options: throw GatewayError(405, "Method Not Allowed")
+        case .post, .patch, .options:
+            try request.allow(QueryParams.signature)
+            throw GatewayError(405, "Method Not Allowed")
         }
     }
 
+    private func get(_ object: Reference) async throws -> HTTPServerResponse {
+        let fields = QueryParams.responseHeaders
+        try request.allow(QueryParams.signature.union(fields.keys).union(["generation"]), ignoresUnknown: true)
+        try request.allow(headers: ObjectHeaders.conditions)
+        var response = try await service.media(of: object, for: request, if: request.objectPreconditions())
+        guard response.status == 200 || response.status == 206 else { return response }
+        for (param, name) in fields { if let value = request[param] { response.headers[name] = value } }
+        return response
+    }
+
     private func put(_ object: Reference) async throws -> HTTPServerResponse {
-        var expected = IncomingBytes.Expected()
-        try expected.take(request.http.headers)
-        let change = Self.change(request.http.headers.fields.map { ($0.name, $0.value) })
-        let stored = try await service.store(request.body, to: object, change, if: request.preconditions(), expected)
-        return HTTPServerResponse(200, headers: ["x-goog-generation": "\(stored.generation)"])
+        guard request.header("Content-Range") == nil else {
+            throw GatewayError(501, "The header Content-Range is not served here.")
+        }
+        let stored = try await service.store(
+            request.body, to: object, change, if: request.objectPreconditions(),
+            .init(request.http.headers, isWholeObject: true))
+        return HTTPServerResponse(200, headers: Self.headers(stored))
+    }
+
+    private var change: MetadataChange { Self.change(request.http.headers.fields.map { ($0.name, $0.value) }) }
+
+    private static func headers(_ stored: ObjectMetadata) -> HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "x-goog-generation": "\(stored.generation)", "x-goog-metageneration": "\(stored.metageneration)",
+            "x-goog-hash": stored.hashes,
+        ]
+        if let tag = stored.entityTag { headers.add("ETag", tag.description) }
+        return headers
+    }
+
+    /// The metadata goes along, or is replaced as a whole.
+    private func copy(_ source: Reference, _ object: Reference) async throws -> HTTPServerResponse {
+        let directive = request.header("x-goog-metadata-directive")?.uppercased() ?? "COPY"
+        guard directive == "COPY" || directive == "REPLACE" else {
+            throw GatewayError.badRequest("x-goog-metadata-directive is COPY or REPLACE, not \(directive).")
+        }
+        guard try await request.body.read(atMost: 1).isEmpty else {
+            throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
+        }
+        let stored = try await service.copy(
+            source, if: request.copySourcePreconditions(), to: object, directive == "COPY" ? nil : change,
+            if: request.objectPreconditions())
+        let text = """
+            <?xml version='1.0' encoding='UTF-8'?><CopyObjectResult><LastModified>\(stored.updated.rfc3339)\
+            </LastModified><ETag>\(stored.entityTag?.description ?? "")</ETag></CopyObjectResult>
+            """
+        var headers = Self.headers(stored)
+        headers["Content-Type"] = "application/xml; charset=utf-8"
+        return HTTPServerResponse(200, headers: headers, body: .bytes(Array(text.utf8)))
     }
 
     /// The metadata that headers, or the fields of a form, name.
@@ -95,14 +148,31 @@ import Storage
                 }
                 bytesLeft -= field.utf8.count
                 guard bytesLeft >= 0 else { throw MultipartReader.Failure.body(.tooLarge) }
-                let value = try await reader.readAll(atMost: bytesLeft)
-                bytesLeft -= value.count
-                fields.append((field, String(decoding: value, as: UTF8.self)))
+                let bytes = try await reader.readAll(atMost: bytesLeft)
+                bytesLeft -= bytes.count
+                let value = String(decoding: bytes, as: UTF8.self)
+                try Self.checkField(field, value)
+                fields.append((field, value))
             }
         } catch let error as MultipartReader.Failure {
             throw error.gatewayError
         }
         throw GatewayError.badRequest("The form has no file.")
+    }
+
+    /// What a form may say besides metadata.
+    private static let formFields: Set = [
+        "key", "bucket", "policy", "success_action_redirect", "success_action_status", "googleaccessid", "signature",
+        "content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
+    ]
+
+    private static func checkField(_ name: String, _ value: String) throws(GatewayError) {
+        let lower = name.lowercased()
+        if formFields.contains(lower) || lower.hasPrefix("x-ignore-") { return }
+        try ObjectHeaders.check(lower == "acl" ? "x-goog-acl" : name, value, served: [ObjectHeaders.custom])
+        guard lower == "acl" || lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-") else {
+            throw .badRequest("There is no field \(name) in a form.")
+        }
     }
 
     private func store(

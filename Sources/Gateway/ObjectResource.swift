@@ -6,10 +6,10 @@ import JSONText
 import Storage
 
 // Objects as the two dialects write and read them. Sizes and generations are strings.
-extension ObjectDetails {
+extension ObjectMetadata {
     /// Of Firebase Storage.
     var firebase: JSON {
-        let content = metadata.settable.content
+        let content = settable.content
         return .object(
             common + [
                 .init(key: "contentEncoding", value: .string(content[.contentEncoding] ?? "identity")),
@@ -17,8 +17,8 @@ extension ObjectDetails {
                     key: "contentDisposition",
                     value: .string(
                         content[.contentDisposition]
-                            ?? "inline; filename*=utf-8''\(metadata.reference.name.escaped)")),
-                .init(key: "downloadTokens", value: .string(downloadTokens.joined(separator: ","))),
+                            ?? "inline; filename*=utf-8''\(reference.name.escaped)")),
+                .init(key: "downloadTokens", value: .string((downloadTokens ?? []).joined(separator: ","))),
             ]
                 + [JSON.Member](present: [
                     "contentLanguage": content[.contentLanguage].map(JSON.string),
@@ -28,19 +28,19 @@ extension ObjectDetails {
 
     /// Of Google Cloud Storage. `base` begins its links.
     func cloud(_ base: String) -> JSON {
-        let (content, reference) = (metadata.settable.content, metadata.reference)
+        let content = settable.content
         let place = "b/\(reference.bucket.escaped)/o/\(reference.object.escaped)"
         return .object(
             [
                 .init(key: "kind", value: "storage#object"),
                 .init(
-                    key: "id", value: .string("\(reference.bucket)/\(reference.object)/\(metadata.generation)")),
+                    key: "id", value: .string("\(reference.bucket)/\(reference.object)/\(generation)")),
                 .init(key: "selfLink", value: .string("\(base)/storage/v1/\(place)")),
                 .init(
                     key: "mediaLink",
                     value: .string(
-                        "\(base)/download/storage/v1/\(place)?generation=\(metadata.generation)&alt=media")),
-                .init(key: "timeStorageClassUpdated", value: .string(metadata.timeCreated.rfc3339)),
+                        "\(base)/download/storage/v1/\(place)?generation=\(generation)&alt=media")),
+                .init(key: "timeStorageClassUpdated", value: .string(timeCreated.rfc3339)),
             ] + common
                 + [JSON.Member](present: [
                     "contentEncoding": content[.contentEncoding].map(JSON.string),
@@ -52,43 +52,26 @@ extension ObjectDetails {
 
     private var common: [JSON.Member] {
         [
-            .init(key: "name", value: .string(metadata.reference.object)),
-            .init(key: "bucket", value: .string(metadata.reference.bucket)),
-            .init(key: "generation", value: .string("\(metadata.generation)")),
-            .init(key: "metageneration", value: .string("\(metadata.metageneration)")),
+            .init(key: "name", value: .string(reference.object)),
+            .init(key: "bucket", value: .string(reference.bucket)),
+            .init(key: "generation", value: .string("\(generation)")),
+            .init(key: "metageneration", value: .string("\(metageneration)")),
             .init(
                 key: "contentType",
-                value: .string(metadata.settable.content[.contentType] ?? ContentType.fallback)),
-            .init(key: "timeCreated", value: .string(metadata.timeCreated.rfc3339)),
-            .init(key: "updated", value: .string(metadata.updated.rfc3339)),
+                value: .string(settable.content[.contentType] ?? ContentType.fallback)),
+            .init(key: "timeCreated", value: .string(timeCreated.rfc3339)),
+            .init(key: "updated", value: .string(updated.rfc3339)),
             .init(key: "storageClass", value: "STANDARD"),
-            .init(key: "size", value: .string("\(metadata.size)")),
-            .init(key: "md5Hash", value: .string(Data(metadata.md5 ?? []).base64EncodedString())),
-            .init(key: "crc32c", value: .string((metadata.crc32c ?? 0).base64)),
-            .init(key: "etag", value: .string("\(metadata.generation)/\(metadata.metageneration)")),
+            .init(key: "size", value: .string("\(size)")),
+            .init(key: "md5Hash", value: .string(Data(md5 ?? []).base64EncodedString())),
+            .init(key: "crc32c", value: .string((crc32c ?? 0).base64)),
+            .init(key: "etag", value: .string("\(generation)/\(metageneration)")),
         ]
     }
 
     private var custom: JSON? {
         // A plain nil would be the JSON null.
-        metadata.settable.custom.isEmpty
-            ? JSON?.none : JSON(members: metadata.settable.custom.sorted { $0.key < $1.key })
-    }
-}
-
-extension GatewayService {
-    /// Changes the metadata, and the download tokens where custom metadata names them.
-    func update(
-        _ object: Reference, _ json: JSON, _ change: MetadataChange, if conditions: Preconditions = Preconditions()
-    ) async throws -> ObjectDetails {
-        _ = try await backend.updateMetadata(of: object, change, if: conditions, for: caller)
-        return try await details(of: object, json)
-    }
-
-    /// Of an object that has just changed; its download tokens are those that custom metadata names.
-    func details(of object: Reference, _ json: JSON) async throws -> ObjectDetails {
-        guard let tokens = MetadataChange.downloadTokens(in: json) else { return try await engine.details(of: object) }
-        return try await engine.setDownloadTokens(of: object, to: tokens)
+        settable.custom.isEmpty ? JSON?.none : JSON(members: settable.custom.sorted { $0.key < $1.key })
     }
 }
 
@@ -105,44 +88,54 @@ extension MetadataChange {
             }
             content[property] = .some(value.string)
         }
-        md5Hash = json["md5Hash"]?.string
+        md5Hash = try json.text("md5Hash")
+        crc32c = try json.text("crc32c").map(UInt32.init(wireChecksum:))
+        guard md5Hash.map({ Data(base64Encoded: $0)?.count == 16 }) ?? true else {
+            throw .badRequest("md5Hash is not base64 of 16 bytes: \(md5Hash ?? "")")
+        }
         switch json["metadata"] {
         case nil: break
         case .null: custom = .removeAll
         case .object(let members):
             var entries: ByteKeyedDictionary<String?> = [:]
-            for member in members where member.key != Self.tokens {
+            for member in members {
                 entries[member.key] = .some(member.value.isNull ? nil : member.value.string ?? member.value.text)
             }
             custom = .merge(entries)
         default: throw .badRequest("metadata must be an object or null.")
         }
     }
+}
 
-    /// The custom metadata in which the Admin SDK keeps download tokens.
-    static let tokens = "firebaseStorageDownloadTokens"
+extension JSON {
+    /// A member that is a string; nil where it is absent or null. Throws 400 for another value.
+    func text(_ name: String) throws(GatewayError) -> String? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let text = value.string else { throw .badRequest("\(name) must be a string.") }
+        return text
+    }
 
-    /// Nil where nothing is said of them.
-    static func downloadTokens(in json: JSON) -> [String]? {
-        guard let value = json["metadata"]?[tokens] else { return nil }
-        return (value.string ?? "").split(separator: ",").map(String.init)
+    /// A member that is a number, or a string of digits; nil where it is absent or null. Throws 400 for another value.
+    func integer(_ name: String) throws(GatewayError) -> Int64? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let number = value.number?.int64 ?? value.string.flatMap({ Int64($0) }), number >= 0 else {
+            throw .badRequest("\(name) is no number: \(value.text)")
+        }
+        return number
     }
 }
 
 extension IncomingBytes.Expected {
-    /// Of the metadata.
-    init(resource json: JSON) throws(GatewayError) {
+    /// Those of `x-goog-hash`: `crc32c=…,md5=…`, and of `Content-MD5` where the body is the object.
+    init(_ headers: HTTPHeaders, isWholeObject: Bool = false) throws(GatewayError) {
         self.init()
-        try take(md5: json["md5Hash"]?.string)
-        try take(crc32c: json["crc32c"]?.string)
-    }
-
-    /// Adds those of `x-goog-hash`: `crc32c=…,md5=…`.
-    mutating func take(_ headers: HTTPHeaders) throws(GatewayError) {
+        if isWholeObject { try take(md5: headers["Content-MD5"]) }
         for hash in headers.all("x-goog-hash").flatMap({ $0.split(separator: ",") }) {
             let parts = hash.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " } }
-            if parts.count == 2, parts[0] == "md5" { try take(md5: parts[1]) }
-            if parts.count == 2, parts[0] == "crc32c" { try take(crc32c: parts[1]) }
+            guard parts.count == 2, ["md5", "crc32c"].contains(parts[0]) else {
+                throw .badRequest("There is no x-goog-hash \(hash).")
+            }
+            if parts[0] == "md5" { try take(md5: parts[1]) } else { try take(crc32c: parts[1]) }
         }
     }
 
@@ -164,15 +157,19 @@ extension IncomingBytes.Expected {
     }
 
     private mutating func take(crc32c text: String?) throws(GatewayError) {
-        guard let text else { return }
-        guard let bytes = Data(base64Encoded: text), bytes.count == 4 else {
-            throw .badRequest("The CRC32C is not base64 of 4 bytes: \(text)")
-        }
-        crc32c = bytes.reduce(0) { $0 << 8 | UInt32($1) }
+        if let text { crc32c = try UInt32(wireChecksum: text) }
     }
 }
 
 extension UInt32 {
+    /// Throws 400 unless the text is base64 of four bytes, the first one highest.
+    fileprivate init(wireChecksum text: String) throws(GatewayError) {
+        guard let bytes = Data(base64Encoded: text), bytes.count == 4 else {
+            throw .badRequest("The CRC32C is not base64 of 4 bytes: \(text)")
+        }
+        self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
     /// Base64 of four bytes, the first one highest.
     fileprivate var base64: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
 }

@@ -54,6 +54,9 @@ extension HTTPRequestBody.Failure {
             var change = try MetadataChange(resource: resource)
             let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
             if let type, resource["contentType"] == nil { change.content[.contentType] = type }
+            if let encoding = request["contentEncoding"], resource["contentEncoding"] == nil {
+                change.content[.contentEncoding] = encoding
+            }
             self.change = change
         } catch let error as MultipartReader.Failure {
             throw error.gatewayError

@@ -35,18 +35,27 @@ import Transfers
 
     /// Passes all bytes on, from an offset of the object. Returns the last answer. What has arrived of a body that breaks
     /// off is passed on, too.
+    ///
+    /// - Parameter end: where the bytes must end; nil for anywhere. Throws 400 before it passes on those that do not.
     func send(
-        to upload: IncomingUpload, from start: Int64, isLast: Bool, _ expected: IncomingBytes.Expected
+        to upload: IncomingUpload, from start: Int64, upTo end: Int64? = nil, isLast: Bool,
+        _ expected: IncomingBytes.Expected
     ) async throws -> IncomingUpload.Answer {
         var offset = start
         while true {
             let (piece, isEnd, failure) = try await next(from: offset)
+            if failure == nil, let end { try check(piece.range.upperBound, isEnd: isEnd, upTo: end) }
             let answer = try await upload.send(
                 piece, isLast: isLast && isEnd && failure == nil, isEnd ? expected : .init())
             if let failure { throw failure }
             guard case .received = answer, !isEnd else { return answer }
             offset = piece.range.upperBound
         }
+    }
+
+    private func check(_ offset: Int64, isEnd: Bool, upTo end: Int64) throws(GatewayError) {
+        guard isEnd ? offset != end : offset > end else { return }
+        throw .badRequest("The bytes of the body end at \(offset), but its Content-Range says \(end).")
     }
 
     /// The next bytes, whether they are the last of the body, and why there are no more.

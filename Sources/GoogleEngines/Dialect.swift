@@ -28,8 +28,8 @@ protocol Dialect: Sendable {
     /// Whether the object was written after the other one.
     func isNewer(_ object: ObjectMetadata, than other: ObjectMetadata) -> Bool
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest
-    /// Deletes only this generation where the service can.
-    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest
+    /// Deletes this generation and no other; nil where the service cannot do that.
+    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest?
     func list(_ query: ListQuery) -> RemoteRequest
     func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing
     /// Requests the bytes from an offset on, of this generation where the service can.

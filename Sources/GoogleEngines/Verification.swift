@@ -6,8 +6,9 @@ import Storage
 // An upload succeeds only when the stored size and checksum match the bytes that were read here.
 
 @Loop extension RemoteUpload {
-    /// The metadata of the stored object. Deletes an object that does not match, and throws `nonMatchingChecksum`.
-    /// Deletes only an object that the response to this upload names: any other may belong to another client.
+    /// The metadata of the stored object. Throws `nonMatchingChecksum` for an object that does not match. Deletes it only
+    /// where the response to this upload names it, and the service can delete that generation alone: any other may belong
+    /// to another client.
     func verified(_ response: HTTPResponse) async throws(StorageError) -> ObjectMetadata {
         if let named = try? backend.dialect.metadata(in: response, of: upload.reference) {
             return try await verified(named)
@@ -28,17 +29,14 @@ import Storage
             throw error
         }
         guard let flaw else { return stored }
-        let outcome =
-            if isNamed {
-                await backend.delete(stored, upload) ? "It was deleted" : "It could not be deleted"
-            } else {
-                "It may be somebody else's by now"
-            }
+        let outcome = isNamed ? await backend.delete(stored, upload) : Self.isKept
         throw StorageError(
             .nonMatchingChecksum,
             "What was stored at \(upload.reference.url) is not what was uploaded: \(flaw). \(outcome)."
         ).about(upload.reference)
     }
+
+    fileprivate nonisolated static let isKept = "It is kept, since it may be somebody else's by now"
 
     /// How the stored object differs from the source; nil where it does not. Prefers CRC32C, which was computed while the
     /// bytes were sent.
@@ -66,17 +64,13 @@ extension RemoteBackend {
         background.run { [self] in _ = await sendDetached(dialect.cancel(session), upload) }
     }
 
-    /// Deletes what this upload stored; false where it may still exist. Where the service cannot delete one generation
-    /// alone, the current generation is checked first.
-    @Loop @discardableResult func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> Bool {
-        if !dialect.bindsWrites {
-            let caller = upload.caller.with(retryTime: .seconds(4))
-            let task = Loop.task { [self] in
-                (try? await metadata(of: stored.reference, for: caller).generation) ?? stored.generation
-            }
-            guard await task.value == stored.generation else { return true }
+    /// Deletes what this upload stored, unless the service cannot delete one generation alone. Returns a sentence that
+    /// says what became of it.
+    @Loop @discardableResult func delete(_ stored: ObjectMetadata, _ upload: Upload) async -> String {
+        guard let request = dialect.delete(stored.reference, generation: stored.generation) else {
+            return RemoteUpload.isKept
         }
-        return await sendDetached(dialect.delete(stored.reference, generation: stored.generation), upload)
+        return await sendDetached(request, upload) ? "It was deleted" : "It could not be deleted"
     }
 
     /// Makes up to three attempts, even when the calling task is cancelled.

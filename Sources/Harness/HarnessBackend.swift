@@ -56,6 +56,18 @@ public final class HarnessBackend: Backend {
         }
     }
 
+    /// For rules it is a new object and the deletion of the old one.
+    public func move(
+        _ source: Reference, to target: Reference, if conditions: Preconditions,
+        ifSource sourceConditions: Preconditions,
+        for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try await admit(.whole, target, for: caller)
+        return try await pass(.delete, source, caller) { [engine] () async throws(StorageError) in
+            try await engine.move(source, to: target, if: conditions, ifSource: sourceConditions, for: caller)
+        }
+    }
+
     public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try await pass(.list, query.reference, caller) { [engine] () async throws(StorageError) in
             try await engine.list(query, for: caller)

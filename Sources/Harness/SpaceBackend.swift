@@ -124,6 +124,20 @@ public final class SpaceBackend: Backend {
         ledger.remove(reference)
     }
 
+    public func move(
+        _ source: Reference, to target: Reference, if conditions: Preconditions,
+        ifSource sourceConditions: Preconditions,
+        for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        try ledger.check(source)
+        try ledger.check(target)
+        let moved = try await engine.move(
+            source, to: target, if: conditions, ifSource: sourceConditions, for: caller)
+        ledger.remove(source)
+        ledger.add(moved.size, at: target)
+        return moved
+    }
+
     public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try ledger.check(query.reference)
         return try await engine.list(query, for: caller)

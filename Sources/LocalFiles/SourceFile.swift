@@ -187,12 +187,12 @@ extension Upload {
     /// The same for all checksums that its client has told.
     package func check(md5: [UInt8], _ crc32c: UInt32) throws(StorageError) {
         try checkMD5(md5)
-        guard case .incoming(let bytes) = source else { return }
-        let expected = bytes.expected
+        var expected = IncomingBytes.Expected()
+        if case .incoming(let bytes) = source { expected = bytes.expected }
         guard expected.md5 ?? md5 == md5 else {
             throw StorageError(.nonMatchingChecksum, "The bytes do not have the MD5 that the client has sent.")
         }
-        guard expected.crc32c ?? crc32c == crc32c else {
+        guard expected.crc32c ?? crc32c == crc32c, expectedCRC32C ?? crc32c == crc32c else {
             throw StorageError(.nonMatchingChecksum, "The bytes do not have the CRC32C that the client has sent.")
         }
     }

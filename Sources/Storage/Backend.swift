@@ -30,6 +30,16 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound` for a missing object, unless a precondition fails first.
     func delete(_ reference: Reference, if conditions: Preconditions, for caller: Caller) async throws(StorageError)
+    /// Gives an object another name at once, and replaces what has that name. Returns its metadata.
+    ///
+    /// - Parameters:
+    ///   - conditions: those of the new name.
+    ///   - sourceConditions: those of the object.
+    func move(
+        _ source: Reference, to target: Reference, if conditions: Preconditions,
+        ifSource sourceConditions: Preconditions,
+        for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
@@ -60,6 +70,13 @@ extension Backend {
     public var tokenKind: Token.Kind { .idToken }
     public var downloadsAtOnce: Int { 4 }
     public func admit(_ operation: Operation, _ reference: Reference, for caller: Caller) {}
+    public func move(
+        _ source: Reference, to target: Reference, if conditions: Preconditions,
+        ifSource sourceConditions: Preconditions,
+        for caller: Caller
+    ) async throws(StorageError) -> ObjectMetadata {
+        throw StorageError(.internalError, "The engine \(kind.rawValue) does not move objects.")
+    }
     public var taskStore: (any TaskRecordStore)? { nil }
 }
 
@@ -103,6 +120,7 @@ public struct Upload: Sendable {
     public var metadata: SettableMetadata
     /// The base64 MD5 that the bytes must have.
     public var expectedMD5: String?
+    public var expectedCRC32C: UInt32?
     public var preconditions: Preconditions
     public var caller: Caller
     /// The id of its task.

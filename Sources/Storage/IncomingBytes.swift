@@ -45,7 +45,8 @@ public final class IncomingBytes: Sendable {
     }
 
     private let state: Mutex<State>
-    private let announced: Int64?
+    /// In bytes; nil where the client tells the size with the last of them.
+    public let announced: Int64?
 
     /// `size` is nil where the client tells it later.
     public init(size: Int64?) {
@@ -58,10 +59,10 @@ public final class IncomingBytes: Sendable {
 
     public var expected: Expected { state.withLock { $0.expected } }
 
-    /// `isLast`: the object ends with this piece.
+    /// `isLast`: the object ends with this piece. Otherwise it has no size yet, even if all announced bytes are there:
+    /// its client has not ended it.
     package func offer(_ piece: Piece, isLast: Bool, _ expected: Expected) {
-        let size = isLast ? piece.range.upperBound : announced
-        state.withLock { $0 = State(piece: piece, size: size, expected: expected) }
+        state.withLock { $0 = State(piece: piece, size: isLast ? piece.range.upperBound : nil, expected: expected) }
     }
 
     /// The client may send the same bytes again, or others.

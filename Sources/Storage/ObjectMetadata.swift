@@ -33,6 +33,9 @@ public struct SettableMetadata: Sendable {
             try Self.check(
                 changed.customBytes, atMost: Self.maxCustomBytes, of: "metadata.customMetadata",
                 called: "Custom metadata")
+            try Self.check(
+                changed.custom[Self.tokensKey]?.utf8.count ?? 0, atMost: Self.maxCustomBytes,
+                of: "metadata.customMetadata.\(Self.tokensKey)", called: Self.tokensKey)
         }
         self = changed
     }
@@ -51,8 +54,12 @@ public struct SettableMetadata: Sendable {
         return metadata
     }
 
-    /// Keys and values together.
-    var customBytes: Int { custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
+    /// Keys and values together, without download tokens.
+    var customBytes: Int {
+        custom.reduce(0) { sum, entry in
+            entry.key == Self.tokensKey ? sum : sum + entry.key.utf8.count + entry.value.utf8.count
+        }
+    }
 
     private static func check(
         _ bytes: Int, atMost limit: Int, of param: String, called name: String
@@ -92,8 +99,10 @@ public struct MetadataChange: Equatable, Sendable {
     public var custom = Custom.keep
     /// What the change does not name is removed. For the embedded engine alone.
     public var replacesAll = false
-    /// The base64 MD5 that the uploaded bytes must have; checked on upload, ignored on update.
+    /// The base64 MD5 that the uploaded bytes must have; checked on upload, ignored on update. The same holds for the
+    /// CRC32C.
     public var md5Hash: String?
+    public var crc32c: UInt32?
 
     public init() {}
 
@@ -122,13 +131,17 @@ public struct ObjectMetadata: Equatable, Sendable {
     public var md5: [UInt8]?
     public var crc32c: UInt32?
     public var settable: SettableMetadata
+    /// Whoever knows one of them may fetch the object. Nil where they were not read with the rest: from a remote service,
+    /// or from the record of a task.
+    public var downloadTokens: [String]?
 
     public init(
         reference: Reference, generation: Int64, metageneration: Int64, size: Int64, timeCreated: Timestamp,
-        updated: Timestamp, md5: [UInt8]?, crc32c: UInt32?, settable: SettableMetadata
+        updated: Timestamp, md5: [UInt8]?, crc32c: UInt32?, settable: SettableMetadata,
+        downloadTokens: [String]? = nil
     ) {
         (self.reference, self.generation, self.metageneration) = (reference, generation, metageneration)
         (self.size, self.timeCreated, self.updated, self.md5) = (size, timeCreated, updated, md5)
-        (self.crc32c, self.settable) = (crc32c, settable)
+        (self.crc32c, self.settable, self.downloadTokens) = (crc32c, settable, downloadTokens)
     }
 }

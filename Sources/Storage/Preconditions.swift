@@ -18,22 +18,39 @@ extension ObjectMetadata {
 public struct Preconditions: Codable, Equatable, Sendable {
     public var generation: Int64?
     public var metageneration: Int64?
+    /// The version must be another one than these, and there must be an object.
+    public var notGeneration: Int64?
+    public var notMetageneration: Int64?
+    /// The request is about this generation: any other is another object, which is not found.
+    public var named: Int64?
 
-    public init(generation: Int64? = nil, metageneration: Int64? = nil) {
+    public init(
+        generation: Int64? = nil, metageneration: Int64? = nil, notGeneration: Int64? = nil,
+        notMetageneration: Int64? = nil, named: Int64? = nil
+    ) {
         (self.generation, self.metageneration) = (generation, metageneration)
+        (self.notGeneration, self.notMetageneration, self.named) = (notGeneration, notMetageneration, named)
     }
 
     public init(_ version: ObjectVersion) {
         self.init(generation: version.generation, metageneration: version.metageneration)
     }
 
-    public var isEmpty: Bool { generation == nil && metageneration == nil }
+    public var isEmpty: Bool { self == Preconditions() }
 
-    /// Throws `preconditionFailed` unless they hold for the version that is there.
+    /// Throws `objectNotFound` where another generation is named, and `preconditionFailed` unless all others hold for the
+    /// version that is there.
     public func check(_ version: ObjectVersion, at reference: Reference) throws(StorageError) {
+        guard named ?? version.generation == version.generation else { throw .objectNotFound(reference) }
         guard generation ?? version.generation == version.generation,
-            metageneration ?? version.metageneration == version.metageneration
+            metageneration ?? version.metageneration == version.metageneration,
+            Self.isOther(version.generation, than: notGeneration, version),
+            Self.isOther(version.metageneration, than: notMetageneration, version)
         else { throw .preconditionFailed(reference, version) }
+    }
+
+    private static func isOther(_ number: Int64, than refused: Int64?, _ version: ObjectVersion) -> Bool {
+        refused.map { $0 != number && version != .none } ?? true
     }
 }
 

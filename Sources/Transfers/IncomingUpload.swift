@@ -59,7 +59,7 @@ import Storage
     }
 
     /// The bytes that the client has announced; nil where it has not.
-    public var announcedSize: Int64? { bytes.size }
+    public var announcedSize: Int64? { bytes.announced }
 
     public var waitsForItsClient: Bool { step != nil }
 
@@ -165,8 +165,8 @@ extension IncomingUpload {
         if case .query = request { return await look(replacesNewer, after: begin, isAsked: true) }
         if !isCertain, let answer = await look(replacesNewer, after: begin, isAsked: false) { return answer }
         guard isCertain, case .send(let piece, let isLast, let expected) = request else { return nil }
-        guard piece.range.lowerBound <= offset else {
-            answer(.failed(.gap(offset, piece.range.lowerBound)))
+        if let error = flaw(in: piece.range, isLast) {
+            answer(.failed(error.about(reference)))
             return nil
         }
         guard piece.range.upperBound > offset || isLast && piece.range.upperBound == offset else {
@@ -179,6 +179,15 @@ extension IncomingUpload {
         // Nothing else keeps the bytes, or their file.
         bytes.withdraw()
         return told(answered, piece.range.upperBound)
+    }
+
+    /// Why the bytes cannot be taken: they are not the next ones, or the object would not have the size that its client
+    /// has announced.
+    private func flaw(in range: Range<Int64>, _ isLast: Bool) -> StorageError? {
+        if range.lowerBound > offset { return .gap(offset, range.lowerBound) }
+        guard let announced = announcedSize else { return nil }
+        let fits = isLast ? range.upperBound == announced : range.upperBound <= announced
+        return fits ? nil : .otherSize(range.upperBound, than: announced)
     }
 
     /// Asks the engine where it is.
@@ -239,6 +248,10 @@ extension IncomingUpload {
 }
 
 extension StorageError {
+    fileprivate static func otherSize(_ size: Int64, than announced: Int64) -> StorageError {
+        .invalidArgument("size", "The bytes end at \(size), but the upload has announced \(announced).")
+    }
+
     fileprivate static func gap(_ offset: Int64, _ start: Int64) -> StorageError {
         .invalidArgument("offset", "The bytes begin at \(start), but the next one is that at \(offset).")
     }

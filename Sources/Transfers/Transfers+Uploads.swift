@@ -61,6 +61,7 @@ extension Transfers {
         var upload = Upload(
             reference: reference, source: source, metadata: metadata, expectedMD5: change.md5Hash,
             if: conditions, caller: client.caller(\.maxUploadRetryTime))
+        upload.expectedCRC32C = change.crc32c
         let settings = client.settings
         var strategy = strategy(of: upload, chunkSize: settings.uploadChunkSizeBytes)
         strategy.sizeIsKnown = error == nil
@@ -73,8 +74,8 @@ extension Transfers {
         case .data: break
         case .file(let path, let identity): (request.file, request.identity) = (path, identity)
         case .incoming(let bytes):
-            request.announcedSize = bytes.size
-            strategy.sizeIsKnown = bytes.size != nil
+            (request.announcedSize, request.crc32c) = (bytes.announced, change.crc32c)
+            strategy.sizeIsKnown = bytes.announced != nil
         }
         let record = TaskRecord(
             id: random.uuid(), kind: .upload, number: uploads.newNumber(), began: time.now(), reference: reference,
@@ -156,6 +157,7 @@ extension Transfers {
             reference: record.reference, source: source, metadata: record.metadata,
             expectedMD5: record.md5Hash, if: request.preconditions ?? Preconditions(), caller: caller(request))
         (upload.task, upload.record) = (record.id, record)
+        upload.expectedCRC32C = request.crc32c
         upload.isRestored = true
         upload.isSpooled = request.isSpooled
         upload.bookmark = bookmark

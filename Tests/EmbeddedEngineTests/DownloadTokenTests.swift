@@ -60,7 +60,7 @@ import Testing
         #expect(try await servable(place, "a", #require(old.first)) == nil)
         #expect(try await servable(place, "a", new) != nil)
         let changed = try await place.backend.metadata(of: ref("a"))
-        (stored.metageneration, stored.updated) = (2, changed.updated)
+        (stored.metageneration, stored.updated, stored.downloadTokens) = (2, changed.updated, [new])
         #expect(changed == stored)
         try await place.backend.put([2], at: "a")
         #expect(try await servable(place, "a", new) == nil)

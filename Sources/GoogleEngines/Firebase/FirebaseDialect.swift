@@ -21,7 +21,7 @@ struct FirebaseDialect: GoogleDialect {
         RemoteRequest(method: "PATCH", target: object(reference), headers: json, body: .bytes(change.wire.bytes))
     }
 
-    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest { delete(reference, if: Preconditions()) }
+    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest? { nil }
 
     func delete(_ reference: Reference, if conditions: Preconditions) -> RemoteRequest {
         RemoteRequest(method: "DELETE", target: object(reference), headers: own)

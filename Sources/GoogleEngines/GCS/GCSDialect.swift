@@ -27,7 +27,7 @@ struct GCSDialect: GoogleDialect {
         RemoteRequest(method: "DELETE", target: object(reference) + conditions.query(after: "?"))
     }
 
-    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest {
+    func delete(_ reference: Reference, generation: Int64) -> RemoteRequest? {
         RemoteRequest(method: "DELETE", target: object(reference) + "?generation=\(generation)")
     }
 
@@ -145,7 +145,11 @@ extension GCSDialect {
 extension Preconditions {
     /// Query parameters that follow the mark.
     fileprivate func query(after mark: String) -> String {
-        let parameters = [("ifGenerationMatch", generation), ("ifMetagenerationMatch", metageneration)]
+        let parameters = [
+            ("ifGenerationMatch", generation), ("ifMetagenerationMatch", metageneration),
+            ("ifGenerationNotMatch", notGeneration), ("ifMetagenerationNotMatch", notMetageneration),
+            ("generation", named),
+        ]
         let text = parameters.compactMap { name, value in value.map { "\(name)=\($0)" } }.joined(separator: "&")
         return text.isEmpty ? "" : mark + text
     }

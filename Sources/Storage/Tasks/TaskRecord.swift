@@ -77,13 +77,15 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var origin: Origin?
     /// The bytes that such a client has announced; nil where it has not.
     public var announcedSize: Int64?
+    /// The CRC32C that such a client has announced.
+    public var crc32c: UInt32?
 
     public enum Origin: String, Codable, Sendable { case gateway }
 
     /// Stored in the task table; `patience` is the key that earlier releases wrote.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
-        case newFilesMask, origin, announcedSize
+        case newFilesMask, origin, announcedSize, crc32c
     }
 
     public init(

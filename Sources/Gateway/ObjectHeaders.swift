@@ -1,0 +1,91 @@
+import HTTPServer
+import HTTPText
+import JSONText
+import Storage
+
+/// The headers of Google Cloud Storage's XML API that have a meaning. Those that are not served are refused by name.
+enum ObjectHeaders {
+    static let conditions: Set = ["x-goog-if-generation-match", "x-goog-if-metageneration-match"]
+    static let copy: Set = [
+        "x-goog-copy-source", "x-goog-copy-source-generation", "x-goog-copy-source-if-generation-match",
+        "x-goog-copy-source-if-metageneration-match", "x-goog-metadata-directive",
+    ]
+    static let put: Set = conditions.union(copy).union(["x-goog-hash"])
+    static let custom = "x-goog-meta-"
+
+    /// They identify a client, or sign a request.
+    fileprivate static let harmless: Set = [
+        "x-goog-algorithm", "x-goog-api-client", "x-goog-api-key", "x-goog-authenticated-user-email",
+        "x-goog-authuser", "x-goog-content-sha256", "x-goog-credential", "x-goog-date",
+        "x-goog-gcs-idempotency-token", "x-goog-iam-authorization-token", "x-goog-iam-authority-selector",
+        "x-goog-project-id", "x-goog-request-params", "x-goog-request-reason", "x-goog-security-token",
+        "x-goog-signature", "x-goog-user-project", "x-goog-visibilities", "x-amz-content-sha256", "x-amz-date",
+        "x-amz-security-token", "x-amz-user-agent",
+    ]
+    /// Values that change nothing.
+    fileprivate static let harmlessValues: [String: Set<String>] = [
+        "x-goog-acl": ["private", "project-private", "bucket-owner-read", "bucket-owner-full-control"],
+        "x-goog-storage-class": ["standard"],
+    ]
+    /// Conditions that are about reading.
+    fileprivate static let validators: Set = [
+        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    ]
+
+    /// Of the headers or the fields of a form that make a request mean something else. Throws 501 for one that is not
+    /// served.
+    static func check(_ name: String, _ value: String, served: Set<String>) throws(GatewayError) {
+        let lower = name.lowercased()
+        guard lower.hasPrefix("x-goog-") || lower.hasPrefix("x-amz-"), !served.contains(lower) else { return }
+        // The body would be in a coding of its own.
+        let isCoded = lower.hasSuffix("content-sha256") && value.hasPrefix("STREAMING-")
+        if harmless.contains(lower), !isCoded { return }
+        if harmlessValues[lower]?.contains(value.lowercased()) == true { return }
+        if lower.hasPrefix(custom), served.contains(custom) { return }
+        throw GatewayError(501, "\(name) is not served here\(isCoded ? " as \(value)" : "").")
+    }
+}
+
+extension GatewayRequest {
+    /// Throws 501 for a header of an object's own URL that has a meaning and is not served.
+    func allow(headers served: Set<String>) throws(GatewayError) {
+        for field in http.headers.fields { try ObjectHeaders.check(field.name, field.value, served: served) }
+    }
+
+    /// Throws 501 where a header of a write, or of another API than that of `/BUCKET/NAME`, would be a condition or a
+    /// source if it were served.
+    func checkHeaders(isObjectURL: Bool) throws(GatewayError) {
+        let isRead = http.method == .get || http.method == .head
+        for field in http.headers.fields {
+            let name = field.name.lowercased()
+            let isCondition = name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
+            guard isCondition && !isObjectURL || !isRead && ObjectHeaders.validators.contains(name) else { continue }
+            throw GatewayError(501, "The header \(field.name) is not served here.")
+        }
+    }
+
+    /// Those of the object at its own URL.
+    func objectPreconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try length("x-goog-if-generation-match"),
+            metageneration: try length("x-goog-if-metageneration-match"), named: try integer("generation"))
+    }
+
+    /// Those of the object that it is copied from.
+    func copySourcePreconditions() throws(GatewayError) -> Preconditions {
+        Preconditions(
+            generation: try length("x-goog-copy-source-if-generation-match"),
+            metageneration: try length("x-goog-copy-source-if-metageneration-match"),
+            named: try length("x-goog-copy-source-generation"))
+    }
+
+    /// The object that the header names: `BUCKET/NAME`, percent-encoded.
+    func copySource() throws -> Reference? {
+        guard let text = header("x-goog-copy-source") else { return nil }
+        let parts = text.drop { $0 == "/" }.split(separator: "/", maxSplits: 1).map { percentDecoded($0) }
+        guard parts.count == 2, let bucket = parts[0], let name = parts[1] else {
+            throw GatewayError.badRequest("x-goog-copy-source is no BUCKET/NAME: \(text)")
+        }
+        return try Reference(bucket: bucket, object: name)
+    }
+}

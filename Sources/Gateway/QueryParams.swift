@@ -1,0 +1,94 @@
+/// The params of queries, by the routes that serve them. What has a meaning for Google and is not served is refused by name.
+enum QueryParams {
+    static let conditions: Set = [
+        "ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch", "ifMetagenerationNotMatch",
+    ]
+    /// Of an object that is there.
+    static let object: Set = conditions.union(["generation"])
+    /// Of the object that a copy or a move is made of.
+    static let source: Set = [
+        "sourceGeneration", "ifSourceGenerationMatch", "ifSourceGenerationNotMatch", "ifSourceMetagenerationMatch",
+        "ifSourceMetagenerationNotMatch",
+    ]
+    /// All versions of an object are the one that is stored: older ones are not kept.
+    static let list: Set = [
+        "prefix", "delimiter", "startOffset", "endOffset", "maxResults", "pageToken", "projection", "versions",
+    ]
+    static let upload: Set = conditions.union(["name", "upload_id", "contentEncoding", "projection"])
+    /// An answer about all bytes fulfils the largest number of bytes per call.
+    static let copy: Set = conditions.union(source).union(["maxBytesRewrittenPerCall", "projection"])
+    static let firebaseList: Set = ["prefix", "delimiter", "maxResults", "pageToken"]
+    static let firebaseUpload: Set = ["name", "upload_id"]
+    static let firebaseTokens: Set = ["create_token", "delete_token"]
+    /// The headers of an answer with bytes.
+    static let responseHeaders = [
+        "response-cache-control": "Cache-Control", "response-content-disposition": "Content-Disposition",
+        "response-content-encoding": "Content-Encoding", "response-content-language": "Content-Language",
+        "response-content-type": "Content-Type", "response-expires": "Expires",
+    ]
+    /// Signatures of URLs, which are not verified.
+    static let signature: Set = [
+        "GoogleAccessId", "Expires", "Signature", "AWSAccessKeyId", "X-Goog-Algorithm", "X-Goog-Credential",
+        "X-Goog-Date", "X-Goog-Expires", "X-Goog-SignedHeaders", "X-Goog-Signature", "X-Goog-Security-Token",
+        "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders",
+        "X-Amz-Signature", "X-Amz-Security-Token", "X-Amz-Content-Sha256", "x-id",
+    ]
+
+    /// They change no answer, or only its form. Every route takes them.
+    fileprivate static let standard: Set = [
+        "$.xgafv", "access_token", "alt", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType",
+        "upload_protocol", "userIp", "userProject",
+    ]
+    /// Nothing is asked for with `false`.
+    fileprivate static let flags: Set = [
+        "enableObjectRetention", "includeFoldersAsPrefixes", "includeTrailingDelimiter", "overrideUnlockedRetention",
+        "softDeleted", "versions", "copySourceAcl", "allowNonEmpty",
+    ]
+    /// Access that these grant needs no list: nobody is refused here.
+    fileprivate static let acls: Set = [
+        "predefinedAcl", "destinationPredefinedAcl", "predefinedDefaultObjectAcl",
+    ]
+    fileprivate static let privateACLs: Set = [
+        "private", "projectPrivate", "bucketOwnerRead", "bucketOwnerFullControl",
+    ]
+    /// Subresources of `/BUCKET/NAME` and `/BUCKET`.
+    fileprivate static let subresources: Set = [
+        "accelerate", "acl", "analytics", "attributes", "billing", "compose", "cors", "defaultObjectAcl", "delete",
+        "encryption", "encryptionConfig", "inventory", "legal-hold", "lifecycle", "list-type", "location", "logging",
+        "metrics", "notification", "object-lock", "ownershipControls", "partNumber", "policy", "policyStatus",
+        "publicAccessBlock", "replication", "requestPayment", "restore", "retention", "select", "select-type",
+        "storageClass", "symlink", "tagging", "torrent", "uploadId", "uploads", "versionId", "versioning", "versions",
+        "website", "websiteConfig", "append", "position",
+    ]
+    /// All that have a meaning for some route.
+    fileprivate static let known: Set = subresources.union(flags).union(object).union(source).union(list).union(upload)
+        .union(copy).union(firebaseTokens).union(responseHeaders.keys).union([
+            "callback", "destinationKmsKeyName", "filter", "kmsKeyName", "matchGlob", "restoreToken", "rewriteToken",
+            "project", "token",
+        ])
+}
+
+extension GatewayRequest {
+    /// Throws 501 for a param that has a meaning which the route does not serve, and 400 for an unknown one.
+    ///
+    /// - Parameter ignoresUnknown: a URL of bytes may have params that make it a new one for caches.
+    func allow(_ served: Set<String>, ignoresUnknown: Bool = false) throws(GatewayError) {
+        if let alt = self["alt"], !["json", "media"].contains(alt) {
+            throw .badRequest("There is no alt=\(alt): it is json or media.")
+        }
+        let others = params.filter { !served.contains($0.key) && !QueryParams.standard.contains($0.key) }
+        for (name, value) in others.sorted(by: { $0.key < $1.key }) {
+            if value == "" && !QueryParams.subresources.contains(name) { continue }
+            if ["", "false"].contains(value), QueryParams.flags.contains(name) { continue }
+            if QueryParams.acls.contains(name) {
+                guard QueryParams.privateACLs.contains(value ?? "") else {
+                    throw .badRequest("Cannot use \(name)=\(value ?? ""): the bucket has uniform bucket-level access.")
+                }
+            } else if QueryParams.known.contains(name) {
+                throw GatewayError(501, "The param \(name) is not served here.")
+            } else if !ignoresUnknown {
+                throw .badRequest("There is no param \(name) here.")
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+import HTTPText
+import JSONText
+import Synchronization
+import TestSupport
+import Testing
+
+/// What the gateway refuses by name: params, headers, subresources; and the bytes of sessions that are not as announced.
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayParamTests {
+    private func refused(_ answer: GatewayClient.Answer, naming name: String, _ statuses: [Int] = [400, 501]) {
+        #expect(statuses.contains(answer.status), "\(name)")
+        #expect(answer.text.contains(name), "\(name)")
+    }
+
+    @Test func `A param that selects and is not served is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("selecting")
+        try await gateway.put("x")
+        for param in [
+            "matchGlob=a*", "softDeleted=true", "filter=f", "includeTrailingDelimiter=true",
+            "strange=1",
+        ] {
+            let name = String(param.prefix { $0 != "=" })
+            refused(try await gateway.get("\(gateway.gcs)?\(param)"), naming: name)
+            refused(try await gateway.get("\(gateway.v0)?\(param)"), naming: name)
+            refused(try await gateway.send("DELETE", "\(gateway.gcs)/x?\(param)"), naming: name)
+            refused(try await gateway.send("DELETE", "\(gateway.v0)/x?\(param)"), naming: name)
+        }
+        for param in ["generation=1", "ifGenerationMatch=0"] {
+            refused(
+                try await gateway.send("DELETE", "\(gateway.v0)/x?\(param)"),
+                naming: String(param.prefix { $0 != "=" }))
+        }
+        refused(try await gateway.send("POST", "\(gateway.gcs)?name=y&predefinedAcl=publicRead", "a"), naming: "Acl")
+        refused(
+            try await gateway.send("DELETE", "/storage/v1/b/\(gateway.bucket)?ifMetagenerationMatch=2"), naming: "ifM")
+        #expect(try await gateway.names("").items == ["x"])
+    }
+
+    @Test func `An empty param is an absent one, and standard ones change nothing`() async throws {
+        let gateway = try GatewayClient.shared("empty")
+        try await gateway.put("x")
+        let empty = "pageToken=&maxResults=&prefix=&delimiter=&startOffset=&endOffset=&matchGlob="
+        #expect(try await gateway.names(empty).items == ["x"])
+        #expect(try await gateway.names("versions=false&softDeleted=false&projection=noAcl&key=k").items == ["x"])
+        #expect(try await gateway.get("\(gateway.v0)?pageToken=&maxResults=&delimiter=%2F")["items"]?.array?.count == 1)
+        let object = try await gateway.get(
+            "\(gateway.gcs)/x?generation=&ifGenerationMatch=&prettyPrint=false&quotaUser=q&userProject=p&alt=json")
+        #expect(object["name"] == "x")
+        refused(try await gateway.get("\(gateway.gcs)/x?alt=proto"), naming: "alt")
+        refused(try await gateway.get("\(gateway.gcs)/x?generation=1&generation=2"), naming: "generation")
+        // A token is not made by what is empty, nor is the object replaced.
+        #expect(try await gateway.send("POST", "\(gateway.v0)/x?create_token=", GatewayClient.owner).status == 400)
+        #expect(try await gateway.get("\(gateway.v0)/x?alt=media&cache=1").text == "hello")
+    }
+
+    @Test func `A subresource of an object's own URL is refused by name, and leaves the object`() async throws {
+        let gateway = try GatewayClient.shared("subresources")
+        try await gateway.put("x")
+        let url = "/\(gateway.bucket)/x"
+        for query in [
+            "acl", "tagging", "retention", "compose", "uploads", "legal-hold", "torrent", "acl=", "uploads=",
+            "partNumber=1&uploadId=u", "uploadId=u", "versionId=v", "strange=1", "ifGenerationMatch=0", "upload_id=u",
+        ] {
+            for method in ["PUT", "DELETE", "POST"] {
+                refused(
+                    try await gateway.send(method, "\(url)?\(query)", method == "PUT" ? "<xml/>" : nil),
+                    naming: String(query.prefix { $0 != "=" }))
+            }
+        }
+        for query in ["acl", "tagging", "uploadId=u"] {
+            refused(try await gateway.get("\(url)?\(query)"), naming: String(query.prefix { $0 != "=" }))
+        }
+        #expect(try await gateway.get(url).text == "hello")
+    }
+
+    @Test func `A header with a meaning that is not served is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("headers")
+        try await gateway.put("x")
+        let url = "/\(gateway.bucket)/x"
+        let headers: [(String, String)] = [
+            ("x-goog-acl", "public-read"), ("x-goog-storage-class", "COLDLINE"), ("x-goog-resumable", "start"),
+            ("x-amz-copy-source", "/b/x"), ("x-amz-meta-k", "v"), ("x-goog-encryption-key", "k"),
+            ("x-goog-if-strange", "1"), ("x-amz-content-sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"),
+            ("Content-Range", "bytes 0-1/2"), ("If-None-Match", "*"), ("x-goog-content-length-range", "0,1"),
+        ]
+        for (name, value) in headers {
+            refused(try await gateway.send("PUT", url, "new", HTTPHeaders([.init(name, value)])), naming: name)
+        }
+        for (name, value) in [("x-goog-if-generation-match", "0"), ("x-goog-copy-source", "b/y"), ("If-Match", "a")] {
+            refused(
+                try await gateway.send("PATCH", "\(gateway.gcs)/x", "{}", HTTPHeaders([.init(name, value)])),
+                naming: name)
+            refused(
+                try await gateway.send("DELETE", "\(gateway.v0)/x", HTTPHeaders([.init(name, value)])), naming: name)
+        }
+        #expect(try await gateway.get(url).text == "hello")
+        #expect(
+            try await gateway.send("PUT", url, "new", ["x-goog-api-client": "c", "x-goog-date": "d"]).status == 200)
+    }
+
+    @Test func `An object's own URL honours preconditions, generations and checksums`() async throws {
+        let gateway = try GatewayClient.shared("own-url")
+        let generation = try await gateway.put("x")["generation"]?.string ?? ""
+        let url = "/\(gateway.bucket)/x"
+        let wrong: [HTTPHeaders] = [
+            ["x-goog-if-generation-match": "0"], ["x-goog-if-generation-match": "1"],
+            ["x-goog-if-metageneration-match": "2"],
+        ]
+        for headers in wrong {
+            #expect(try await gateway.send("PUT", url, "new", headers).status == 412)
+            #expect(try await gateway.send("DELETE", url, headers).status == 412)
+            #expect(try await gateway.send("GET", url, headers).status == 412)
+        }
+        #expect(try await gateway.send("DELETE", "\(url)?generation=1").status == 404)
+        #expect(try await gateway.get("\(url)?generation=1").status == 404)
+        #expect(try await gateway.send("PUT", "\(url)?generation=\(generation)", "new").status == 501)
+        #expect(try await gateway.send("PUT", url, "new", ["Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="]).status == 400)
+        #expect(try await gateway.get("\(url)?generation=\(generation)").text == "hello")
+        let shown = try await gateway.get("\(url)?response-content-type=a%2Fb&response-content-disposition=inline")
+        #expect(shown.headers["Content-Type"] == "a/b" && shown.headers["Content-Disposition"] == "inline")
+        let written = try await gateway.send(
+            "PUT", url, "hello", ["Content-MD5": "XUFAKrxLKna5cZ2REBfFkg==", "x-goog-if-generation-match": generation])
+        #expect(written.status == 200 && written.headers["ETag"] == "\"5d41402abc4b2a76b9719d911017c592\"")
+        #expect(try await gateway.send("DELETE", "\(url)?generation=\(generation)").status == 404)
+        let now = written.headers["x-goog-generation"] ?? ""
+        #expect(try await gateway.send("DELETE", "\(url)?generation=\(now)").status == 204)
+    }
+
+    @Test func `The etag of a resource is compared with those that a request names`() async throws {
+        let gateway = try GatewayClient.shared("etags")
+        let etag = try await gateway.put("x")["etag"]?.string ?? ""
+        let path = "\(gateway.gcs)/x"
+        for (name, value, status) in [
+            ("If-Match", etag, 200), ("If-Match", "\"\(etag)\", \"b\"", 200), ("If-Match", "b", 412),
+            ("If-None-Match", etag, 304), ("If-None-Match", "*", 304), ("If-None-Match", "b", 200),
+        ] {
+            #expect(try await gateway.get(path, HTTPHeaders([.init(name, value)])).status == status, "\(name) \(value)")
+        }
+    }
+
+    @Test func `A copy source is copied, with its metadata or with new metadata`() async throws {
+        let gateway = try GatewayClient.shared("copy-source")
+        let generation = try await gateway.store("d/x y", #"{"metadata":{"k":"v"}}"#)["generation"]?.string ?? ""
+        let source = "/\(gateway.bucket)/d/x%20y"
+        func copy(_ headers: [(String, String)], _ body: String? = nil) async throws -> GatewayClient.Answer {
+            try await gateway.send(
+                "PUT", "/\(gateway.bucket)/to", body,
+                HTTPHeaders([.init("x-goog-copy-source", source)] + headers.map { .init($0, $1) }))
+        }
+        #expect(try await copy([("x-goog-copy-source-if-generation-match", "1")]).status == 412)
+        #expect(try await copy([("x-goog-copy-source-generation", "1")]).status == 404)
+        #expect(try await copy([], "bytes").status == 400)
+        #expect(try await copy([("x-goog-copy-source-if-none-match", "a")]).status == 501)
+        #expect(try await copy([("x-goog-metadata-directive", "MERGE")]).status == 400)
+        #expect(try await gateway.get("/\(gateway.bucket)/to").status == 404)
+        let copied = try await copy([("x-goog-copy-source-if-generation-match", generation)])
+        #expect(copied.status == 200 && copied.text.contains("<CopyObjectResult>"))
+        #expect(try await gateway.get("\(gateway.gcs)/to")["metadata"] == ["k": "v"])
+        #expect(try await gateway.get("/\(gateway.bucket)/to").text == "hello")
+        _ = try await copy([("x-goog-metadata-directive", "REPLACE"), ("x-goog-meta-l", "w")])
+        #expect(try await gateway.get("\(gateway.gcs)/to")["metadata"] == ["l": "w"])
+        let none = try await gateway.send(
+            "PUT", "/\(gateway.bucket)/to", ["x-goog-copy-source": "\(gateway.bucket)/none"])
+        #expect(none.status == 404)
+    }
+
+    @Test func `A form field with a meaning that is not served is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("forms")
+        for (name, value) in [("acl", "public-read"), ("x-amz-meta-k", "v"), ("strange", "1")] {
+            let form = """
+                --X\r\nContent-Disposition: form-data; name="key"\r\n\r\nx\r
+                --X\r\nContent-Disposition: form-data; name="\(name)"\r\n\r\n\(value)\r
+                --X\r\nContent-Disposition: form-data; name="file"\r\n\r\nhello\r\n--X--\r\n
+                """
+            let type: HTTPHeaders = ["Content-Type": "multipart/form-data; boundary=X"]
+            refused(try await gateway.send("POST", "/\(gateway.bucket)", form, type), naming: name)
+        }
+        #expect(try await gateway.names("").items == [])
+    }
+
+    // MARK: - Sessions
+
+    private func session(_ gateway: GatewayClient, _ json: String = "{}", _ headers: HTTPHeaders = [:]) async throws
+        -> String
+    {
+        let path = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=x"
+        return try await gateway.send("POST", path, json, headers).headers["Location"] ?? ""
+    }
+
+    @Test func `The last chunk of a session has the bytes that its Content-Range says`() async throws {
+        let gateway = try GatewayClient.shared("ranges")
+        let url = try await session(gateway)
+        func put(_ count: Int, _ range: String) async throws -> GatewayClient.Answer {
+            try await gateway.send(
+                "PUT", url, String(repeating: "x", count: count), ["Content-Range": "bytes \(range)"])
+        }
+        for (count, range) in [(1, "0-9/10"), (20, "0-9/10"), (0, "0-9/10"), (3, "0-9/*"), (5, "*/*"), (5, "0-*/10")] {
+            let answer = try await put(count, range)
+            #expect(answer.status == 400, "\(count) \(range)")
+            #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
+        }
+        #expect(try await put(4, "0-3/10").headers["Range"] == "bytes=0-3")
+        #expect(try await put(7, "4-9/10").status == 400)
+        #expect(try await put(0, "*/10").headers["Range"] == "bytes=0-3")
+        #expect(try await put(6, "4-9/10")["size"] == "10")
+    }
+
+    @Test func `A session keeps to the size that its start has announced`() async throws {
+        let gateway = try GatewayClient.shared("announced")
+        let url = try await session(gateway, "{}", ["x-upload-content-length": "5"])
+        #expect(try await gateway.send("PUT", url, "abc", ["Content-Range": "bytes 0-2/3"]).status == 400)
+        #expect(try await gateway.send("PUT", url, "abc").status == 400)
+        #expect(try await gateway.send("PUT", url, "abcdefg", ["Content-Range": "bytes 0-*/*"]).status == 400)
+        // All bytes are there, but their end was not told.
+        let all = try await gateway.send("PUT", url, "abcde", ["Content-Range": "bytes 0-4/*"])
+        #expect(all.status == 308 && all.headers["Range"] == "bytes=0-4")
+        #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
+        #expect(try await gateway.send("PUT", url, "", ["Content-Range": "bytes */5"])["size"] == "5")
+    }
+
+    @Test func `The checksums that a session starts with are compared at its end`() async throws {
+        let gateway = try GatewayClient.shared("session-checksums")
+        for wrong in [#"{"crc32c":"AAAAAA=="}"#, #"{"md5Hash":"AAAAAAAAAAAAAAAAAAAAAA=="}"#] {
+            let url = try await session(gateway, wrong)
+            #expect(try await gateway.send("PUT", url, "he", ["Content-Range": "bytes 0-1/*"]).status == 308)
+            #expect(try await gateway.send("PUT", url, "llo", ["Content-Range": "bytes 2-4/5"]).status == 400)
+            let other = try await gateway.start("x", wrong)
+            #expect(try await gateway.command(other, "upload, finalize", "hello").status == 400)
+            #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)
+        }
+        for bad in [#"{"crc32c":"no"}"#, #"{"crc32c":5}"#, #"{"md5Hash":"no"}"#] {
+            let path = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=x"
+            #expect(try await gateway.send("POST", path, bad).status == 400)
+        }
+        let right = try await session(gateway, #"{"crc32c":"mnG7TA==","md5Hash":"XUFAKrxLKna5cZ2REBfFkg=="}"#)
+        #expect(try await gateway.send("PUT", right, "hello")["size"] == "5")
+    }
+
+    @Test func `A Firebase session ends with its finalize alone, and a query after that has the object`() async throws {
+        let gateway = try GatewayClient.shared("finalize")
+        let start = try await gateway.send(
+            "POST", "\(gateway.v0)?name=x", "{}",
+            [
+                "X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
+                "X-Goog-Upload-Header-Content-Length": "5",
+            ])
+        let url = start.headers["X-Goog-Upload-URL"] ?? ""
+        let beyond = try await gateway.command(url, "upload", "hello, world")
+        #expect(beyond.status == 400 && beyond.upload == "active")
+        let all = try await gateway.command(url, "upload", "hello")
+        #expect(all.status == 200 && all.upload == "active")
+        #expect(all.headers["X-Goog-Upload-Size-Received"] == "5")
+        #expect(try await gateway.get("\(gateway.v0)/x").status == 404)
+        #expect(try await gateway.command(url, "query").upload == "active")
+        let object = try await gateway.command(url, "finalize", at: 5)
+        #expect(object.status == 200 && object.upload == "final" && object["size"] == "5")
+        let query = try await gateway.command(url, "query")
+        #expect(query.status == 200 && query.upload == "final" && query.json == object.json)
+        #expect(query["downloadTokens"]?.string?.isEmpty == false)
+    }
+}
