@@ -56,7 +56,9 @@ import Testing
     }
 
     @Test(arguments: RestartableService.Engine.allCases)
-    func `An upload that resumes by itself does not replace a newer object`(engine: RestartableService.Engine) async throws {
+    func `An upload that resumes by itself does not replace a newer object`(engine: RestartableService.Engine)
+        async throws
+    {
         try await RestartableService.run(engine) { program in
             try program.start()
             try program.call("storage/updateSettings", ["uploadChunkSizeBytes": 262_144])

@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test(arguments: [RestartableService.Engine.firebase, .gcs])
-    func `The error of every method has the object and the HTTP status of the server`(engine: RestartableService.Engine) async throws
+    func `The error of every method has the object and the HTTP status of the server`(engine: RestartableService.Engine)
+        async throws
     {
         try await RestartableService.run(engine) { program in
             try Self.start(program)
@@ -61,7 +62,9 @@ import Testing
     }
 
     @Test(arguments: [RestartableService.Engine.firebase, .gcs])
-    func `The error of every method names the object if the server is unreachable`(engine: RestartableService.Engine) async throws {
+    func `The error of every method names the object if the server is unreachable`(engine: RestartableService.Engine)
+        async throws
+    {
         try await RestartableService.run(engine) { program in
             try Self.start(program, "http://127.0.0.1:1")
             for (method, params) in try Self.methods(program) {
@@ -81,7 +84,9 @@ import Testing
     }
 
     @Test(arguments: RestartableService.Engine.allCases)
-    func `Errors about missing objects, preconditions and arguments have code and HTTP status`(engine: RestartableService.Engine)
+    func `Errors about missing objects, preconditions and arguments have code and HTTP status`(
+        engine: RestartableService.Engine
+    )
         async throws
     {
         try await RestartableService.run(engine) { program in
@@ -92,7 +97,8 @@ import Testing
             }
             let put: Members = ["text": "Hello", "wait": true]
             try Self.expectError(program, "putData", put.bound(to: 1), code: -13412, status: engine == .gcs ? 412 : 404)
-            try program.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
+            try program.call(
+                "reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
             let change: Members = ["metadata": ["contentType": "text/plain"]]
             for (method, params) in [("updateMetadata", change), ("delete", [:])] {
                 try Self.expectError(program, method, params.bound(to: 1), code: -13412, status: 200)
@@ -132,7 +138,8 @@ import Testing
                 program, "putData", ["text": "Hello", "metadata": wrong, "wait": true], code: -13031, status: nil)
             try Self.expectError(
                 program, "putData", ["text": "", "metadata": ["md5Hash": "x"]], code: -13050, status: nil)
-            try program.call("reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
+            try program.call(
+                "reference/putData", ["reference": "gs://default-bucket/a", "text": "Hello", "wait": true])
             try Self.expectError(program, "writeToFile", ["file": nowhere, "wait": true], code: -13000, status: nil)
             try Self.expectError(program, "getData", ["maxSize": -1], code: -13050, status: nil)
         }

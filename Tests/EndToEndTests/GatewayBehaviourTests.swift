@@ -576,11 +576,12 @@ let behaviours: [Behaviour] = [
     },
 ]
 
-@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayBehaviourTests {
+@Suite(.watchdog(minutes: 10)) struct GatewayBehaviourTests {
     /// One service for all rows.
     private static let running = Result {
         let place = Place()
         let (service, input) = try place.service(["--gateway", "127.0.0.1:0", "--socket", place.socket, "--harness"])
+        service.endWithTests(removing: place.directory)
         try service.waitForLog("the gateway listens")
         let address = service.logged.firstMatch(of: /STORAGE_EMULATOR_HOST=(http:\S+)/)?.1
         return RunningGateway(place: place, service: service, input: input, base: String(address ?? ""))
@@ -607,7 +608,7 @@ let behaviours: [Behaviour] = [
     }
 }
 
-/// It lasts as long as the process of the tests.
+/// It ends with the tests.
 private struct RunningGateway: @unchecked Sendable {
     let place: Place
     let service: ServiceProcess

@@ -94,7 +94,9 @@ import Testing
     }
 
     @Test(arguments: remotes, End.allCases)
-    func `An upload to a server continues after a kill, a signal or a closed stdin`(engine: RestartableService.Engine, end: End)
+    func `An upload to a server continues after a kill, a signal or a closed stdin`(
+        engine: RestartableService.Engine, end: End
+    )
         async throws
     {
         let size = Self.source.count
@@ -128,7 +130,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `An upload that was killed before its last response succeeds without a second upload`(engine: RestartableService.Engine)
+    func `An upload that was killed before its last response succeeds without a second upload`(
+        engine: RestartableService.Engine
+    )
         async throws
     {
         try await RestartableService.run(engine) { program in
@@ -166,7 +170,11 @@ import Testing
                     fixture.faults = [.init(.byte(place), .stall(until: held))]
                 }
                 let task = try Self.fetch(program)
-                if program.fixture != nil { try program.until { $0.unfired.isEmpty } } else { try program.hear(1 + kill % 2) }
+                if program.fixture != nil {
+                    try program.until { $0.unfired.isEmpty }
+                } else {
+                    try program.hear(1 + kill % 2)
+                }
                 try program.kill()
                 held.fire()
                 try program.start()

@@ -6,7 +6,9 @@ import Testing
 /// Metadata that is too large is refused by the program before it keeps any of it.
 @Suite(.watchdog) struct MetadataLimitTests {
     @Test(arguments: RestartableService.Engine.allCases)
-    func `Metadata beyond the limit is refused without using memory or changing the root`(engine: RestartableService.Engine)
+    func `Metadata beyond the limit is refused without using memory or changing the root`(
+        engine: RestartableService.Engine
+    )
         async throws
     {
         try await RestartableService.run(engine) { program in

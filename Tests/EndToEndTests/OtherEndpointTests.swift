@@ -8,7 +8,9 @@ import Testing
     static let remotes = [RestartableService.Engine.firebase, .gcs]
 
     /// An upload that was killed in its middle, one that has failed, and a download that was paused in its middle.
-    private static func begun(_ program: RestartableService, until held: Signal) throws -> (uploads: [JSON], download: JSON) {
+    private static func begun(_ program: RestartableService, until held: Signal) throws -> (
+        uploads: [JSON], download: JSON
+    ) {
         let file = try program.write(noise(600_000), to: "source")
         func put(_ name: String, _ file: String) -> JSON {
             ["reference": .string("gs://default-bucket/\(name)"), "file": .string(file)]
@@ -71,7 +73,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Tasks of another endpoint can be cancelled without a request to a server`(engine: RestartableService.Engine) async throws {
+    func `Tasks of another endpoint can be cancelled without a request to a server`(engine: RestartableService.Engine)
+        async throws
+    {
         try await RestartableService.run(engine) { one in
             let two = try RestartableService(engine, in: one.directory)
             let held = Signal()

@@ -7,7 +7,9 @@ import Testing
 @Suite(.serialized, .watchdog(minutes: 10)) struct RestartTests {
     static let remotes = [RestartableService.Engine.firebase, .gcs]
 
-    private static func put(_ program: RestartableService, _ name: String, _ file: String, wait: Bool = false) throws -> JSON {
+    private static func put(_ program: RestartableService, _ name: String, _ file: String, wait: Bool = false) throws
+        -> JSON
+    {
         try program.call(
             "reference/putFile",
             [
@@ -17,7 +19,9 @@ import Testing
     }
 
     @Test(arguments: RestartableService.Engine.allCases)
-    func `The outcome of a task is known after a kill right after the answer`(engine: RestartableService.Engine) async throws {
+    func `The outcome of a task is known after a kill right after the answer`(engine: RestartableService.Engine)
+        async throws
+    {
         try await RestartableService.run(engine) { program in
             let small = try program.write(noise(1000), to: "small")
             let large = try program.write(noise(600_000), to: "large")
@@ -74,7 +78,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `A small putData that was paused survives a kill of the process`(engine: RestartableService.Engine) async throws {
+    func `A small putData that was paused survives a kill of the process`(engine: RestartableService.Engine)
+        async throws
+    {
         try await RestartableService.run(engine) { program in
             let held = Signal()
             defer { held.fire() }
@@ -122,7 +128,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `With --tasks forget unfinished tasks are cancelled and removed at the start`(engine: RestartableService.Engine)
+    func `With --tasks forget unfinished tasks are cancelled and removed at the start`(
+        engine: RestartableService.Engine
+    )
         async throws
     {
         try await RestartableService.run(engine) { program in
@@ -141,7 +149,9 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `Services that share a root have separate tasks, and the next one takes over all`(engine: RestartableService.Engine)
+    func `Services that share a root have separate tasks, and the next one takes over all`(
+        engine: RestartableService.Engine
+    )
         async throws
     {
         try await RestartableService.run(engine) { one in

@@ -13,6 +13,7 @@ private struct SharedGateway: @unchecked Sendable {
     static let running = Result {
         let place = Place()
         let (service, input) = try place.service(["--stdio", "--gateway", "127.0.0.1:0", "--socket", place.socket])
+        service.endWithTests(removing: place.directory)
         try service.waitForLog("the gateway listens")
         let address = service.logged.firstMatch(of: /STORAGE_EMULATOR_HOST=(http:\S+)/)?.1
         return SharedGateway(place: place, service: service, input: input, base: String(address ?? ""))

@@ -16,7 +16,9 @@ import Testing
     /// responds with 500.
     init(
         _ limits: HTTPServerLimits = HTTPServerLimits(), methods: Set<HTTPServerRequest.Method> = [.get, .head],
-        handler: @escaping @Loop @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse = { HTTPServerResponse(200, body: .bytes(Array($0.path.utf8))) }
+        handler: @escaping @Loop @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse = {
+            HTTPServerResponse(200, body: .bytes(Array($0.path.utf8)))
+        }
     ) throws {
         server = try HTTPServer(
             address: "127.0.0.1:0", methods: methods, limits: limits, time: TimeSource(clock: clock)

@@ -64,7 +64,7 @@ package final class GatewaySpace: @unchecked Sendable {
 
     private init(_ address: String, _ wire: WireClient) { (self.address, self.wire) = (address, wire) }
 
-    /// It ends when this process does, and its input with it.
+    /// It ends with the tests.
     private struct Service: @unchecked Sendable {
         let process: ServiceProcess
         let socket: String
@@ -75,6 +75,7 @@ package final class GatewaySpace: @unchecked Sendable {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let socket = directory + "/socket"
         let process = try ServiceProcess(["serve", "--harness", "--stdio", "--socket", socket, "--log-level", "info"])
+        process.endWithTests(removing: directory)
         try process.waitForLog("listens on \(socket)")
         return Service(process: process, socket: socket)
     }

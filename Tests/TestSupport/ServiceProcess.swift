@@ -67,6 +67,15 @@ public final class ServiceProcess {
 
     public func signal(_ signal: Int32) { kill(id, signal) }
 
+    /// For a process that several tests share: it ends when the tests do, and its directory is removed.
+    public func endWithTests(removing directory: String) {
+        whenTestsEnd { [id] in
+            kill(id, SIGKILL)
+            waitpid(id, nil, 0)
+            try? FileManager.default.removeItem(atPath: directory)
+        }
+    }
+
     /// Returns once the process has written this to stderr.
     public func waitForLog(_ text: String) throws {
         while !logged.contains(text) {

@@ -7,7 +7,7 @@ import Testing
 /// Ends the process when a test runs for too long, and prints all open tests and all stacks before: so a hang has a name,
 /// also where the test does not react to cancellation. The limit counts from the moment that the test runs.
 ///
-/// Each suite has this trait; a test of the architecture checks it.
+/// Each suite has this trait; a test of the architecture checks it. The longest tests are printed at the end.
 public struct Watchdog: SuiteTrait, TestTrait, TestScoping {
     public let isRecursive = true
     let limit: Duration
@@ -42,6 +42,8 @@ final class Watch: Sendable {
         var lastID = 0
         var tests: [Int: OpenTest] = [:]
         var checks: [Int: @Sendable () -> Void] = [:]
+        /// Of finished tests, the longest first.
+        var longest: [(seconds: Double, name: String)] = []
 
         mutating func nextID() -> Int {
             lastID += 1
@@ -54,6 +56,7 @@ final class Watch: Sendable {
     private let state = Mutex(State())
 
     private init() {
+        whenTestsEnd { [unowned self] in printLongest() }
         startTestThread("watchdog", stackSize: 1 << 20) { [unowned self] in
             while true {
                 blockThread(milliseconds: 1000)
@@ -71,7 +74,20 @@ final class Watch: Sendable {
         }
     }
 
-    func close(_ id: Int) { state.withLock { _ = $0.tests.removeValue(forKey: id) } }
+    func close(_ id: Int) {
+        state.withLock { state in
+            guard let test = state.tests.removeValue(forKey: id) else { return }
+            let time = (ContinuousClock.now - test.began) / .seconds(1)
+            state.longest.append((time, test.name))
+            state.longest.sort { $0.seconds > $1.seconds }
+            state.longest = Array(state.longest.prefix(25))
+        }
+    }
+
+    private func printLongest() {
+        let longest = state.withLock { $0.longest }
+        writeError(longest.map { "◇ Among the longest tests: \(Int($0.seconds)) s: \($0.name)\n" }.joined())
+    }
 
     /// Calls `check` each second until it is removed.
     func add(_ check: @escaping @Sendable () -> Void) -> Int {

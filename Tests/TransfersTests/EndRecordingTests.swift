@@ -87,7 +87,8 @@ import Transfers
     @Test func `The service reports an outcome that it cannot record`() async throws {
         let task = try await cancelled(takesEnds: false)
         #expect(
-            try await stage.complaints.next() == "It could not be kept how task \(task.id) ended: There is no room left.")
+            try await stage.complaints.next()
+                == "It could not be kept how task \(task.id) ended: There is no room left.")
         #expect(
             try await stage.complaints.next()
                 == "Until it is kept, task \(task.id) would survive a restart: There is no room left.")
