@@ -63,9 +63,36 @@ import Testing
         }
     }
 
+    @Test func `Each test suite has the watchdog`() throws {
+        for file in try files(in: "Tests", containing: /(?m)^ +@Test\b/) {
+            let code = try text("Tests/\(file)")
+            let suites = code.matches(of: /@Suite\b([^{]*)/)
+            #expect(!suites.isEmpty && suites.allSatisfy { $0.1.contains(".watchdog") }, "\(file)")
+        }
+    }
+
+    /// The files that let real time pass for another reason than a condition.
+    private static let timed = [
+        "EndToEndTests/GatewayTests.swift": "a service is killed at any moment",
+        "EndToEndTests/SpaceTests.swift": "a service is killed at any moment",
+        "TestSupport/EmbeddedFixture.swift": "files are made ahead on another thread",
+        "TestSupport/Waiting.swift": "it is the way to wait",
+        "TestSupport/Watchdog.swift": "it measures real time",
+    ]
+
+    @Test func `Tests wait for conditions in one way`() throws {
+        let sleep = /\busleep|nanosleep|Task\.sleep|blockThread|Thread\.sleep|asyncAfter|\.timeLimit\(/
+        let found = try files(in: "Tests", containing: sleep).filter { !$0.hasPrefix("ContractTests/Architecture") }
+        #expect(found == Self.timed.keys.sorted())
+    }
+
     private func sources(containing pattern: some RegexComponent) throws -> [String] {
-        let files = try #require(FileManager.default.enumerator(atPath: root.appending(path: "Sources").path))
+        try files(in: "Sources", containing: pattern)
+    }
+
+    private func files(in folder: String, containing pattern: some RegexComponent) throws -> [String] {
+        let files = try #require(FileManager.default.enumerator(atPath: root.appending(path: folder).path))
         return try files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
-            .filter { try text("Sources/\($0)").contains(pattern) }.sorted()
+            .filter { try text("\(folder)/\($0)").contains(pattern) }.sorted()
     }
 }

@@ -55,14 +55,15 @@ final class CredentialServers: Sendable {
 
     init() throws { scratch = try Scratch() }
 
-    private func source(_ text: String, _ http: HTTPClient = .direct, more: [String: String] = [:]) throws
-        -> CachedTokenSource
-    {
+    private func source(
+        _ text: String, _ http: HTTPClient = .direct, more: [String: String] = [:],
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws -> CachedTokenSource {
         var variables = more
         variables["GOOGLE_APPLICATION_CREDENTIALS"] = try scratch.write(text)
         return CachedTokenSource(
             ApplicationDefault(
-                environment: { [variables] in variables[$0] }, context: CredentialContext(http: http, day: day)))
+                environment: { [variables] in variables[$0] }, context: CredentialContext(http: http, day: day, clock: clock)))
     }
 
     @Test func `A token of another provider is exchanged as RFC 8693 specifies`() async throws {
@@ -167,7 +168,7 @@ final class CredentialServers: Sendable {
         let servers = try CredentialServers()
         let http = HTTPClient(environment: HTTPEnvironment { $0 == "http_proxy" ? proxy.url : nil })
         let text = servers.external(["token_url": "http://127.0.0.1:1/unreachable?but=via-proxy"])
-        _ = try await failure(of: source(text, http))
+        _ = try await failure(of: source(text, http, clock: HurriedClock()))
         #expect(servers.requests.map(\.line) == ["GET /subject HTTP/1.1"])
     }
 

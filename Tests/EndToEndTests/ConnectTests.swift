@@ -106,7 +106,7 @@ import Testing
             try holding.call("service/ping")
             let next = try connect(["--wait-for-root", "60"])
             next.client.say("service/ping")
-            while !FileManager.default.fileExists(atPath: place.root + "/service.log") { usleep(1000) }
+            try blockUntil { FileManager.default.fileExists(atPath: place.root + "/service.log") }
             holding.wire.endInput()
             try #require(try holder.waitForExit() == 0)
             try #require(try next.client.wire.next()?["result"]?.string == "pong")
@@ -124,7 +124,7 @@ import Testing
             first.client.wire.endInput()
             try first.client.waitForEnd()
             try #require(try first.relay.waitForExit() == 0)
-            while kill(service, 0) == 0 { usleep(10_000) }
+            try blockUntil { kill(service, 0) != 0 }
             let log = try String(contentsOfFile: place.root + "/firebase/service.log", encoding: .utf8)
             try #require(log.contains("ends with status 0: nobody was connected and nothing ran for 1 s"))
             let next = try connect(flags)

@@ -153,7 +153,7 @@ import Testing
         func form(_ count: Int) -> [UInt8] {
             var text = ""
             for number in 0..<count {
-                text += "--x\r\nContent-Disposition: form-data; name=\"x-goog-meta-f\(number)\"\r\n\r\n"
+                text += "--x\r\nContent-Disposition: form-data; name=\"x-ignore-\(number)\"\r\n\r\n"
                 text += String(repeating: "a", count: 60 << 10) + "\r\n"
             }
             text += "--x\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nnamed\r\n"

@@ -27,11 +27,23 @@ import Testing
         try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
     }
 
+    /// Functions for `sh`. `await` waits for a condition, at most two minutes; `hold` starts a private service that uses
+    /// its root until `release`.
+    private static let functions = """
+        await() { for i in {1..2400}; do eval "$1" && return; sleep 0.05; done; echo "never: $1"; exit 99; }
+        hold() {
+            mkfifo input; $S "$@" < input > said & exec 9> input
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+        }
+        release() { exec 9>&-; wait; rm input said; }
+
+        """
+
     /// A line of the shell in the directory; `$S` is the program. What it writes to stderr comes with the rest.
     private func sh(_ line: String) async -> (status: Int32, text: String) {
         let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": root, "TMPDIR": directory]
         let outcome = await Command(
-            "/bin/bash", ["-c", line], environment: environment, in: directory, withErrors: true
+            "/bin/bash", ["-c", Self.functions + line], environment: environment, in: directory, withErrors: true
         ).run()
         return (outcome.status, outcome.text)
     }
@@ -232,12 +244,14 @@ import Testing
 
     @Test func `A command waits for a root in use, or uses the service that listens on it`() async throws {
         #expect(await sh("$S put -q tree/a.txt a").status == 0)
-        let line = "(sleep 2; true) | $S & sleep 0.3; $S ls; wait"
+        let line = "hold; $S ls > list 2>&1 9>&- & await 'grep -q waits list'; release; cat list"
         let waited = await sh(line)
         #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
         #expect(both.text == "a\nb\nc\n")
-        let shared = await sh("$S serve --socket s & sleep 0.5; $S ls; $S url a; $S ls --max-tasks 3; kill %1; wait")
+        let shared = await sh(
+            "$S serve --socket s 2> log & await 'grep -q listens log'; $S ls; $S url a; $S ls --max-tasks 3; kill %1; wait"
+        )
         #expect(shared.text.hasPrefix("a\nb\nc\nhttp://"), "\(shared.text)")
         #expect(shared.text.contains("--max-tasks is for a new service"), "\(shared.text)")
     }
@@ -252,14 +266,21 @@ import Testing
             let (ended, shown) = try await terminal(words, [(notice, key)])
             #expect(ended == status && shown.contains(notice), "\(words) \(shown)")
         }
-        let root = "(sleep 2; true) | $S --root r & sleep 0.3; $S serve --root r --wait-for-root 9 < /dev/null; wait"
+        let root = """
+            hold --root r
+            $S serve --root r --wait-for-root 600 < /dev/null > list 2>&1 9>&- & await 'grep -q waits list'; release; cat list
+            """
         #expect(await sh(root).text.contains("waits for the root r, which process "))
         let silent = """
-            $S serve --socket s & P=$!; sleep 0.5; kill -STOP $P
-            (sleep 1.6; kill -CONT $P) & $S ls --socket s; kill $P; wait
+            $S serve --socket s 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
+            $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits list'; kill -CONT $P; wait $L; kill $P; wait; cat list
             """
         #expect(await sh(silent).text.contains("waits for the answer to storage/reference"))
-        let command = "$S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command 'sleep 1.5; exit 1'"
+        let command = """
+            export TOKEN='until [ -e go ]; do sleep 0.05; done; exit 1'
+            $S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command "$TOKEN" > list 2>&1 &
+            await 'grep -q waits list'; touch go; wait; cat list
+            """
         #expect(await sh(command).text.contains("waits for the command of --id-token-command"))
     }
 
@@ -272,7 +293,7 @@ import Testing
             """
         try write(messages + "\n", "tree/messages")
         let line =
-            "(cat tree/messages; sleep 5) | ($S <&0 > said & for i in {1..500}; do grep -q event said && break; sleep 0.02; done; kill -9 $!; wait)"
+            "mkfifo input; $S < input > said & exec 9> input; cat tree/messages >&9; await 'grep -q event said'; kill -9 $!; wait"
         let killed = await sh("touch said; \(line); rm said; $S tasks")
         let task = try #require(killed.text.split(separator: "\n").first { $0.contains("gs://b/large") })
         let id = try #require(task.split(separator: " ").first)
@@ -318,7 +339,10 @@ import Testing
         let told = await sh("python3 manager.py $S $PWD/manager 2> /dev/null")
         let lines = ["READY=1", #"{"jsonrpc":"2.0","id":1,"result":null}"#, "STOPPING=1 0 True", ""]
         #expect(told.text == lines.joined(separator: "\n"))
-        #expect(await sh("LISTEN_FDS=1 exec $S serve --shared < /dev/null & sleep 1; kill $!; wait $!").status == 0)
+        #expect(
+            await sh(
+                "LISTEN_FDS=1 exec $S serve --shared --log-level info < /dev/null 2> log & await '[ -s log ]'; kill $!; wait $!"
+            ).status == 0)
         let other = """
             import os, sys
             os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))

@@ -110,9 +110,9 @@ import Testing
         let session = place.backend.beginUpload(.data(noise(900_000), to: try ref("a")))
         let answers = Mail<UploadMachine.Answer>()
         Task { answers.deliver(await session.perform(.open)) }
-        while answers.waiting.isEmpty {
+        try await eventually {
             session.abort()
-            await Task.yield()
+            return !answers.waiting.isEmpty
         }
         #expect(try await answers.next() == .aborted)
         for _ in 0..<threads { gate.signal() }

@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: 0..<6 as Range<UInt64>)
     func `Pages of any size equal those of a model`(seed: UInt64) async throws {
         var random = SeededGenerator(state: seed)
-        let names = Set((0..<150).compactMap { _ in randomName(&random) })
+        let names = Set((0..<60).compactMap { _ in randomName(&random) })
         for place in ConformanceTests.places {
             let place = try await place.init()
             try await fill(place, names)

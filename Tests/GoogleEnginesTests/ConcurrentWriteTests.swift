@@ -13,7 +13,7 @@ import Testing
     let caller = Caller(retryTime: .seconds(60))
 
     private func places() throws -> [any RemoteFixture] {
-        try RemoteStopTests.places.map { try $0.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock()) }
+        try RemoteStopTests.places.map { try $0.init(StorageFixture(), limits: .patient, clock: HurriedClock()) }
     }
 
     typealias Deed = @Sendable (StorageFixture) -> Void
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `A retried upload has the generation of the existing object as its precondition`() async throws {
-        let place = try GCSFixture(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+        let place = try GCSFixture(StorageFixture(), limits: .patient, clock: HurriedClock())
         try place.fixture.put([1], "b", "a")
         let generation = try #require(place.fixture.metadata("b", "a", as: .gcs)?["generation"]?.string)
         place.fixture.faults = [.init(.first(.multipart), .answer(503))]
@@ -117,7 +117,7 @@ import Testing
     func `An upload whose last bytes were refused does not succeed`(variant: StorageFixture.Variant, status: Int)
         async throws
     {
-        let place = try GCSFixture(StorageFixture(variant), limits: HTTPLimits(), clock: HurriedClock())
+        let place = try GCSFixture(StorageFixture(variant), limits: .patient, clock: HurriedClock())
         let phantom = #"{"name":"a","generation":"1795364457466","metageneration":"1","size":"2"}"#
         place.fixture.faults = [
             .init(.first(.finalize), .answer(status)), .init(.first(.query), .answer(200, body: phantom)),

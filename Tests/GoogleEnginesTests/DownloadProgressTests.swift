@@ -20,7 +20,7 @@ import Testing
         for type in RemoteFaultTests.places {
             let (scratch, held, clock) = (try Scratch(), Signal(), ManualClock())
             defer { held.fire() }
-            let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: clock)
+            let place = try type.init(StorageFixture(), limits: .patient, clock: clock)
             try place.fixture.put(noise(size), "b", "a")
             place.fixture.faults = [.init(.byte(300_000), .stall(until: held))]
             let session = try place.backend.download("a", to: scratch.path + "/file")
@@ -44,7 +44,7 @@ import Testing
         for type in RemoteFaultTests.places {
             let scratch = try Scratch()
             // The clock stands still, so no report is caused by elapsed time.
-            let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock())
+            let place = try type.init(StorageFixture(), limits: .patient, clock: ManualClock())
             try place.fixture.put(noise(size), "b", "a")
             place.fixture.faults = [.init(when, what)]
             let reports = ProgressRecorder()

@@ -13,7 +13,7 @@ import Testing
     private func check(
         _ type: any RemoteFixture.Type, _ kind: StorageFixture.Kind, _ body: String, _ deed: Deed
     ) async throws {
-        let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+        let place = try type.init(StorageFixture(), limits: .patient, clock: HurriedClock())
         try place.fixture.put([1], "b", "a", by: type.dialect)
         place.fixture.faults = [.init(.first(kind), .answerAfterHandling(200, body: body))]
         let error = try await failure { try await deed(place.backend, Caller(retryTime: .seconds(60))) }

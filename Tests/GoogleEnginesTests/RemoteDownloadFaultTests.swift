@@ -76,7 +76,7 @@ private struct Stage {
     let held = Signal()
 
     init(_ type: any RemoteFixture.Type, _ mishap: FaultScenario, _ size: Int) throws {
-        var limits = HTTPLimits()
+        var limits = HTTPLimits.patient
         if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
         fixture = try StorageFixture()
         backend = try type.init(fixture, limits: limits, clock: HurriedClock()).backend

@@ -59,7 +59,7 @@ import Testing
     @Test func `An abort returns while the disk is blocked, and the next attempt waits for it`() async throws {
         for place in RemoteFaultTests.places {
             let (place, scratch, stop) = (
-                try place.init(StorageFixture(), limits: HTTPLimits(), clock: ManualClock()), try Scratch(),
+                try place.init(StorageFixture(), limits: .patient, clock: ManualClock()), try Scratch(),
                 ThreadGate()
             )
             try place.fixture.put(noise(size), "b", "a")

@@ -27,7 +27,7 @@ import Testing
     private func check(
         _ type: any RemoteFixture.Type, _ trouble: Trouble, _ size: Int, chunks: ChunkSizes?
     ) async throws {
-        var limits = HTTPLimits()
+        var limits = HTTPLimits.patient
         if trouble.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
         let place = try type.init(StorageFixture(), limits: limits)
         let held = Signal()

@@ -12,7 +12,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct RemoteObjectTests {
     private func places(clock: any Clock<Duration> = HurriedClock()) throws -> [(any RemoteFixture)] {
         try RemoteFaultTests.places.map { type in
-            try type.init(StorageFixture(buckets: ["b"]), limits: HTTPLimits(), clock: clock)
+            try type.init(StorageFixture(buckets: ["b"]), limits: .patient, clock: clock)
         }
     }
 

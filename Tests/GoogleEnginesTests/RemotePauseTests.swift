@@ -19,7 +19,7 @@ import Testing
 
     private func place(_ type: any RemoteFixture.Type) throws -> any RemoteFixture {
         // The limit is long, so that only the test decides how long an answer takes.
-        var limits = HTTPLimits()
+        var limits = HTTPLimits.patient
         limits.answer = .seconds(3600)
         return try type.init(StorageFixture(), limits: limits, clock: clock)
     }
@@ -50,10 +50,10 @@ import Testing
         return (session, answer)
     }
 
-    private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async {
+    private func hasSent(_ session: RemoteUpload, atLeast count: Int64) async throws {
         // Until then the count is that of the step before.
         await isUnderWay()
-        while session.sent < count { await Task.yield() }
+        try await eventually { session.sent >= count }
         await isUnderWay()
     }
 
@@ -72,7 +72,7 @@ import Testing
             place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
             let answer = begin(.send(second), of: session)
             try await place.fixture.until { $0.unfired.isEmpty }
-            await hasSent(session, atLeast: Self.granule)
+            try await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
             late.fire()
             #expect(await answer.value == .received(upTo: second.upperBound))
@@ -87,7 +87,7 @@ import Testing
             let session = try await sending(place)
             place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
             let answer = begin(.send(second), of: session)
-            await hasSent(session, atLeast: Self.granule)
+            try await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
             #expect(try await clock.nextSleep() == RemoteUpload.grace)
             clock.advance(by: RemoteUpload.grace)

@@ -42,7 +42,7 @@ import Testing
         for type in Self.places {
             for whole in [false, true] {
                 let clock = ManualClock()
-                let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: clock)
+                let place = try type.init(StorageFixture(), limits: .patient, clock: clock)
                 let upload = Upload.data(bytes, to: try ref("a"))
                 let session = whole ? place.backend.beginUpload(upload) : try await begin(place)
                 let late = Signal()
@@ -51,7 +51,7 @@ import Testing
                 let step: UploadMachine.Step = whole ? .sendWhole : .send(Self.granule..<5 * Self.granule)
                 async let answer = session.perform(step)
                 try await place.fixture.until { $0.unfired.isEmpty }
-                while place.fixture.objects.isEmpty { await Task.yield() }
+                try await eventually { !place.fixture.objects.isEmpty }
                 try await eventually { (session as? RemoteUpload)?.isThrough == true }
                 session.abort()
                 clock.advance(by: try await clock.nextSleep())

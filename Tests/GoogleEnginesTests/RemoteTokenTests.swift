@@ -24,7 +24,7 @@ import Testing
     @Test func `The wait for a token ends after the caller's retry time, by the engine's clock`() async throws {
         for type in Self.places {
             let clock = ManualClock()
-            let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: clock)
+            let place = try type.init(StorageFixture(), limits: .patient, clock: clock)
             let caller = Caller(tokens: NeverTokens(), retryTime: .seconds(5000))
             async let outcome = failure { _ = try await place.backend.metadata(of: ref("a"), for: caller) }
             #expect(try await clock.nextSleep() == .seconds(5000))

@@ -88,7 +88,7 @@ import Transfers
         async throws
     {
         let (fixture, reference, held) = (try StorageFixture(.firebaseEmulator), try ref("a"), Signal())
-        var limits = HTTPLimits()
+        var limits = HTTPLimits.patient
         if mishap.isStall { (limits.stall, limits.answer) = (.seconds(2), .seconds(2)) }
         let backend = try FirebaseFixture(fixture, limits: limits, clock: HurriedClock()).backend
         try fixture.put(bytes, "b", "a")

@@ -97,7 +97,7 @@ import Testing
         _ isBound: Bool
     ) async throws {
         let what = Comment("\(type) \(operation) \(instructions) \(isBound)")
-        let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+        let place = try type.init(StorageFixture(), limits: .patient, clock: HurriedClock())
         try place.fixture.put([1], "b", "a", by: type.dialect)
         let stored = try await place.backend.metadata(of: ref("a"))
         let before = place.fixture.log.requests(operation.kind).count
@@ -159,7 +159,7 @@ import Testing
     func `Resumable uploads do not resend received bytes`(number: Int, isBound: Bool) async throws {
         let bytes = noise(Self.size)
         for type in RemoteStopTests.places {
-            let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+            let place = try type.init(StorageFixture(), limits: .patient, clock: HurriedClock())
             place.fixture.faults = Self.uploads[number]
             let upload = Upload(
                 reference: try ref("a"), source: .data(bytes), metadata: .init(),
@@ -177,7 +177,7 @@ import Testing
     @Test(arguments: downloads.indices) func `Downloads continue after a broken connection`(number: Int) async throws {
         let bytes = noise(Self.size)
         for type in RemoteStopTests.places {
-            let place = try type.init(StorageFixture(), limits: HTTPLimits(), clock: HurriedClock())
+            let place = try type.init(StorageFixture(), limits: .patient, clock: HurriedClock())
             try place.fixture.put(bytes, "b", "a", by: type.dialect)
             place.fixture.faults = Self.downloads[number]
             let caller = Caller(retryTime: .seconds(60))

@@ -153,8 +153,6 @@ import Testing
         let scratch = try Scratch()
         let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
         #expect(try await taskStore.records().isEmpty)
-        let old = umask(0)
-        defer { umask(old) }
         let (path, identity) = try await taskStore.spool(noise(70_000), for: "task")
         var expected = try SourceFile.inspect(path, in: nil)
         (expected.changedSeconds, expected.changedNanoseconds) = (nil, nil)
@@ -165,7 +163,7 @@ import Testing
         let again = try await failure { _ = try await taskStore.spool([1], for: "task") }
         #expect(again.message.contains(path))
         taskStore.unspool("task")
-        while try !names(in: scratch.path + "/root/spool").isEmpty { await Task.yield() }
+        try await eventually { try names(in: scratch.path + "/root/spool").isEmpty }
     }
 
     @Test func `A start removes spooled bytes that no unfinished task needs`() async throws {

@@ -124,12 +124,9 @@ package struct EmbeddedFixture: EngineFixture {
         return Contents(objects: counts[0], rows: counts[1], files: counts[2], filesOnDisk: Int64(try names().count))
     }
 
-    /// Waits for what is given back behind everybody's back.
+    /// Waits until files that are removed in the background are gone.
     package func settledContents(_ expected: Contents) async throws -> Contents {
-        for _ in 0..<10_000 {
-            if try await contents() == expected { break }
-            await Task.yield()
-        }
+        do { try await eventually { try await contents() == expected } } catch is WaitFailure {}
         return try await contents()
     }
 

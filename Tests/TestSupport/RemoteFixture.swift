@@ -14,7 +14,7 @@ package protocol RemoteFixture: EngineFixture where Tested == RemoteBackend {
 extension RemoteFixture {
     package init() async throws { try self.init(StorageFixture()) }
 
-    package init(_ fixture: StorageFixture) throws { try self.init(fixture, limits: HTTPLimits()) }
+    package init(_ fixture: StorageFixture) throws { try self.init(fixture, limits: .patient) }
 
     package init(_ fixture: StorageFixture, limits: HTTPLimits) throws {
         try self.init(fixture, limits: limits, clock: ContinuousClock())
@@ -71,4 +71,13 @@ package struct HurriedClock: Clock {
     package init() {}
 
     package func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+}
+
+extension HTTPLimits {
+    /// Limits that no test reaches, on however slow a machine: for tests that are not about limits.
+    package static var patient: HTTPLimits {
+        var limits = HTTPLimits()
+        (limits.connect, limits.stall, limits.answer) = (.seconds(3600), .seconds(3600), .seconds(3600))
+        return limits
+    }
 }
