@@ -66,7 +66,7 @@ import Testing
     @Test func `Each test suite has the watchdog`() throws {
         for file in try files(in: "Tests", containing: /(?m)^ +@Test\b/) {
             let code = try text("Tests/\(file)")
-            let suites = code.matches(of: /@Suite\b([^{]*)/)
+            let suites = code.matches(of: /(?m)^(?:@Loop )?@Suite\b([^{]*)/)
             #expect(!suites.isEmpty && suites.allSatisfy { $0.1.contains(".watchdog") }, "\(file)")
         }
     }

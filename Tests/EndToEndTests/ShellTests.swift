@@ -250,7 +250,7 @@ import Testing
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
         #expect(both.text == "a\nb\nc\n")
         let shared = await sh(
-            "$S serve --socket s 2> log & await 'grep -q listens log'; $S ls; $S url a; $S ls --max-tasks 3; kill %1; wait"
+            "$S serve --socket s --log-level info 2> log & await 'grep -q listens log'; $S ls; $S url a; $S ls --max-tasks 3; kill %1; wait"
         )
         #expect(shared.text.hasPrefix("a\nb\nc\nhttp://"), "\(shared.text)")
         #expect(shared.text.contains("--max-tasks is for a new service"), "\(shared.text)")
@@ -272,7 +272,7 @@ import Testing
             """
         #expect(await sh(root).text.contains("waits for the root r, which process "))
         let silent = """
-            $S serve --socket s 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
+            $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
             $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits list'; kill -CONT $P; wait $L; kill $P; wait; cat list
             """
         #expect(await sh(silent).text.contains("waits for the answer to storage/reference"))
