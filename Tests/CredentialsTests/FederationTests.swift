@@ -63,7 +63,8 @@ final class CredentialServers: Sendable {
         variables["GOOGLE_APPLICATION_CREDENTIALS"] = try scratch.write(text)
         return CachedTokenSource(
             ApplicationDefault(
-                environment: { [variables] in variables[$0] }, context: CredentialContext(http: http, day: day, clock: clock)))
+                environment: { [variables] in variables[$0] },
+                context: CredentialContext(http: http, day: day, clock: clock)))
     }
 
     @Test func `A token of another provider is exchanged as RFC 8693 specifies`() async throws {
