@@ -91,7 +91,10 @@ let package = Package(
         .target(name: "Resources", exclude: ["page.html", "page.css", "page.js", "media-types.txt"]),
 
         // Linked into the tests alone. `TestSupport` is a test target, so that builds of the program leave it out.
-        .target(name: "CTestProcess", path: "Tests/CTestProcess"),
+        .target(
+            name: "CTestProcess", path: "Tests/CTestProcess",
+            // So that stacks have names.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
         .testTarget(
             name: "TestSupport",
             dependencies: [

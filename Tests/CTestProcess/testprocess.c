@@ -148,6 +148,29 @@ __attribute__((constructor)) static void prepare(void) {
 
 // Stacks. Each thread collects its own in a signal handler.
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define IS_SANITIZED
+#endif
+#endif
+
+#ifndef IS_SANITIZED
+// Replaces the function of the C library. Threads of Dispatch, and those that they start, block all signals: that for
+// stacks stays open.
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+    typedef int (*function)(int, const sigset_t *, sigset_t *);
+    static _Atomic(function) original;
+    if (atomic_load(&original) == NULL) atomic_store(&original, (function)dlsym(RTLD_NEXT, "pthread_sigmask"));
+    sigset_t open;
+    if (set != NULL && how != SIG_UNBLOCK) {
+        open = *set;
+        sigdelset(&open, SIGRTMIN + 10);
+        set = &open;
+    }
+    return atomic_load(&original)(how, set, old);
+}
+#endif
+
 enum { frames_max = 96 };
 static void *frames[frames_max];
 static int frame_count;
@@ -164,8 +187,12 @@ static void print_frame(void *address) {
     static demangler demangle;
     if (demangle == NULL) demangle = (demangler)dlsym(RTLD_DEFAULT, "swift_demangle");
     Dl_info info;
-    if (dladdr(address, &info) == 0 || info.dli_sname == NULL) {
+    if (dladdr(address, &info) == 0) {
         fprintf(stderr, "    %p\n", address);
+        return;
+    }
+    if (info.dli_sname == NULL) {  // llvm-symbolizer -e FILE OFFSET names it
+        fprintf(stderr, "    %s 0x%zx\n", info.dli_fname, (size_t)((char *)address - (char *)info.dli_fbase));
         return;
     }
     char *name = demangle != NULL ? demangle(info.dli_sname, strlen(info.dli_sname), NULL, NULL, 0) : NULL;
