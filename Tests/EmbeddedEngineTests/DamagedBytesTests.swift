@@ -14,14 +14,15 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct DamagedBytesTests {
     private let place: EmbeddedFixture
     private let backend: EmbeddedBackend
+    private let server: ObjectServer
     private let complaints = Complaints()
     private let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
 
     init() async throws {
         place = try await EmbeddedFixture(complain: complaints.take)
         backend = place.backend
-        let server = ObjectServer(backend, address: nil)
-        backend.urlBase = { () async throws(StorageError) in try await server.start() }
+        server = ObjectServer(backend, address: nil)
+        backend.urlBase = { [unowned server] () async throws(StorageError) in try await server.start() }
     }
 
     enum Damage: CaseIterable, Sendable {

@@ -16,6 +16,7 @@ import Testing
         let place = try await EmbeddedFixture(time: TimeSource(clock: ManualClock()) { day.now })
         let server = ObjectServer(place.backend, address: nil)
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
+        defer { place.backend.urlBase = nil }
 
         let created = day.now
         let stored = try await place.backend.put([1], at: "a")

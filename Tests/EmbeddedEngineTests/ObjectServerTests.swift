@@ -10,13 +10,14 @@ import Testing
 /// Download URLs of the embedded engine, requested by an HTTP client.
 @Suite(.watchdog(minutes: 10)) struct ObjectServerTests {
     let place: EmbeddedFixture
+    let server: ObjectServer
     let client = HTTPClient(environment: HTTPEnvironment { _ in nil })
     let bytes = noise(300_000)
 
     init() async throws {
         place = try await EmbeddedFixture()
-        let server = ObjectServer(place.backend, address: nil)
-        place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
+        server = ObjectServer(place.backend, address: nil)
+        place.backend.urlBase = { [unowned server] () async throws(StorageError) in try await server.start() }
     }
 
     private func store(_ path: String, _ metadata: SettableMetadata = .init()) async throws -> String {

@@ -576,8 +576,8 @@ let behaviours: [Behaviour] = [
     },
 ]
 
-@Suite(.watchdog(minutes: 10)) struct GatewayBehaviourTests {
-    /// One service for all rows.
+/// The rows share a service, whose rules some of them change: one runs at a time.
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayBehaviourTests {
     private static let running = Result {
         let place = Place()
         let (service, input) = try place.service(["--gateway", "127.0.0.1:0", "--socket", place.socket, "--harness"])

@@ -51,6 +51,7 @@ import Testing
         let place = try await EmbeddedFixture()
         let server = ObjectServer(place.backend, address: nil)
         place.backend.urlBase = { () async throws(StorageError) in try await server.start() }
+        defer { place.backend.urlBase = nil }
         let (client, caller) = (HTTPClient(environment: HTTPEnvironment { _ in nil }), Caller(retryTime: .zero))
         var random = SeededGenerator(state: 7)
         for number in 0..<100 {

@@ -42,6 +42,12 @@ import Transfers
         watch()
     }
 
+    /// Ends what tests leave held, so that the engine is released.
+    isolated deinit {
+        harness.restIsQuiet = { _, _ in true }
+        harness.end()
+    }
+
     private func watch() {
         harness.restIsQuiet = { [unowned self] in transfers.areIdle(waiting: $0) && $1 == requests + 1 }
     }
