@@ -96,6 +96,13 @@ final class ForeignServer {
             at: try Endpoint(url, from: "--endpoint", allowInsecure: false), version: "test", http: HTTPClient(),
             time: .system)
     }
+
+    /// The script ends with its input, and ends the server that it has started.
+    deinit {
+        close(process.input)
+        _ = try? process.waitForExit()
+        close(process.output)
+    }
 }
 
 extension ForeignServer.Kind {

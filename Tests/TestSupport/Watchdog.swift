@@ -80,7 +80,7 @@ final class Watch: Sendable {
             let time = (ContinuousClock.now - test.began) / .seconds(1)
             state.longest.append((time, test.name))
             state.longest.sort { $0.seconds > $1.seconds }
-            state.longest = Array(state.longest.prefix(25))
+            state.longest = Array(state.longest.prefix(5))
         }
     }
 
