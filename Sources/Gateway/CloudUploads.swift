@@ -75,7 +75,7 @@ import Transfers
 
     private func answer(about session: UploadSessionState) async throws -> HTTPServerResponse {
         if request.http.method == .delete {
-            if case .active(let upload) = session { _ = try await upload.task?.cancel() }
+            if case .completed = try await session.cancelled() { throw GatewayError(410, "The upload is complete.") }
             return HTTPServerResponse(499)
         }
         guard request.http.method == .put || request.http.method == .post else {

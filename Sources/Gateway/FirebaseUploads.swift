@@ -173,10 +173,8 @@ import Transfers
     private static let cancelled = HTTPServerResponse(200, headers: ["X-Goog-Upload-Status": "cancelled"])
 
     private func cancel(_ session: UploadSessionState) async throws -> HTTPServerResponse {
-        switch session {
-        case .active(let upload): _ = try await upload.task?.cancel()
-        case .cancelled, .failed: break
-        case .completed: throw GatewayError.badRequest("The upload is complete.").final
+        if case .completed = try await session.cancelled() {
+            throw GatewayError.badRequest("The upload is complete.").final
         }
         return Self.cancelled
     }
@@ -219,12 +217,23 @@ extension GatewayError {
             return
         }
         guard let task = try? transfers.uploads.task(id), task.state.isFinished else { throw GatewayError.notFound }
+        self.init(task)
+    }
+
+    /// Of a task that has ended.
+    private init(_ task: UploadTask) {
         let snapshot = task.snapshot()
         switch (snapshot.state, snapshot.metadata) {
         case (.success, .stored(let metadata)?): self = .completed(metadata)
         case (.cancelled, _): self = .cancelled
         default: self = .failed(snapshot.error ?? StorageError(.unknown, "The upload has failed."))
         }
+    }
+
+    /// Cancels the upload if it is active. Returns how the session has ended: the upload may be complete all the same.
+    func cancelled() async throws -> UploadSessionState {
+        guard case .active(let upload) = self, let task = upload.task else { return self }
+        return try await task.cancel() ? .cancelled : UploadSessionState(task)
     }
 
     /// The session is not idle while `body` answers a request about it.

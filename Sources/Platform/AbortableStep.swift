@@ -22,18 +22,20 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
 
     package var isAborted: Bool { state.withLock { $0.phase == .answered } }
 
-    package func answer(_ answer: Answer) {
-        let waiter = state.withLock { state in
+    package func answer(_ answer: Answer) { end(with: answer, unlessCommitting: false) }
+
+    package func abort() { end(with: aborted, unlessCommitting: true) }
+
+    /// The phase is checked and set under one lock: otherwise a commit could begin between the two, and an abort would hide
+    /// its outcome.
+    private func end(with answer: Answer, unlessCommitting: Bool) {
+        let waiter: CheckedContinuation<Answer, Never>? = state.withLock { state in
+            if unlessCommitting, state.phase == .committing { return nil }
             state.phase = .answered
             defer { state.waiter = nil }
             return state.waiter
         }
         waiter?.resume(returning: answer)
-    }
-
-    package func abort() {
-        let isCommitting = state.withLock { $0.phase == .committing }
-        if !isCommitting { answer(aborted) }
     }
 
     /// True where nobody has aborted it, and from then on nobody can.

@@ -244,7 +244,7 @@ import Testing
 
     @Test func `A command waits for a root in use, or uses the service that listens on it`() async throws {
         #expect(await sh("$S put -q tree/a.txt a").status == 0)
-        let line = "hold; $S ls > list 2>&1 9>&- & await 'grep -q waits list'; release; cat list"
+        let line = "hold; $S ls > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list"
         let waited = await sh(line)
         #expect(waited.text.contains("waits for the root") && waited.text.contains("\na\n"), "\(waited.text)")
         let both = await sh("$S put -q tree/a.txt b & $S put -q tree/b.jpg c & wait; $S ls")
@@ -268,18 +268,18 @@ import Testing
         }
         let root = """
             hold --root r
-            $S serve --root r --wait-for-root 600 < /dev/null > list 2>&1 9>&- & await 'grep -q waits list'; release; cat list
+            $S serve --root r --wait-for-root 600 < /dev/null > list 2>&1 9>&- & await 'grep -q waits.for.the.root list'; release; cat list
             """
         #expect(await sh(root).text.contains("waits for the root r, which process "))
         let silent = """
             $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; kill -STOP $P
-            $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits list'; kill -CONT $P; wait $L; kill $P; wait; cat list
+            $S ls --socket s > list 2>&1 & L=$!; await 'grep -q waits.for.the.answer list'; kill -CONT $P; wait $L; kill $P; wait; cat list
             """
         #expect(await sh(silent).text.contains("waits for the answer to storage/reference"))
         let command = """
             export TOKEN='until [ -e go ]; do sleep 0.05; done; exit 1'
             $S ls --engine firebase --endpoint http://127.0.0.1:1 --id-token-command "$TOKEN" > list 2>&1 &
-            await 'grep -q waits list'; touch go; wait; cat list
+            await 'grep -q waits.for.the.command list'; touch go; wait; cat list
             """
         #expect(await sh(command).text.contains("waits for the command of --id-token-command"))
     }
