@@ -12,7 +12,8 @@ import Transfers
     let path: [String]
 
     func answer() async throws -> HTTPServerResponse {
-        try request.allow(["project", "projection"])
+        let isList = path.count == 1 && request.http.method == .get
+        try request.allow(isList ? QueryParams.bucketList : ["project", "projection"])
         guard path.count == 2 else {
             switch request.http.method {
             case .get: return try await list()
@@ -37,10 +38,22 @@ import Transfers
         }
     }
 
+    /// The token of a page is the last name of the page before it.
     private func list() async throws -> HTTPServerResponse {
-        let buckets = try await service.engine.buckets().map(resource)
+        let most = try request.integer("maxResults") ?? 1000
+        guard most > 0 else { throw GatewayError.badRequest("maxResults is at least 1.") }
+        let prefix = Array((request["prefix"] ?? "").utf8), last = request["pageToken"] ?? ""
+        let names = try await service.engine.buckets().filter {
+            last.utf8.lexicographicallyPrecedes($0.utf8) && $0.utf8.starts(with: prefix)
+        }
+        let page = names.prefix(Int(min(most, 1000)))
+        let next = page.count < names.count ? page.last : nil
         return .json(
-            .object([JSON.Member](present: ["kind": "storage#buckets", "items": .array(buckets)])))
+            .object(
+                [JSON.Member](present: [
+                    "kind": "storage#buckets", "nextPageToken": next.map(JSON.string),
+                    "items": .array(page.map(resource)),
+                ])))
     }
 
     private func make() async throws -> HTTPServerResponse {

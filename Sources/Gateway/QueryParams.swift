@@ -14,6 +14,7 @@ enum QueryParams {
     static let list: Set = [
         "prefix", "delimiter", "startOffset", "endOffset", "maxResults", "pageToken", "projection", "versions",
     ]
+    static let bucketList: Set = ["project", "projection", "prefix", "maxResults", "pageToken"]
     static let upload: Set = conditions.union(["name", "upload_id", "contentEncoding", "projection"])
     /// An answer about all bytes fulfils the largest number of bytes per call.
     static let copy: Set = conditions.union(source).union(["maxBytesRewrittenPerCall", "projection"])
@@ -39,10 +40,10 @@ enum QueryParams {
         "$.xgafv", "access_token", "alt", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType",
         "upload_protocol", "userIp", "userProject",
     ]
-    /// Nothing is asked for with `false`.
+    /// Nothing is asked for with `false`, which Python's client spells `False`.
     fileprivate static let flags: Set = [
         "enableObjectRetention", "includeFoldersAsPrefixes", "includeTrailingDelimiter", "overrideUnlockedRetention",
-        "softDeleted", "versions", "copySourceAcl", "allowNonEmpty",
+        "softDeleted", "versions", "copySourceAcl", "allowNonEmpty", "returnPartialSuccess",
     ]
     /// Access that these grant needs no list: nobody is refused here.
     fileprivate static let acls: Set = [
@@ -79,7 +80,7 @@ extension GatewayRequest {
         let others = params.filter { !served.contains($0.key) && !QueryParams.standard.contains($0.key) }
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }
-            if ["", "false"].contains(value), QueryParams.flags.contains(name) { continue }
+            if ["", "false", "False"].contains(value), QueryParams.flags.contains(name) { continue }
             if QueryParams.acls.contains(name) {
                 guard QueryParams.privateACLs.contains(value ?? "") else {
                     throw .badRequest("Cannot use \(name)=\(value ?? ""): the bucket has uniform bucket-level access.")

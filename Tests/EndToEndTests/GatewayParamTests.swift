@@ -11,6 +11,22 @@ import Testing
         #expect(answer.text.contains(name), "\(name)")
     }
 
+    @Test func `Buckets are listed by prefix, in pages`() async throws {
+        let gateway = try GatewayClient.shared("listed")
+        for name in ["listed-a", "listed-b", "listed-c"] {
+            let made = try await gateway.send("POST", "/storage/v1/b?project=p", #"{"name":"\#(name)"}"#)
+            #expect([200, 409].contains(made.status))
+        }
+        let list = "/storage/v1/b?project=p&prefix=listed-&softDeleted=False&returnPartialSuccess=False"
+        let first = try await gateway.get("\(list)&maxResults=2")
+        #expect(first["items"]?.array?.compactMap { $0["name"]?.string } == ["listed-a", "listed-b"])
+        let token = try #require(first["nextPageToken"]?.string)
+        let second = try await gateway.get("\(list)&maxResults=2&pageToken=\(token)")
+        #expect(second["items"]?.array?.compactMap { $0["name"]?.string } == ["listed-c"])
+        #expect(second["nextPageToken"] == nil)
+        #expect(try await gateway.get("\(list)&maxResults=0").status == 400)
+    }
+
     @Test func `A param that selects and is not served is refused by name`() async throws {
         let gateway = try GatewayClient.shared("selecting")
         try await gateway.put("x")
