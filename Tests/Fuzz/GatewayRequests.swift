@@ -76,11 +76,11 @@ private let place: GatewayPlace = onLoop {
         do {
             for bucket in try await engine.buckets() {
                 for object in try await engine.scan(ObjectScan(bucket: bucket)).objects {
-                    let (reference, caller) = (object.metadata.reference, Caller(retryTime: .zero))
+                    let (reference, caller) = (object.reference, Caller(retryTime: .zero))
                     let bytes = try await engine.data(of: reference, known: nil, maxSize: .max, for: caller)
-                    expect(bytes.count == object.metadata.size, "the size of \(reference.url) is that of its bytes")
+                    expect(bytes.count == object.size, "the size of \(reference.url) is that of its bytes")
                     expect(
-                        Checksum(of: bytes).md5 == object.metadata.md5,
+                        Checksum(of: bytes).md5 == object.md5,
                         "the MD5 of \(reference.url) is that of its bytes")
                     try await engine.delete(reference, if: Preconditions(), for: caller)
                 }
