@@ -35,24 +35,25 @@ private func checkSoundness(_ reference: Reference) {
     expect(reference.name.utf8.elementsEqual(segments.last ?? []), "a name is the last segment")
 }
 
-/// Its URL, a download URL and JSON.
+/// A download URL and JSON name exactly the object; a gs:// URL names its path.
 private func checkTexts(_ reference: Reference) {
-    let download = "https://host/v0/b/\(reference.bucket.escaped)/o/\(reference.fullPath.escaped)?alt=media&token=x"
-    for url in [reference.url, download] {
-        expect(attempt { () throws(StorageError) in try Reference(url: url) } == reference, "\(url) reads back")
+    let download = "https://host/v0/b/\(reference.bucket.escaped)/o/\(reference.object.escaped)?alt=media&token=x"
+    for (url, expected) in [(reference.url, reference.withoutExactName), (download, reference)] {
+        expect(attempt { () throws(StorageError) in try Reference(url: url) } == expected, "\(url) reads back")
     }
-    for json in [reference.json, .string(reference.url)] {
+    for (json, expected) in [(reference.json, reference), (.string(reference.url), reference.withoutExactName)] {
         var params = Params([.init(key: "reference", value: json)])
         let again = attempt { () throws(RPCError) in try params.reference("reference") }
-        expect(again == reference, "\(json.text) reads back")
+        expect(again == expected, "\(json.text) reads back")
     }
 }
 
 private func checkSteps(_ reference: Reference, _ path: String) {
-    expect(reference.isRoot == (reference.parent == nil) && reference.root.isRoot, "only the root has no parent")
+    expect(reference.fullPath.isEmpty == (reference.parent == nil), "only a path without a segment has no parent")
+    expect(reference.root.isRoot, "a root is a root")
     if let parent = reference.parent {
         let back = attempt { () throws(StorageError) in try parent.child(reference.name) }
-        expect(back == reference, "a parent's child of that name is where one came from")
+        expect(back == reference.withoutExactName, "a parent's child of that name is where one came from")
     }
     guard let child = attempt({ () throws(StorageError) in try reference.child(path) }) else { return }
     checkSoundness(child)
