@@ -213,12 +213,6 @@ private func md5(_ bytes: [UInt8]) -> [UInt8] {
     return digest
 }
 
-/// Bytes that look random.
-func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var random = SeededGenerator(state: seed)
-    return (0..<(count + 7) / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }.dropLast(7 & -count)
-}
-
 extension JSON {
     var completed: Int64 { self["progress"]?["completedUnitCount"]?.number?.int64 ?? -1 }
     var state: String { self["state"]?.string ?? "" }

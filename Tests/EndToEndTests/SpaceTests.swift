@@ -19,11 +19,11 @@ import Testing
                 }
                 try client.call("harness/space", #"{"space":"main"}"#)
                 // They end in the background.
-                while try !FileManager.default.contentsOfDirectory(atPath: place.root + "/spaces").isEmpty {}
+                try blockUntil { try FileManager.default.contentsOfDirectory(atPath: place.root + "/spaces").isEmpty }
             }
             try visit(0..<50)
             let before = try (threads(service), descriptors(service), service.residentBytes)
-            try visit(50..<300)
+            try visit(50..<150)
             try #require(try threads(service) <= before.0 + 4)
             try #require(try descriptors(service) <= before.1 + 4)
             try #require(try service.residentBytes < before.2 + 16 << 20)

@@ -180,6 +180,17 @@ package func ref(_ path: String, in bucket: String = "b") throws -> Reference {
     try Reference(bucket: bucket, path: path)
 }
 
+/// At the speed of memory: tests are built without optimization.
+package func == (a: [UInt8], b: [UInt8]) -> Bool {
+    a.withUnsafeBytes { a in
+        b.withUnsafeBytes { b in
+            guard a.count == b.count else { return false }
+            guard let start = a.baseAddress, let other = b.baseAddress else { return true }
+            return memcmp(start, other, a.count) == 0
+        }
+    }
+}
+
 /// Pseudorandom bytes, different for each seed.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededGenerator(state: seed)
