@@ -29,7 +29,8 @@ let package = Package(
         .target(
             name: "CommandLine",
             dependencies: [
-                "Methods", "Tracing", "Credentials", "Transfers", "Storage", "HTTPServer", "JSONRPC", "JSONText",
+                "Methods", "Tracing", "Credentials", "Transfers", "Roots", "Storage", "HTTPServer", "JSONRPC",
+                "JSONText",
                 "Secrets", "Platform",
             ]),
         .target(
