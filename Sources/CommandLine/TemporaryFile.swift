@@ -1,5 +1,6 @@
 import Platform
 import Roots
+import Synchronization
 
 /// A file in a private directory. The deinitializer removes both; those of a killed process are removed by the next.
 final class TemporaryFile {
@@ -8,7 +9,7 @@ final class TemporaryFile {
     private var file: OpenFile?
     private var copied: Int64 = 0
     /// The first one of a process removes what others have left.
-    private static nonisolated(unsafe) var hasSwept = false
+    private static let hasSwept = Atomic(false)
 
     struct Unusable: UserFacingError {
         let message: String
@@ -18,8 +19,9 @@ final class TemporaryFile {
     init() throws(Unusable) {
         let parent = CurrentProcess.temporaryDirectory
         do throws(SystemError) {
-            directory = try ScratchDirectory(in: parent, named: "storage-rpc-scratch-", sweeps: !Self.hasSwept)
-            Self.hasSwept = true
+            directory = try ScratchDirectory(
+                in: parent, named: "storage-rpc-scratch-", sweeps: !Self.hasSwept.load(ordering: .relaxed))
+            Self.hasSwept.store(true, ordering: .relaxed)
         } catch {
             throw Unusable(message: "nothing can be kept in \(parent): \(error.reason)")
         }

@@ -72,6 +72,9 @@ enum Program {
         }
     }
 
+    /// A signal has come during a backup.
+    private static let isEnding = Atomic(false)
+
     /// A signal ends the process without the incomplete copy.
     private static func backUp(_ root: String, to directory: String) throws {
         let signals = CurrentProcess.blockTerminationSignals()
@@ -82,11 +85,14 @@ enum Program {
             made = try RootBackup.make(of: root, in: directory) { scratch in
                 try startThread("signals") {
                     guard let interruption = Client.interruption(signals) else { return }
+                    isEnding.store(true, ordering: .sequentiallyConsistent)
                     scratch.removeWhileInUse()
                     CurrentProcess.end(bySignal: interruption.signal)
                 }
             }
         } catch {
+            // Its files went away under it. The thread of signals ends the process when all of them are gone.
+            while isEnding.load(ordering: .sequentiallyConsistent) { blockThread(milliseconds: 1000) }
             throw Client.Failure(error.message)
         }
         try Console.print("\(made.objects) objects, \(made.bytes) bytes")
