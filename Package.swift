@@ -30,8 +30,7 @@ let package = Package(
             name: "CommandLine",
             dependencies: [
                 "Methods", "Tracing", "Credentials", "Transfers", "Roots", "Storage", "HTTPServer", "JSONRPC",
-                "JSONText",
-                "Secrets", "Platform",
+                "JSONText", "Secrets", "Platform",
             ]),
         .target(
             name: "Methods",

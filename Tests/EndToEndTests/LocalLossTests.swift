@@ -37,7 +37,8 @@ import Testing
         let got = await sh("$S get x \(target)")
         #expect(got.status == 1 && got.text.contains("it would be in the root of the service"), "\(got.text)")
         #expect(
-            await sh("$S cat -q x; $S cat -q big | wc -c; ls $R/new $R/x 2>&1 | grep -c 'No such'").text == "x300000\n2\n")
+            await sh("$S cat -q x; $S cat -q big | wc -c; ls $R/new $R/x 2>&1 | grep -c 'No such'").text
+                == "x300000\n2\n")
     }
 
     @Test func `A service does not download into its own root, and does so elsewhere`() async throws {
@@ -48,7 +49,8 @@ import Testing
         #expect(got.text.components(separatedBy: "it would be in the root of the service").count == 3, "\(got.text)")
         try caller.call(
             "reference/writeToFile",
-            #"{"reference": "gs://default-bucket/x", "file": "\#(directory)/link/2", "observe": ["success", "failure"]}"#)
+            #"{"reference": "gs://default-bucket/x", "file": "\#(directory)/link/2", "observe": ["success", "failure"]}"#
+        )
         let end = try caller.wire.next()?["params"]?["snapshot"]
         #expect(end?["status"]?.string == "failure")
         #expect(end?.text.contains("it would be in the root of the service") == true, "\(end?.text ?? "")")
@@ -104,6 +106,14 @@ import Testing
         let made = await sh("$S backup \(target)")
         #expect(made.status == 1 && made.text.contains("is in the root that is copied"), "\(made.text)")
         #expect(await sh("find $R | sort").text == before)
+    }
+
+    @Test(arguments: ["$R/storage.sqlite3", "$R/lock", "notes"])
+    func `A trace is not appended to a file that is no trace`(file: String) async {
+        #expect(await sh("put x; echo notes > notes; cp $R/storage.sqlite3 before").status == 0)
+        let served = await sh("$S serve --trace \(file) < /dev/null")
+        #expect(served.text.contains("it is there already, and is no trace"), "\(served.text)")
+        #expect(await sh("cat notes; $S cat -q x; grep -c jsonrpc $R/storage.sqlite3") == (1, "notes\nx0\n"))
     }
 
     @Test func `A backup that a signal ends leaves nothing`() async {
