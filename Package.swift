@@ -29,8 +29,8 @@ let package = Package(
         .target(
             name: "CommandLine",
             dependencies: [
-                "Methods", "Tracing", "Credentials", "Transfers", "Storage", "HTTPServer", "JSONRPC", "JSONText",
-                "Secrets", "Platform",
+                "Methods", "Tracing", "Credentials", "Transfers", "Roots", "Storage", "HTTPServer", "JSONRPC",
+                "JSONText", "Secrets", "Platform",
             ]),
         .target(
             name: "Methods",

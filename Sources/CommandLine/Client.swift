@@ -137,6 +137,14 @@ package struct Client {
     /// Throws if a signal comes meanwhile.
     func pause(_ duration: Duration) throws { try Self.pause(duration, signals) }
 
+    /// Waits for a signal that asks the process to end. Nil where there is no descriptor of signals.
+    package static func interruption(_ signals: Descriptor?) -> Interruption? {
+        guard signals != nil else { return nil }
+        while true {
+            do { try pause(.seconds(3600), signals) } catch { return error as? Interruption }
+        }
+    }
+
     /// Throws if a signal comes meanwhile.
     package static func pause(_ duration: Duration, _ signals: Descriptor?) throws {
         guard Descriptor.waitUntilReadable(nil, signals, timeout: duration).second else { return }

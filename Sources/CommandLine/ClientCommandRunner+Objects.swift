@@ -155,7 +155,9 @@ extension ClientCommandRunner {
         let isTree = options.isRecursive || sources.contains { $0.isMatch }
         var seen: Set<Reference> = []
         let found = sources.flatMap(\.items).filter { seen.insert($0).inserted }
-        if isTree, !options.isSure, Descriptor.standardInput.isTerminal, try !isConfirmed(texts, found.count) { return }
+        if isTree, !options.isSure, Descriptor.standardInput.isTerminal, try !isConfirmed(texts, found.count) {
+            throw Client.Failure(message: "nothing was removed")
+        }
         var removed: [JSON] = []
         let isOnly = found.count == 1 && texts.count == 1
         for start in stride(from: 0, to: found.count, by: 256) {

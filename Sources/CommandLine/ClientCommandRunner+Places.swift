@@ -16,8 +16,6 @@ extension ClientCommandRunner {
         var members: [(item: LocalFile, name: String)] = []
         tree.walk { path, name in
             members.append((LocalFile(path: path), name))
-        } skipped: {
-            self.transfers.display.note("storage-rpc: \($0)")
         } failed: {
             self.fail($0)
         }

@@ -23,7 +23,7 @@ extension ClientCommandRunner {
                 try self.carryOut(verb, task)
             }
         }
-        try endTransfers()
+        if verb == .resume { try endTransfers() }
     }
 
     private typealias ListedTask = (kind: String, id: String, snapshot: JSON)

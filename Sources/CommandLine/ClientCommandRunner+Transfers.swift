@@ -65,7 +65,7 @@ extension ClientCommandRunner {
         guard !takesMany || kind != .plain else {
             throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
         }
-        var plan = CopyPlan<Reference, LocalFile>(purpose: "downloaded")
+        var (plan, locations) = (CopyPlan<Reference, LocalFile>(purpose: "downloaded"), FileLocations())
         for source in found {
             try checkFolder(source, at: target, kind, takesMany)
             for (object, place) in source.placed(in: kind, isOneOfMany: takesMany) {
@@ -73,10 +73,11 @@ extension ClientCommandRunner {
                     fail("\(object.url) is no path of a file; get it alone, and name a FILE")
                     continue
                 }
-                try plan.add(object, to: LocalFile(path: LocalTree.path(target, place)))
+                let path = LocalTree.path(target, place)
+                try plan.add(object, to: LocalFile(path: path, key: locations.key(of: path)))
             }
         }
-        try plan.checkDirectories()
+        try plan.checkDirectories(&locations)
         for (object, file) in plan.copies { try download(object, to: file.path, isBelow: file.path != target) }
         try endTransfers()
     }

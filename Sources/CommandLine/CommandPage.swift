@@ -86,7 +86,8 @@ extension CommandPage {
             [
                 "Uploads files. \(reference)",
                 "Where REFERENCE ends in / files keep their names below it: help copying.",
-            ], [recursive("directories with all that is in them")] + metadata + preconditions + [exact],
+            ],
+            [recursive("directories with all files in them")] + metadata + preconditions + [exact],
             ["put -r photos gs://my-bucket/", "tar c src | storage-rpc put - backup/src.tar"]
         ) { _, words in
             words.count > 1 ? .put(files: words.dropLast(), to: words[words.count - 1]) : nil
@@ -258,7 +259,8 @@ extension CommandPage {
         text: [
             "Copies the root of the engine embedded, as it is at one moment, to a directory",
             "that does not exist or is empty. serve --root DIR serves the copy. On the same",
-            "file system objects above 96 KiB take no further room.",
+            "file system objects above 96 KiB take no further room. DIR is not in the root.",
+            "kill -9 leaves .storage-rpc-backup-* beside DIR, which the next one removes.",
         ], examples: ["backup /mnt/backup/2026-01-01"]
     ) { options, words in
         guard options.service.engine == .embedded else {

@@ -59,8 +59,8 @@ package struct UsageError: UserFacingError {
 package struct OutputError: UserFacingError {
     let error: SystemError
     var name = Output.standard.name
-    /// Nobody reads stdout any more.
-    package var isClosed: Bool { error.isBrokenPipe && name == Output.standard.name }
+    /// Nobody reads the output any more.
+    package var isClosed: Bool { error.isBrokenPipe }
     package var message: String { "nothing can be written to \(name): \(error.reason)" }
 }
 

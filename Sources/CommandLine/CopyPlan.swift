@@ -7,10 +7,15 @@ import Storage
 //   2. `placed` says where each of its items belongs, relative to the destination.
 //   3. `CopyPlan` collects source and target of each copy, and refuses targets that would lose bytes.
 
-/// One end of a copy: an object, or a file of this machine. Two ends are the same if their titles have the same bytes.
+/// One end of a copy: an object, or a file of this machine. Two ends are the same if their keys have the same bytes.
 protocol CopyEnd {
     /// For people.
     var title: String { get }
+    var key: String { get }
+}
+
+extension CopyEnd {
+    var key: String { title }
 }
 
 extension Reference: CopyEnd {
@@ -19,7 +24,11 @@ extension Reference: CopyEnd {
 
 struct LocalFile: CopyEnd {
     let path: String
+    let key: String
     var title: String { path }
+
+    /// - Parameter key: where the file is; nil for its path.
+    init(path: String, key: String? = nil) { (self.path, self.key) = (path, key ?? path) }
 }
 
 /// What a word of the command line stands for, or one match of a pattern.
@@ -70,7 +79,7 @@ enum DestinationKind {
 /// All copies that a command makes. Throws what would lose bytes, with both names.
 struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     private(set) var copies: [(source: Source, target: Target)] = []
-    /// The source of each target, by the target's title.
+    /// The source of each target, by the target's key.
     private var writers = ByteKeyedDictionary<String>()
     private let purpose: String
 
@@ -78,13 +87,13 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     init(purpose: String) { self.purpose = purpose }
 
     mutating func add(_ source: Source, to target: Target) throws(CopyRefusal) {
-        if let other = writers[target.title] {
+        if let other = writers[target.key] {
             throw CopyRefusal(
                 other.hasSameBytes(as: source.title)
                     ? "\(other) is named twice"
                     : "\(other) and \(source.title) would both become \(target.title)", purpose)
         }
-        writers[target.title] = source.title
+        writers[target.key] = source.title
         copies.append((source, target))
     }
 }
@@ -108,26 +117,84 @@ extension CopyPlan where Source == Reference, Target == Reference {
             guard seen.insert(source).inserted || !moves else {
                 throw CopyRefusal("\(source.title) is named twice", purpose)
             }
-            guard let writer = writers[source.title] else { continue }
+            guard let writer = writers[source.key] else { continue }
             throw CopyRefusal("\(writer) would replace \(source.title), which is to be \(purpose), too", purpose)
         }
     }
 }
 
 extension CopyPlan where Target == LocalFile {
-    /// No target is a directory, or is a file where another target needs a directory.
-    func checkDirectories() throws(CopyRefusal) {
+    /// Each target can be created: it is a file or nothing yet, and what leads to it are directories or nothing yet, also
+    /// after all other targets are there.
+    func checkDirectories(_ locations: inout FileLocations) throws(CopyRefusal) {
+        var checked = ByteKeyedDictionary<Bool>()
         for (source, target) in copies {
-            if LocalTree.isDirectory(target.path) {
-                throw CopyRefusal("\(source.title) cannot replace the directory \(target.path)", purpose)
-            }
-            for parent in LocalTree.parents(of: target.path) {
-                guard let writer = writers[parent] else { continue }
-                throw CopyRefusal(
-                    "\(writer) would be the file \(parent), and \(source.title) needs a directory of that name",
-                    purpose)
+            try checkKind(source, target)
+            for parent in LocalTree.parents(of: target.path) where checked[parent] == nil {
+                checked[parent] = true
+                try checkParent(parent, of: source, &locations)
             }
         }
+    }
+
+    private func checkKind(_ source: Source, _ target: Target) throws(CopyRefusal) {
+        switch try? FileStatus(ofPath: target.path).kind {
+        case nil, .regular, .link: return
+        case .directory: throw CopyRefusal("\(source.title) cannot replace the directory \(target.path)", purpose)
+        default: throw CopyRefusal("\(source.title) cannot replace \(target.path), which is no file", purpose)
+        }
+    }
+
+    private func checkParent(
+        _ parent: String, of source: Source, _ locations: inout FileLocations
+    ) throws(CopyRefusal) {
+        if let writer = writers[locations.key(of: parent)] {
+            throw CopyRefusal(
+                "\(writer) would be the file \(parent), and \(source.title) needs a directory of that name", purpose)
+        }
+        // A link that leads nowhere is there, but is no directory.
+        guard let there = try? FileStatus(ofPath: parent, followingLinks: false).kind, there != .directory,
+            !LocalTree.isDirectory(parent)
+        else { return }
+        throw CopyRefusal("\(parent) is no directory, and \(source.title) needs one of that name", purpose)
+    }
+}
+
+/// Says where files are or will be: by the device and inode of the deepest directory that is there, and the names that
+/// follow. Two paths of one file have one key, whatever links they lead through.
+struct FileLocations {
+    private var directories = ByteKeyedDictionary<String>()
+
+    /// A link at the path itself is not followed, because a download replaces it.
+    mutating func key(of path: String) -> String {
+        var trimmed = Array(path.utf8)[...]
+        while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
+        let path = String(decoding: trimmed, as: UTF8.self)
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return directory(".") + "/" + path }
+        let parent = slash == path.startIndex ? "/" : String(path[..<slash])
+        return directory(parent) + String(path[slash...])
+    }
+
+    private mutating func directory(_ path: String) -> String {
+        var (deepest, missing): (String, [String]) = (path, [])
+        while true {
+            if let known = directories[deepest] ?? found(deepest) {
+                directories[deepest] = known
+                let key = ([known] + missing.reversed()).joined(separator: "/")
+                directories[path] = key
+                return key
+            }
+            let parts = deepest.utf8.lastIndex(of: UInt8(ascii: "/"))
+            let name = parts.map { deepest[deepest.utf8.index(after: $0)...] } ?? deepest[...]
+            if !name.isEmpty { missing.append(String(name)) }
+            deepest = parts.map { $0 == deepest.startIndex ? "/" : String(deepest[..<$0]) } ?? "."
+            if deepest == path { return path }
+        }
+    }
+
+    private func found(_ path: String) -> String? {
+        guard let status = try? FileStatus(ofPath: path) else { return path == "." || path == "/" ? path : nil }
+        return "\(status.device):\(status.inode)"
     }
 }
 

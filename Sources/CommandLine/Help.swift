@@ -15,7 +15,8 @@ package enum Help {
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
             More: storage-rpc help COMMAND, and help copying, storage, credentials, bounds.
-            Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted.
+            Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted, 141
+            nobody reads the output any more (SIGPIPE, as of cat).
             """
     }
 
@@ -53,6 +54,9 @@ package enum Help {
         Before the first byte is written all names are known. Refused are: two sources
         of one name, a folder into itself, a file that another copy still needs, and a
         folder in the place of a file. Names that cannot be are told, and left out.
+
+        put -r takes files that links lead to. Other links, pipes, sockets, devices are
+        told and left out, with status 1. Empty directories are no objects: left out.
         """
 
     static func text(of page: CommandPage) -> String {

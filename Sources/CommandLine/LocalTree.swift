@@ -20,10 +20,9 @@ struct LocalTree {
     static func isDirectory(_ path: String) -> Bool { (try? FileStatus(ofPath: path))?.kind == .directory }
 
     /// Passes the path of each file, and its name below this one. Follows links to files, not to directories: they could
-    /// lead in a circle. Devices and their like are left out, which `skipped` is told; `failed` is told what cannot be read.
+    /// lead in a circle. `failed` is told what is left out: those links, devices and their like, and what cannot be read.
     func walk(
-        _ file: (_ path: String, _ name: String) throws -> Void, skipped: (_ sentence: String) -> Void,
-        failed: (_ sentence: String) -> Void
+        _ file: (_ path: String, _ name: String) throws -> Void, failed: (_ sentence: String) -> Void
     ) rethrows {
         var waiting: [(path: String, name: String, isUTF8: Bool)] = []
         func enter(_ directory: String, _ prefix: String) {
@@ -42,13 +41,25 @@ struct LocalTree {
                 failed("\(path) is left out: its name is not UTF-8, as names of objects are")
                 continue
             }
-            switch try? FileStatus(ofPath: path, followingLinks: false).kind {
-            case .directory: enter(path, name + "/")
-            case .regular: try file(path, name)
-            case .link where (try? FileStatus(ofPath: path).kind) == .regular: try file(path, name)
-            case nil: continue  // It is gone.
-            default: skipped("\(path) is left out: it is no file")
+            switch Self.kind(path) {
+            case .success(.directory): enter(path, name + "/")
+            case .success(.regular): try file(path, name)
+            case .success(.link): failed("\(path) is left out: it is a link to no file")
+            case .success: failed("\(path) is left out: it is no file")
+            case .failure(.notFound): continue  // It is gone.
+            case .failure(let error): failed("\(path) is left out: \(error.reason)")
             }
+        }
+    }
+
+    /// Of a link to a file: a regular file.
+    private static func kind(_ path: String) -> Result<FileStatus.Kind, SystemError> {
+        do throws(SystemError) {
+            let kind = try FileStatus(ofPath: path, followingLinks: false).kind
+            guard kind == .link, (try? FileStatus(ofPath: path).kind) == .regular else { return .success(kind) }
+            return .success(.regular)
+        } catch {
+            return .failure(error)
         }
     }
 

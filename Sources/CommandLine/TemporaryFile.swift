@@ -1,11 +1,15 @@
 import Platform
+import Roots
+import Synchronization
 
-/// A file in a private directory. The deinitializer removes both.
+/// A file in a private directory. The deinitializer removes both; those of a killed process are removed by the next.
 final class TemporaryFile {
     let path: String
-    private let directory: String
+    private let directory: ScratchDirectory
     private var file: OpenFile?
     private var copied: Int64 = 0
+    /// The first one of a process removes what others have left.
+    private static let hasSwept = Atomic(false)
 
     struct Unusable: UserFacingError {
         let message: String
@@ -15,17 +19,16 @@ final class TemporaryFile {
     init() throws(Unusable) {
         let parent = CurrentProcess.temporaryDirectory
         do throws(SystemError) {
-            directory = try OpenFile.makeTemporaryDirectory("\(parent)/storage-rpc-")
+            directory = try ScratchDirectory(
+                in: parent, named: "storage-rpc-scratch-", sweeps: !Self.hasSwept.load(ordering: .relaxed))
+            Self.hasSwept.store(true, ordering: .relaxed)
         } catch {
             throw Unusable(message: "nothing can be kept in \(parent): \(error.reason)")
         }
-        path = directory + "/bytes"
+        path = directory.path + "/bytes"
     }
 
-    deinit {
-        for entry in (try? OpenFile.entries(of: directory)) ?? [] { _ = OpenFile.remove(directory + "/" + entry.name) }
-        OpenFile.removeDirectory(directory)
-    }
+    deinit { directory.remove() }
 
     /// Copies stdin to the file.
     ///
@@ -84,7 +87,7 @@ final class TemporaryFile {
 
     /// The only file in the directory, whatever a download calls it.
     private func partial() throws(SystemError) -> OpenFile? {
-        guard let name = try OpenFile.entries(of: directory).first?.name else { return nil }
-        return try? OpenFile(directory + "/" + name, [])
+        guard let name = try OpenFile.entries(of: directory.path).first?.name else { return nil }
+        return try? OpenFile(directory.path + "/" + name, [])
     }
 }

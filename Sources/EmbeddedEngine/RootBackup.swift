@@ -18,9 +18,11 @@ public struct RootBackup {
     /// of this user. Returns the number of objects and their bytes.
     ///
     /// The copy grows in a hidden directory beside it, which the next backup removes if this one is killed.
-    public static func make(of root: String, in place: String) throws(StorageError) -> (
-        objects: Int64, bytes: Int64
-    ) {
+    ///
+    /// - Parameter begins: gets the hidden directory.
+    public static func make(
+        of root: String, in place: String, begins: (ScratchDirectory) throws -> Void = { _ in }
+    ) throws(StorageError) -> (objects: Int64, bytes: Int64) {
         var directory = place
         while directory.utf8.count > 1, directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
         do {
@@ -28,10 +30,12 @@ public struct RootBackup {
                 throw StorageError(.unknown, "\(root) is no root: it has no \(StorageRoot.databaseName).")
             }
             guard !directory.isEmpty else { throw StorageError(.unknown, "A backup needs a directory with a name.") }
+            try checkPlace(directory, root)
             try check(directory)
             let parent = try makeParent(of: directory)
             let scratch = try ScratchDirectory(in: parent, named: ".storage-rpc-backup-")
             defer { scratch.remove() }
+            try begins(scratch)
             let totals = try RootBackup(root: root, copy: scratch.path).make()
             try OpenFile(scratch.path, .directory).syncFileSystem()
             try FileSystem.rename(scratch.path, to: directory)
@@ -60,6 +64,21 @@ public struct RootBackup {
         }
     }
 
+    /// Throws where the copy would be in the root itself. Links and other names of the root change nothing.
+    private static func checkPlace(_ directory: String, _ root: String) throws {
+        let root = try FileStatus(ofPath: root).place
+        var path = directory
+        while true {
+            if let found = try? OpenFile(placeAt: path, isDirectory: true, noMagicLinks: false) {
+                guard found.isInside([root]) else { return }
+                throw StorageError(.unknown, "\(directory) is in the root that is copied; name a directory elsewhere.")
+            }
+            guard path != "/", path != "." else { return }
+            let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+            path = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        }
+    }
+
     private static func makeParent(of directory: String) throws -> String {
         let slash = directory.utf8.lastIndex(of: UInt8(ascii: "/"))
         guard let slash, slash > directory.startIndex else { return slash == nil ? "." : "/" }
@@ -74,7 +93,7 @@ public struct RootBackup {
     private func make() throws -> (objects: Int64, bytes: Int64) {
         for name in ["objects", "spool"] {
             try manager.createDirectory(
-                atPath: "\(copy)/\(name)", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                atPath: "\(copy)/\(name)", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             for file in (try? manager.contentsOfDirectory(atPath: "\(root)/\(name)")) ?? [] {
                 try link("\(name)/\(file)")
             }

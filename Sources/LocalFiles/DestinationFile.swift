@@ -22,6 +22,10 @@ struct DestinationFile {
         }
         guard !["", ".", ".."].contains(name) else { throw .file(path, "is not a regular file but a directory") }
         let found = try findDirectory()
+        guard !ReservedDirectory.covers(found) else {
+            throw .file(
+                path, "cannot be written: it would be in the root of the service, which only the service changes")
+        }
         if let directory, try !isSame(found, directory) {
             throw .file(path, "cannot be written: its directory was moved")
         }
@@ -119,19 +123,13 @@ struct DestinationFile {
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
             let directory = try opened()
-            try Self.syncs.run(try Place(directory.status())) { () throws(SystemError) in
+            try Self.syncs.run(try directory.status().place) { () throws(SystemError) in
                 try OpenFile.syncDirectory(".", in: directory)
             }
         }
     }
 
-    private struct Place: Hashable {
-        let device, inode: UInt64
-
-        init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
-    }
-
-    private static let syncs = SharedSync<Place>()
+    private static let syncs = SharedSync<FileStatus.Place>()
 
     private func findDirectory() throws(StorageError) -> OpenFile {
         func reason(_ error: SystemError) -> StorageError {
@@ -153,8 +151,7 @@ struct DestinationFile {
 
     private func isSame(_ one: OpenFile, _ other: OpenFile) throws(StorageError) -> Bool {
         try writing { () throws(SystemError) in
-            let (one, other) = (try one.status(), try other.status())
-            return one.inode == other.inode && one.device == other.device
+            try one.status().place == other.status().place
         }
     }
 

@@ -84,6 +84,9 @@ package enum CurrentProcess {
         Glibc.exit(128 + number)
     }
 
+    /// Ends as a program does that writes to a pipe without a reader.
+    package static func endByBrokenPipe() -> Never { end(bySignal: SIGPIPE) }
+
     /// The words of the command line. Nil in place of one that is not UTF-8.
     package static var arguments: [String?] {
         (1..<max(1, Int(CommandLine.argc))).map { CommandLine.unsafeArgv[$0].flatMap { String(validatingCString: $0) } }

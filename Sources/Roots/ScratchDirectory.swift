@@ -10,8 +10,10 @@ public final class ScratchDirectory: Sendable {
     private let lock: OpenFile
 
     /// Its name begins with `prefix`. Blocks.
-    package init(in parent: String, named prefix: String) throws(SystemError) {
-        Self.removeAbandoned(in: parent, named: prefix)
+    ///
+    /// - Parameter sweeps: removes abandoned ones first.
+    package init(in parent: String, named prefix: String, sweeps: Bool = true) throws(SystemError) {
+        if sweeps { Self.removeAbandoned(in: parent, named: prefix) }
         for _ in 0..<Self.attempts {
             let path = try OpenFile.makeTemporaryDirectory("\(parent)/\(prefix)")
             if let lock = Self.lock(path) {
@@ -30,6 +32,11 @@ public final class ScratchDirectory: Sendable {
 
     /// Removes it with all that is in it.
     public func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The same while others still create files in it: tries again until nothing is there.
+    public func removeWhileInUse() {
+        for _ in 0..<1000 where (try? FileStatus(ofPath: path, followingLinks: false)) != nil { remove() }
+    }
 
     /// Nil unless it is a directory of this user at that path that no process has locked.
     private static func lock(_ path: String) -> OpenFile? {

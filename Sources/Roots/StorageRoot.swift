@@ -17,6 +17,7 @@ public final class StorageRoot: Sendable {
     public let path: String
     package let directory: OpenFile
     private let lock: OpenFile
+    private let reservation: ReservedDirectory
     private let lockInode: UInt64
     private let databaseInode: UInt64
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
@@ -41,6 +42,7 @@ public final class StorageRoot: Sendable {
         }
         try Self.take(lock, path, lockTimeout, waits)
         do throws(SystemError) {
+            reservation = try ReservedDirectory(directory)
             lockInode = try lock.status().inode
             try Self.finishReplacing(directory, path)
             databaseInode = try Self.makeDatabase(in: directory)

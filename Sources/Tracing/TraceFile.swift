@@ -42,6 +42,9 @@ struct TraceFile: ~Copyable {
         guard status.links == 1 else {
             throw TraceFileError(reason: status.links == 0 ? "it was removed" : "it has other names, too (hard links)")
         }
+        guard status.size == 0 || byte(of: file, at: 0) == UInt8(ascii: "{") else {
+            throw TraceFileError(reason: "it is there already, and is no trace")
+        }
         if status.permissions != 0o600 {
             do throws(SystemError) { try file.setPermissions(0o600) } catch {
                 throw TraceFileError(reason: "its permissions cannot be changed: \(error.reason)")

@@ -27,8 +27,8 @@ enum Program {
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
-            // Who reads has enough, as `head` has.
-            CurrentProcess.exit(0)
+            // Who reads has enough, as `head` has. Ends as `cat` does then.
+            CurrentProcess.endByBrokenPipe()
         } catch let error as any UserFacingError {
             Console.printError(error.message)
             CurrentProcess.exit(1)
@@ -63,20 +63,39 @@ enum Program {
         case .trace(let file, let options): try TraceCommand.run(file, options)
         case .backup(let options, let directory):
             let root = try Engine.directory(options)
-            let notice = WaitNotice("copies \(root)")
-            defer { notice.end() }
-            do throws(StorageError) {
-                let made = try RootBackup.make(of: root, in: directory)
-                try? Console.print("\(made.objects) objects, \(made.bytes) bytes")
-            } catch {
-                throw Client.Failure(error.message)
-            }
+            try backUp(root, to: directory)
         case .client(let kind, var options):
             options.newFilesMask = mask
             options.service.keepsTasks = kind.keepsTasks
             if !options.isQuiet { options.service.credentials.waits = { Console.printError($0) } }
             try run(kind, options)
         }
+    }
+
+    /// A signal has come during a backup.
+    private static let isEnding = Atomic(false)
+
+    /// A signal ends the process without the incomplete copy.
+    private static func backUp(_ root: String, to directory: String) throws {
+        let signals = CurrentProcess.blockTerminationSignals()
+        let notice = WaitNotice("copies \(root)")
+        defer { notice.end() }
+        let made: (objects: Int64, bytes: Int64)
+        do throws(StorageError) {
+            made = try RootBackup.make(of: root, in: directory) { scratch in
+                try startThread("signals") {
+                    guard let interruption = Client.interruption(signals) else { return }
+                    isEnding.store(true, ordering: .sequentiallyConsistent)
+                    scratch.removeWhileInUse()
+                    CurrentProcess.end(bySignal: interruption.signal)
+                }
+            }
+        } catch {
+            // Its files went away under it. The thread of signals ends the process when all of them are gone.
+            while isEnding.load(ordering: .sequentiallyConsistent) { blockThread(milliseconds: 1000) }
+            throw Client.Failure(error.message)
+        }
+        try Console.print("\(made.objects) objects, \(made.bytes) bytes")
     }
 
     /// Uses the service that `--socket` names, or that of the root, or one in this process.

@@ -80,7 +80,7 @@ import Testing
             let (service, caller) = try place.service(["--trace", file])
             try caller.call("service/ping")
             let outcome = Command("python3", ["-c", script, ServiceProcess.program, file]).runHere()
-            #expect(outcome.text == "-2 0\n")
+            #expect(outcome.text == "-2 -13\n")
             withExtendedLifetime(service) {}
         }
     }

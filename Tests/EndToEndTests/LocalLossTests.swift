@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import JSONText
+import Platform
+import TestSupport
+import Testing
+
+/// Commands that would lose local files, or leave something out, refuse or say so, and end with another status than 0.
+@Suite(.watchdog) final class LocalLossTests {
+    private let place = Place()
+    private var directory: String { place.directory }
+
+    /// A line of the shell in the directory. `$S` is the program, `put NAME...` stores objects that contain their names,
+    /// and `$R` is the root.
+    private func sh(_ line: String) async -> (status: Int32, text: String) {
+        let put = #"put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }"#
+        let root = directory + "/data/storage-rpc"
+        let environment = [
+            "S": ServiceProcess.program, "XDG_DATA_HOME": directory + "/data", "TMPDIR": directory, "R": root,
+        ]
+        let outcome = await Command(
+            "/bin/bash", ["-c", "\(put)\n\(line)"], environment: environment, in: directory, withErrors: true
+        ).run()
+        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
+        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
+    }
+
+    @Test(arguments: [
+        "$R/objects/1", "$R/storage.sqlite3", "$R/storage.sqlite3-wal", "$R/lock", "$R/new", "link/storage.sqlite3",
+        "objects/1", "objects/../lock", "$R/",
+    ])
+    func `A command does not download into its own root`(target: String) async {
+        #expect(
+            await sh("put x; head -c 300000 /dev/zero | $S put -q - big; ln -s $R link; ln -s $R/objects objects")
+                .status
+                == 0)
+        let got = await sh("$S get x \(target)")
+        #expect(got.status == 1 && got.text.contains("it would be in the root of the service"), "\(got.text)")
+        #expect(
+            await sh("$S cat -q x; $S cat -q big | wc -c; ls $R/new $R/x 2>&1 | grep -c 'No such'").text
+                == "x300000\n2\n")
+    }
+
+    @Test func `A service does not download into its own root, and does so elsewhere`() async throws {
+        let service = try place.listeningService()
+        let caller = try place.connect()
+        #expect(await sh("printf x | $S put -q - x --socket socket; ln -s root/objects link").status == 0)
+        let got = await sh("$S get x --socket socket root/storage.sqlite3; $S get x --socket socket link/1")
+        #expect(got.text.components(separatedBy: "it would be in the root of the service").count == 3, "\(got.text)")
+        try caller.call(
+            "reference/writeToFile",
+            #"{"reference": "gs://default-bucket/x", "file": "\#(directory)/link/2", "observe": ["success", "failure"]}"#
+        )
+        let end = try caller.wire.next()?["params"]?["snapshot"]
+        #expect(end?["status"]?.string == "failure")
+        #expect(end?.text.contains("it would be in the root of the service") == true, "\(end?.text ?? "")")
+        #expect(await sh("$S get -q x --socket socket out && cat out").text == "x")
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func `Two targets that links make one are refused before the first write`() async {
+        #expect(await sh("put a/x b/x c/y; mkdir -p out/b far; ln -s b out/a; ln -s ../far out/c").status == 0)
+        let got = await sh("$S get -r a b out/")
+        #expect(got.status == 1 && got.text.contains("would both become"), "\(got.text)")
+        #expect(await sh("find out -type f").text == "")
+        #expect(await sh("$S get -q -r a c out/ && cat out/b/x far/y").text == "a/xc/y")
+    }
+
+    @Test func `A file where a target needs a directory is refused before the first write`() async {
+        #expect(await sh("put d/a d/b/c d/e/f/g; mkdir -p out/d; echo kept > out/d/b").status == 0)
+        let got = await sh("$S get -r d out/")
+        #expect(got.status == 1 && got.text.contains("out/d/b is no directory"), "\(got.text)")
+        #expect(await sh("find out | sort; cat out/d/b").text == "out\nout/d\nout/d/b\nkept\n")
+        let dangling = await sh("ln -sf nowhere out/d/b; $S get -r d out/; find out | sort")
+        #expect(dangling.text.hasSuffix("; nothing was downloaded\nout\nout/d\nout/d/b\n"), "\(dangling.text)")
+        let pipe = await sh("rm out/d/b; mkfifo out/d/a; $S get -r d out/; find out | sort")
+        #expect(pipe.text.hasSuffix("; nothing was downloaded\nout\nout/d\nout/d/a\n"), "\(pipe.text)")
+    }
+
+    @Test(arguments: ["ln -s other tree/it", "ln -s nowhere tree/it", "mkfifo tree/it", "ln -s . tree/it"])
+    func `put -r names what it leaves out, and ends with 1`(make: String) async {
+        #expect(await sh("mkdir -p tree/empty tree/other; echo a > tree/a; ln -s a tree/link; \(make)").status == 0)
+        let put = await sh("$S put -q -r tree t")
+        #expect(put.status == 1 && put.text.contains("tree/it is left out: it is "), "\(put.text)")
+        #expect(await sh("$S ls -r; rm tree/it; $S put -q -r tree t") == (0, "t/a\nt/link\n"))
+    }
+
+    @Test func `A reader that goes away ends a command as it ends cat, without a message`() async {
+        #expect(await sh("head -c 3000000 /dev/zero | $S put -q - big; put a b; mkfifo pipe").status == 0)
+        #expect(await sh("$S cat -q big | head -c 1 > first; exit ${PIPESTATUS[0]}") == (141, ""))
+        #expect(await sh("head -c 1 < pipe > first & $S get -q big pipe") == (141, ""))
+        #expect(await sh("mkfifo p; (exec 3< p; exec 3<&-) & exec 4> p; wait; $S ls >&4") == (141, ""))
+    }
+
+    @Test func `tasks names unknown tasks, ends with 1, and counts no objects`() async {
+        let two = await sh("$S tasks forget no none")
+        #expect(two.status == 1 && two.text.contains("there is no task no\n"), "\(two.text)")
+        #expect(two.text.contains("there is no task none") && !two.text.contains("objects"), "\(two.text)")
+        #expect(await sh("$S tasks cancel no").status == 1)
+    }
+
+    @Test(arguments: ["$R/copy", "$R", "$R/objects/new/copy", "link/copy", "link/a/b/"])
+    func `A backup is not made in the root that it copies`(target: String) async {
+        #expect(await sh("put x; ln -s $R link").status == 0)
+        let before = await sh("find $R | sort").text
+        let made = await sh("$S backup \(target)")
+        #expect(made.status == 1 && made.text.contains("is in the root that is copied"), "\(made.text)")
+        #expect(await sh("find $R | sort").text == before)
+    }
+
+    @Test(arguments: ["$R/storage.sqlite3", "$R/lock", "notes"])
+    func `A trace is not appended to a file that is no trace`(file: String) async {
+        #expect(await sh("put x; echo notes > notes; cp $R/storage.sqlite3 before").status == 0)
+        let served = await sh("$S serve --trace \(file) < /dev/null")
+        #expect(served.text.contains("it is there already, and is no trace"), "\(served.text)")
+        #expect(await sh("cat notes; $S cat -q x; grep -c jsonrpc $R/storage.sqlite3") == (1, "notes\nx0\n"))
+    }
+
+    @Test func `A backup that a signal ends leaves nothing`() async {
+        #expect(await sh("put x; touch $R/objects/x{1..20000}").status == 0)
+        let ended = await sh(
+            "$S backup copy & until compgen -G '.storage-rpc-backup-*' > found; do :; done; kill -TERM $!; wait $!; "
+                + "echo $?; ls -A")
+        #expect(ended.text.hasSuffix("143\ndata\nfound\n"), "\(ended.text)")
+    }
+
+    @Test func `A command removes what a killed one has left in the temporary directory`() async {
+        #expect(await sh("head -c 20 /dev/zero | $S put -q - x").status == 0)
+        let killed = await sh(
+            "mkfifo in; $S put - y < in & exec 3> in; until compgen -G 'storage-rpc-scratch-*' > found; do :; done; "
+                + "kill -KILL $!; wait $!; exec 3>&-; compgen -G 'storage-rpc-scratch-*' | wc -l; mkdir storage-rpc-mine; "
+                + "$S cat -q x | wc -c; ls")
+        #expect(killed.text.hasSuffix("1\n20\ndata\nfound\nin\nstorage-rpc-mine\n"), "\(killed.text)")
+    }
+}
