@@ -87,6 +87,7 @@ import Testing
             let session = try await sending(place)
             place.fixture.faults = [.init(.first(.chunk), .answerLate(late))]
             let answer = begin(.send(second), of: session)
+            try await place.fixture.until { [second] in $0.sessions.last?.persisted == second.upperBound }
             try await hasSent(session, atLeast: Self.granule)
             session.stopSoon()
             #expect(try await clock.nextSleep() == RemoteUpload.grace)

@@ -1,4 +1,3 @@
-import Dispatch
 import Platform
 import JSONRPC
 import JSONText
@@ -13,16 +12,19 @@ import Testing
     @Test func `A request behind a long list does not wait until the list is encoded`() async throws {
         let connection = scene.serve(try #require(wire.takeServer()))
         try await wire.startUploads(100, ["reference": "gs://b/a", "text": "x"])
-        let isFree = DispatchSemaphore(value: 0)  // the thread that encodes answers
+        let (isHeld, isFree) = (Signal(), Signal())  // the thread that encodes answers
+        defer { isFree.fire() }
         async let other = EncodedJSON.encode { text in
-            isFree.wait()
+            isHeld.fire()
+            isFree.block()
             text.add(verbatim: "{}")
         }
+        try await isHeld.happened()
         await wire.send(
             #"{"jsonrpc":"2.0","id":"list","method":"uploadTask/list"}"# + "\n"
                 + #"{"jsonrpc":"2.0","id":"ping","method":"service/ping"}"# + "\n")
         #expect(try await JSON(line: wire.lines(1)[0])["id"] == "ping")
-        isFree.signal()
+        isFree.fire()
         #expect(try await JSON(line: wire.lines(1)[0])["result"]?["tasks"]?.array?.count == 100)
         #expect(await other.json == [:])
         connection.close()
