@@ -5,6 +5,35 @@ import Platform
 import Roots
 import Storage
 
+extension OpenObject {
+    /// Blocks. The piece must be within the object.
+    fileprivate func has(_ piece: IncomingBytes.Piece) throws(StorageError) -> Bool {
+        let block = 256 << 10
+        var (one, other) = ([UInt8](repeating: 0, count: block), [UInt8](repeating: 0, count: block))
+        var offset = piece.range.lowerBound
+        while offset < piece.range.upperBound {
+            let count = Int(min(Int64(block), piece.range.upperBound - offset))
+            try one.filling(count) { buffer throws(StorageError) in try piece.fill(buffer, at: offset) }
+            try other.filling(count) { buffer throws(StorageError) in try read(into: buffer, at: offset) }
+            guard one.prefix(count) == other.prefix(count) else { return false }
+            offset += Int64(count)
+        }
+        return true
+    }
+}
+
+extension [UInt8] {
+    /// Fills the first bytes.
+    fileprivate mutating func filling(
+        _ count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let filled = withUnsafeMutableBytes { bytes in
+            Result { () throws(StorageError) in try fill(.init(rebasing: bytes.prefix(count))) }
+        }
+        try filled.get()
+    }
+}
+
 // What the gateway needs besides the operations of every engine.
 extension EmbeddedBackend {
     public var clock: TimeSource { time }
@@ -25,6 +54,16 @@ extension EmbeddedBackend {
         try await store.write { [time, random] database in
             let tokens = try database.downloadTokens(of: reference) + [random.uuid()]
             try database.setDownloadTokens(of: reference, tokens, at: time.now())
+            return try database.metadata(of: reference)
+        }
+    }
+
+    /// The object with a download token, which is made if there is none.
+    public func withDownloadToken(_ reference: Reference) async throws(StorageError) -> ObjectMetadata {
+        try await store.write { [time, random] database in
+            if try database.downloadTokens(of: reference).isEmpty {
+                try database.setDownloadTokens(of: reference, [random.uuid()], at: time.now())
+            }
             return try database.metadata(of: reference)
         }
     }
@@ -72,6 +111,24 @@ extension EmbeddedBackend {
             }
         }
         return (piece, objects.map(\.metadata))
+    }
+
+    /// Whether the body of an object can be unpacked.
+    public func begin(_ body: UnpackedBody) async -> Bool { await files.run { body.begin() } }
+
+    /// Whether an object has the bytes of a piece, at its place. Nil where this generation of the object is not there.
+    public func has(_ piece: IncomingBytes.Piece, _ object: ObjectMetadata) async throws(StorageError) -> Bool? {
+        let opened: OpenObject
+        do throws(StorageError) {
+            opened = try await open(object.reference)
+        } catch  where error.code == .objectNotFound {
+            return nil
+        }
+        guard opened.metadata.generation == object.generation else { return nil }
+        guard piece.range.upperBound <= opened.metadata.size else { return false }
+        return try await files.run {
+            Result { () throws(StorageError) in try opened.has(piece) }
+        }.get()
     }
 
     // MARK: - Buckets

@@ -14,14 +14,20 @@ import Transfers
     let path: [String]
     let isCloud = true
 
-    /// The path behind `/storage/v1`, `/download/storage/v1` or `/upload/storage/v1`, each of which clients leave out.
+    /// The path behind `/storage/v1`, `/download/storage/v1`, `/upload/storage/v1` or `/resumable/upload/storage/v1`, each
+    /// of which clients leave out.
     static func path(_ path: [String]) -> [String]? {
         var rest = path[...]
         let isUpload = rest.first == "upload" || rest.first == "resumable"
+        if rest.starts(with: ["resumable", "upload"]) { rest = rest.dropFirst() }
         if isUpload || rest.first == "download" { rest = rest.dropFirst() }
         if rest.starts(with: ["storage", "v1"]) { rest = rest.dropFirst(2) }
         guard rest.first == "b" else { return nil }
         return isUpload ? ["upload"] + rest : Array(rest)
+    }
+
+    var takesObject: Bool {
+        path.first == "upload" || path.count == 3 && path[2] == "o" && request.http.method == .post
     }
 
     func answer() async throws -> HTTPServerResponse {
@@ -37,7 +43,7 @@ import Transfers
 
     private func wholeAnswer() async throws -> HTTPServerResponse {
         if path.first == "upload" {
-            guard path.count >= 4, path[3] == "o" else { throw GatewayError.notFound }
+            guard path.count == 4, path[3] == "o" else { throw GatewayError.noRoute(request) }
             return try await CloudUploads(service: service, request: request, bucket: path[2]).answer()
         }
         switch path.count {
@@ -51,7 +57,7 @@ import Transfers
         case 4 where path[2] == "o": return try await object(Reference(bucket: path[1], object: path[3]))
         case 5... where path[2] == "o":
             return try await CloudCopies(service: service, request: request, path: path).answer()
-        default: throw GatewayError.notFound
+        default: throw GatewayError.noRoute(request)
         }
     }
 
@@ -63,8 +69,10 @@ import Transfers
         case .patch, .put:
             try request.allow(QueryParams.object.union(["projection"]))
             let json = try JSON.object(await request.wholeBody())
+            try json.checkPlace(object)
             var change = try MetadataChange(resource: json)
             change.replacesAll = request.http.method == .put
+            change.dropsDownloadTokens = change.replacesAll || json["metadata"]?.isNull == true
             let changed = try await service.backend.updateMetadata(
                 of: object, change, if: request.preconditions(), for: service.caller)
             return .json(changed.cloud(request.base))

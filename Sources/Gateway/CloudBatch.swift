@@ -27,6 +27,8 @@ import Platform
         let request: Result<(HTTPServerRequest, body: [UInt8]), GatewayError>
     }
 
+    static let paths: [[String]] = [["batch"], ["batch", "storage", "v1"]]
+
     let isCloud = true
     let request: GatewayRequest
     let bounds: Bounds
@@ -35,6 +37,7 @@ import Platform
     let answerOne: @Loop (HTTPServerRequest, [UInt8]) async -> HTTPServerResponse
 
     func answer() async throws -> HTTPServerResponse {
+        try request.allow([])
         let parts = try await parts()
         // Random, so that no metadata can have it.
         let boundary = "batch_\(RandomSource.secure.uuid())"

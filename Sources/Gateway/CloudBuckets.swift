@@ -27,7 +27,9 @@ import Transfers
             try await service.backend.admit(.list, root, for: service.caller)
             return .json(resource(path[1]))
         case .patch, .put:
-            try await ResourceMembers.bucket.check(JSON.object(request.wholeBody()))
+            let json = try JSON.object(await request.wholeBody())
+            try ResourceMembers.bucket.check(json)
+            try json.check("name", path[1])
             return .json(resource(path[1]))
         case .delete:
             guard try await service.engine.removeBucket(path[1]) else {
@@ -59,7 +61,7 @@ import Transfers
     private func make() async throws -> HTTPServerResponse {
         let json = try JSON.object(await request.wholeBody())
         try ResourceMembers.bucket.check(json)
-        guard let name = json["name"]?.string else {
+        guard let name = try json.text("name"), !name.isEmpty else {
             throw GatewayError.badRequest("Required: the name of the bucket.")
         }
         let root = try Reference(bucket: name, path: "")

@@ -78,14 +78,16 @@ import Transfers
         }
         let wanted = try sources.map { source in
             try ResourceMembers.source.check(source)
-            guard let name = source["name"]?.string else { throw GatewayError.badRequest("A source has no name.") }
+            guard let name = try source.text("name"), !name.isEmpty else {
+                throw GatewayError.badRequest("A source has no name.")
+            }
             return try (Reference(bucket: target.bucket, object: name), Preconditions(composing: source))
         }
         let (piece, objects) = try await service.engine.bytes(of: wanted.map(\.0))
         for ((reference, conditions), object) in zip(wanted, objects) {
             try conditions.check(object.version, at: reference)
         }
-        let change = try MetadataChange(resource: json["destination"] ?? [:])
+        let change = try MetadataChange(resource: json["destination"] ?? .null)
         return .json(
             try await service.store(piece, at: target, change, of: objects[0].settable, if: request.preconditions())
                 .cloud(request.base))
@@ -95,10 +97,7 @@ import Transfers
 extension Preconditions {
     /// Of a source of `compose`.
     fileprivate init(composing source: JSON) throws(GatewayError) {
-        let conditions = source["objectPreconditions"] ?? [:]
-        for member in conditions.object ?? [] where member.key != "ifGenerationMatch" {
-            throw .badRequest("There is no precondition \(member.key) for a source.")
-        }
+        let conditions = source["objectPreconditions"] ?? .null
         self.init(
             generation: try conditions.integer("ifGenerationMatch"), named: try source.integer("generation"))
     }
@@ -125,6 +124,7 @@ extension GatewayService {
     ) async throws -> ObjectMetadata {
         var change = change
         (change.md5Hash, change.crc32c) = (nil, nil)
+        change.makeNoDownloadToken()
         if change.content[.contentType] == nil { change.content[.contentType] = source.content[.contentType] }
         let upload = try await transfers.upload(
             size: Int64(piece.range.count), to: target, change, if: conditions, isSession: false)

@@ -14,12 +14,14 @@ import Transfers
     let path: [String]
     let isCloud = false
 
+    var takesObject: Bool { (request.http.method == .post || request.http.method == .put) && isUpload }
+
     func answer() async throws -> HTTPServerResponse {
         if path.isEmpty { return .json(["emulator": "storage"]) }
         guard path.count >= 3, path[0] == "b", path[2] == "o" else { throw GatewayError.notFound }
         // A name may have slashes that are not escaped.
         let name = path.count > 3 ? path[3...].joined(separator: "/") : nil
-        if request.http.method == .post || request.http.method == .put, isUpload(name) {
+        if takesObject {
             try request.allow(QueryParams.firebaseUpload)
             return try await FirebaseUploads(service: service, request: request, bucket: path[1], name: name).answer()
         }
@@ -32,7 +34,12 @@ import Transfers
         case .get, .head: return try await request["alt"] == "media" ? media(of: object) : metadata(of: object)
         case .patch: return try await update(object)
         case .put, .post:
-            if request.header("X-HTTP-Method-Override")?.uppercased() == "PATCH" { return try await update(object) }
+            if let method = request.header("X-HTTP-Method-Override") {
+                guard method.uppercased() == "PATCH" else {
+                    throw GatewayError(501, "X-HTTP-Method-Override is not served here as \(method).")
+                }
+                return try await update(object)
+            }
             return try await changeTokens(of: object)
         case .delete:
             try request.allow([])
@@ -43,7 +50,7 @@ import Transfers
         }
     }
 
-    private func isUpload(_ name: String?) -> Bool {
+    private var isUpload: Bool {
         !request.has("create_token") && !request.has("delete_token")
             && request.header("X-HTTP-Method-Override") == nil
     }
@@ -51,7 +58,7 @@ import Transfers
     private func metadata(of object: Reference) async throws -> HTTPServerResponse {
         try request.allow(["token"])
         try service.check(.get, object.url, for: request)
-        return .json(try await service.backend.metadata(of: object, for: service.caller).firebase)
+        return .json(try await withToken(service.backend.metadata(of: object, for: service.caller)).firebase)
     }
 
     private func media(of object: Reference) async throws -> HTTPServerResponse {
@@ -63,10 +70,18 @@ import Transfers
     private func update(_ object: Reference) async throws -> HTTPServerResponse {
         try request.allow([])
         try service.check(.update, object.url, for: request)
-        let change = try MetadataChange(resource: JSON.object(await request.wholeBody()))
+        let json = try JSON.object(await request.wholeBody())
+        try json.checkPlace(object)
+        let change = try MetadataChange(resource: json)
         let changed = try await service.backend.updateMetadata(
             of: object, change, if: Preconditions(), for: service.caller)
-        return .json(changed.firebase)
+        return try await .json(withToken(changed).firebase)
+    }
+
+    /// What other APIs have stored has no token before it is asked for: clients make download URLs of it.
+    private func withToken(_ object: ObjectMetadata) async throws -> ObjectMetadata {
+        guard object.downloadTokens?.isEmpty == true else { return object }
+        return try await service.engine.withDownloadToken(object.reference)
     }
 
     private func list() async throws -> HTTPServerResponse {

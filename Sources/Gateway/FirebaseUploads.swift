@@ -22,12 +22,13 @@ import Transfers
             (request.header("X-Goog-Upload-Command") ?? "").split(separator: ",")
                 .map { $0.filter { $0 != " " }.lowercased() })
         if let id = request["upload_id"] { return try await goOn(with: id, commands) }
-        switch request.header("X-Goog-Upload-Protocol")?.lowercased() {
+        let type = request.header("X-Goog-Upload-Protocol") ?? request["uploadType"] ?? request["upload_protocol"]
+        switch type?.lowercased() {
         case "resumable":
             guard commands == ["start"] else { throw GatewayError.badRequest("The first command is start.") }
             return try await start()
         case "multipart": return try await multipart()
-        case nil, "raw":
+        case nil, "raw", "media":
             guard commands.isEmpty || commands == ["start"] else {
                 throw GatewayError.badRequest("A command needs the upload_id of its session.")
             }
@@ -37,7 +38,12 @@ import Transfers
     }
 
     private func reference(_ json: JSON) throws -> Reference {
-        guard let name = request["name"] ?? name ?? json["name"]?.string, !name.isEmpty else {
+        try json.checkBucket(bucket)
+        let (asked, named) = (request["name"], try json.text("name"))
+        if let asked, let name, asked != name {
+            throw GatewayError.badRequest("The object has two names: \(asked), \(name).")
+        }
+        guard let name = asked ?? name ?? named, !name.isEmpty else {
             throw GatewayError.badRequest("The object has no name.")
         }
         return try Reference(bucket: bucket, object: name)
@@ -48,13 +54,12 @@ import Transfers
     private func raw() async throws -> HTTPServerResponse {
         var change = MetadataChange()
         if let type = request.header("Content-Type") { change.content[.contentType] = type }
-        return try await store(
-            request.body, [:], change, .init(request.http.headers, isWholeObject: true))
+        return try await store(request.body, [:], change, .init(request.http.headers))
     }
 
     private func multipart() async throws -> HTTPServerResponse {
         let upload = try await MultipartUpload(request)
-        return try await store(upload, upload.resource, upload.change, .init(request.http.headers))
+        return try await store(upload, upload.resource, upload.change, upload.expected)
     }
 
     private func store(
@@ -78,6 +83,7 @@ import Transfers
         if let type, json["contentType"] == nil { change.content[.contentType] = type }
         let announced = try request.length("X-Goog-Upload-Header-Content-Length")
         let size = try announced ?? request.length("X-Goog-Upload-Content-Length")
+        try change.take(.init(request.http.headers))
         let upload = try await service.transfers.upload(size: size, to: object, change)
         guard let id = upload.task?.id else { throw GatewayError(500, "The upload has ended.") }
         let place = "/v0/b/\(bucket.escaped)/o?name=\(object.object.escaped)"
@@ -111,7 +117,7 @@ import Transfers
         case .active(let active): upload = active
         case .completed(let stored):
             guard isLast else { throw GatewayError.badRequest("The upload is complete.").final }
-            return try await complete(stored)
+            return try await complete(again: stored)
         case .cancelled: throw GatewayError.badRequest("The upload was cancelled.").final
         case .failed(let error): throw GatewayError(error).final
         }
@@ -121,12 +127,32 @@ import Transfers
         } else {
             offset = try await self.offset(of: upload)
         }
+        let expected = try IncomingBytes.Expected(request.http.headers)
+        guard isLast || expected.isEmpty else { throw GatewayError.hashBeforeEnd }
         let body = UploadBody(request.body, service.engine)
-        switch try await body.send(to: upload, from: offset, isLast: isLast, .init(request.http.headers)) {
+        switch try await body.send(to: upload, from: offset, isLast: isLast, expected) {
         case .received(let offset): return active(offset)
+        case .ended(let stored):
+            guard isLast else { throw GatewayError.badRequest("The upload is complete.").final }
+            return try await complete(stored)
         case .completed(let stored): return try await complete(stored)
         case .failed(let error): return try await refusal(error, of: upload)
         }
+    }
+
+    /// Of a session that has ended: the client has not heard so. What it sends must be what is stored. Without an offset
+    /// its bytes are the last ones.
+    private func complete(again stored: ObjectMetadata) async throws -> HTTPServerResponse {
+        do {
+            try IncomingBytes.Expected(request.http.headers).check(stored.md5, stored.crc32c, of: stored.reference)
+            let start = try request.length("X-Goog-Upload-Offset") ?? max(0, stored.size - (request.body.length ?? 0))
+            try await UploadBody(request.body, service.engine).compare(with: stored, from: start, isLast: true)
+        } catch let error as StorageError {
+            throw GatewayError(error).final
+        } catch let error as GatewayError {
+            throw error.final
+        }
+        return try await complete(stored)
     }
 
     private func offset(of upload: IncomingUpload) async throws -> Int64 {
@@ -161,7 +187,7 @@ import Transfers
         case .active(let upload):
             switch try await upload.query() {
             case .received(let offset): return active(offset)
-            case .completed(let stored): return try await complete(stored)
+            case .completed(let stored), .ended(let stored): return try await complete(stored)
             case .failed(let error): return try await refusal(error, of: upload)
             }
         case .completed(let stored): return try await complete(stored)
@@ -183,7 +209,7 @@ import Transfers
 extension GatewayService {
     /// What an upload has stored, with the download tokens that the record of an ended task does not have. Without them
     /// where another object has the name by now.
-    fileprivate func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
+    func withTokens(_ stored: ObjectMetadata) async throws(StorageError) -> ObjectMetadata {
         guard stored.downloadTokens == nil else { return stored }
         do throws(StorageError) {
             let now = try await engine.metadata(of: stored.reference, for: caller)
@@ -195,6 +221,9 @@ extension GatewayService {
 }
 
 extension GatewayError {
+    /// The checksums are those of all bytes.
+    static let hashBeforeEnd = GatewayError.badRequest("x-goog-hash is for the request with the last bytes.")
+
     /// The session takes nothing more.
     fileprivate var final: GatewayError {
         var error = self

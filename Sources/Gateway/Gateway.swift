@@ -142,7 +142,8 @@ import Transfers
             try request.checkKeys()
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
-            try request.checkHeaders(isObjectURL: api is ObjectAPI)
+            try request.checkHeaders(isObjectURL: api is ObjectAPI, takesObject: api.takesObject)
+            if !request.isRead { body.inspect = try BodyChecksums(request).inspection }
             return try await api.answer()
         } catch let error as GatewayError {
             return error.response(isCloud: isCloud)
@@ -168,16 +169,21 @@ import Transfers
         return CloudAPI(service: service, request: request, path: path)
     }
 
+    /// The first segments of the paths of APIs. `/BUCKET/NAME` is not served for buckets of these names.
+    private static let reserved: Set = ["b", "batch", "download", "internal", "resumable", "storage", "upload", "v0"]
+
     private func api(for request: GatewayRequest) throws(GatewayError) -> any GatewayAPI {
         switch request.path.first {
         case "v0": return FirebaseAPI(service: service, request: request, path: Array(request.path.dropFirst()))
         case "internal": return InternalAPI(request: request, reset: reset)
         case "batch":
+            guard request.http.method == .post, CloudBatch.paths.contains(request.path) else { throw .noRoute(request) }
             return CloudBatch(request: request, bounds: .init(), elapsed: time.clock.stopwatch()) { [weak self] in
                 await self?.answer(to: $0, HTTPRequestBody($1), isInBatch: true) ?? HTTPServerResponse(503)
             }
         default:
             guard let path = CloudAPI.path(request.path) else {
+                if let first = request.path.first, Self.reserved.contains(first) { throw .noRoute(request) }
                 return try ObjectAPI(service: service, request: request)
             }
             return CloudAPI(service: service, request: request, path: path)
@@ -230,7 +236,7 @@ extension IncomingUpload.Answer {
     var stored: ObjectMetadata {
         get throws {
             switch self {
-            case .completed(let metadata): return metadata
+            case .completed(let metadata), .ended(let metadata): return metadata
             case .failed(let error): throw error
             case .received: throw GatewayError(500, "The upload did not end.")
             }
@@ -241,7 +247,13 @@ extension IncomingUpload.Answer {
 @Loop protocol GatewayAPI {
     /// Errors have the form of Google Cloud Storage.
     var isCloud: Bool { get }
+    /// The body of the request has the bytes of an object.
+    var takesObject: Bool { get }
     func answer() async throws -> HTTPServerResponse
+}
+
+extension GatewayAPI {
+    var takesObject: Bool { false }
 }
 
 extension GatewayError {

@@ -33,6 +33,28 @@ struct GatewayRequest {
             }
         }
         self.params = params
+        try checkRepetitions()
+    }
+
+    /// The headers that have one value, and those of the APIs.
+    private static let single: Set = [
+        "cache-control", "content-disposition", "content-encoding", "content-language", "content-md5", "content-range",
+        "content-type", "range", "x-http-method-override",
+    ]
+
+    /// Throws 400 for a header that has two values, and one meaning.
+    private func checkRepetitions() throws(GatewayError) {
+        var values: [String: String] = [:]
+        for field in http.headers.fields {
+            let name = field.name.lowercased()
+            let isOfAPI = name.hasPrefix("x-goog-") || name.hasPrefix("x-upload-") || name.hasPrefix("x-amz-")
+            guard Self.single.contains(name) || isOfAPI, name != "x-goog-hash", name != "x-goog-api-client" else {
+                continue
+            }
+            if let other = values.updateValue(field.value, forKey: name), other != field.value {
+                throw .badRequest("The header \(field.name) has two values.")
+            }
+        }
     }
 
     /// The value of a param; nil where it is absent or empty.
@@ -43,6 +65,8 @@ struct GatewayRequest {
     /// Whether the param is there, with a value or without.
     func has(_ name: String) -> Bool { params[name] != nil }
 
+    var isRead: Bool { http.method == .get || http.method == .head }
+
     func header(_ name: String) -> String? { http.headers[name] }
 
     /// As in the URLs of answers.
@@ -51,14 +75,14 @@ struct GatewayRequest {
     /// A number of the query. Throws 400 for another text.
     func integer(_ name: String) throws(GatewayError) -> Int64? {
         guard let text = self[name] else { return nil }
-        guard let value = Int64(text), value >= 0 else { throw .badRequest("\(name) is no number: \(text)") }
+        guard let value = Int64(digits: text) else { throw .badRequest("\(name) is no number: \(text)") }
         return value
     }
 
     /// A number of a header. Throws 400 for another text.
     func length(_ header: String) throws(GatewayError) -> Int64? {
         guard let text = self.header(header) else { return nil }
-        guard let value = Int64(text), value >= 0 else { throw .badRequest("\(header) is no length: \(text)") }
+        guard let value = Int64(digits: text) else { throw .badRequest("\(header) is no length: \(text)") }
         return value
     }
 
@@ -113,6 +137,12 @@ struct GatewayError: Error {
 
     static func badRequest(_ message: String) -> GatewayError { GatewayError(400, message) }
     static let notFound = GatewayError(404, "Not Found")
+
+    /// The path is in the space of an API, but is none of its.
+    static func noRoute(_ request: GatewayRequest) -> GatewayError {
+        let path = request.http.path
+        return GatewayError(404, "There is no \(request.http.method.rawValue) \(path.prefix(200)) here.")
+    }
 
     init(_ error: StorageError) {
         self.init(error.httpStatus ?? Self.status(of: error), error.message)

@@ -6,30 +6,34 @@ import Storage
 
 extension GatewayService {
     /// The bytes of an object. What is stored as gzip is unpacked for clients that cannot do it, as Google does: without a
-    /// length, which HTTP/1.0 cannot, and without ranges.
+    /// length, which HTTP/1.0 cannot, and without ranges. What is no gzip is sent as it is stored.
     func media(
         of object: Reference, for request: GatewayRequest, if conditions: Preconditions = Preconditions()
     ) async throws -> HTTPServerResponse {
         try await backend.admit(.getData, object, for: caller)
-        var (metadata, resource) = try await engine.resource(of: object)
+        let (metadata, resource) = try await engine.resource(of: object)
         try conditions.checkReading(metadata)
         let isPacked = metadata.settable.content[.contentEncoding]?.lowercased() == "gzip"
         guard isPacked, !request.http.isHTTP10, !request.http.accepts("gzip") else {
             return await respond(to: request.http, with: resource, at: now)
         }
+        if let unpacked = await unpacked(resource, for: request.http) { return unpacked }
+        return await respond(to: request.http, with: resource, at: now)
+    }
+
+    /// Nil where the bytes are no gzip, or there is no zlib.
+    private func unpacked(_ stored: ServedResource, for request: HTTPServerRequest) async -> HTTPServerResponse? {
+        var (resource, request) = (stored, request)
         resource.headers["Content-Encoding"] = nil
         resource.headers.add("Vary", "Accept-Encoding")
-        var http = request.http
-        http.headers["Range"] = nil
-        var response = await respond(to: http, with: resource, at: now)
+        request.headers["Range"] = nil
+        // A HEAD is about the same bytes.
+        if request.method == .head { request.method = .get }
+        var response = await respond(to: request, with: resource, at: now)
         response.headers["Accept-Ranges"] = nil
         if case .none = response.body { return response }
-        guard let unpacked = UnpackedBody(response.body) else {
-            // There is no zlib.
-            response.headers.add("Content-Encoding", "gzip")
-            return response
-        }
-        response.body = .unpacked(unpacked)
+        guard let body = UnpackedBody(response.body), await engine.begin(body) else { return nil }
+        response.body = .unpacked(body)
         return response
     }
 }

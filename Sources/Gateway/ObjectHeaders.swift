@@ -27,6 +27,8 @@ enum ObjectHeaders {
         "x-goog-acl": ["private", "project-private", "bucket-owner-read", "bucket-owner-full-control"],
         "x-goog-storage-class": ["standard"],
     ]
+    /// Checksums that are not compared.
+    fileprivate static let checksums: Set = ["content-digest", "digest", "repr-digest", "x-amz-trailer"]
     /// Conditions that are about reading.
     fileprivate static let validators: Set = [
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -52,16 +54,31 @@ extension GatewayRequest {
         for field in http.headers.fields { try ObjectHeaders.check(field.name, field.value, served: served) }
     }
 
-    /// Throws 501 where a header of a write, or of another API than that of `/BUCKET/NAME`, would be a condition or a
-    /// source if it were served.
-    func checkHeaders(isObjectURL: Bool) throws(GatewayError) {
-        let isRead = http.method == .get || http.method == .head
+    /// Throws 501 where a header of a write, or of another API than that of `/BUCKET/NAME`, would be a condition, a source
+    /// or a checksum if it were served, or says that the body has a coding.
+    func checkHeaders(isObjectURL: Bool, takesObject: Bool) throws(GatewayError) {
         for field in http.headers.fields {
             let name = field.name.lowercased()
             let isCondition = name.hasPrefix("x-goog-if-") || name.hasPrefix("x-goog-copy-source")
-            guard isCondition && !isObjectURL || !isRead && ObjectHeaders.validators.contains(name) else { continue }
+            guard isCondition && !isObjectURL || !isRead && isUnserved(name, takesObject: takesObject) else { continue }
             throw GatewayError(501, "The header \(field.name) is not served here.")
         }
+        if !isRead { try checkCoding(isObjectURL: isObjectURL) }
+    }
+
+    /// Of a write.
+    private func isUnserved(_ name: String, takesObject: Bool) -> Bool {
+        ObjectHeaders.validators.contains(name) || ObjectHeaders.checksums.contains(name)
+            || name.hasPrefix("x-amz-checksum-") || name == "x-goog-hash" && !takesObject
+    }
+
+    /// At its own URL an object is stored with the coding that the header names, as the bytes have it already.
+    private func checkCoding(isObjectURL: Bool) throws(GatewayError) {
+        let codings = http.headers.list("Content-Encoding").map { $0.lowercased() }
+        guard let coded = codings.first(where: { $0 == "aws-chunked" || !isObjectURL && $0 != "identity" }) else {
+            return
+        }
+        throw GatewayError(501, "A body with the Content-Encoding \(coded) is not served here.")
     }
 
     /// Those of the object at its own URL.

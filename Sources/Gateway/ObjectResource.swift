@@ -1,4 +1,3 @@
-import Checksums
 import EmbeddedEngine
 import FoundationEssentials
 import HTTPText
@@ -46,7 +45,7 @@ extension ObjectMetadata {
                     "contentEncoding": content[.contentEncoding].map(JSON.string),
                     "contentDisposition": content[.contentDisposition].map(JSON.string),
                     "contentLanguage": content[.contentLanguage].map(JSON.string),
-                    "cacheControl": content[.cacheControl].map(JSON.string), "metadata": custom,
+                    "cacheControl": content[.cacheControl].map(JSON.string), "metadata": cloudCustom,
                 ]))
     }
 
@@ -69,9 +68,20 @@ extension ObjectMetadata {
         ]
     }
 
-    private var custom: JSON? {
+    private var custom: JSON? { Self.json(settable.custom) }
+
+    /// The download tokens are an entry like others.
+    private var cloudCustom: JSON? {
+        var entries = settable.custom
+        if let downloadTokens, !downloadTokens.isEmpty {
+            entries[SettableMetadata.tokensKey] = downloadTokens.joined(separator: ",")
+        }
+        return Self.json(entries)
+    }
+
+    private static func json(_ entries: ByteKeyedDictionary<String>) -> JSON? {
         // A plain nil would be the JSON null.
-        settable.custom.isEmpty ? JSON?.none : JSON(members: settable.custom.sorted { $0.key < $1.key })
+        entries.isEmpty ? JSON?.none : JSON(members: entries.sorted { $0.key < $1.key })
     }
 }
 
@@ -115,61 +125,27 @@ extension JSON {
         return text
     }
 
+    /// Throws 400 where a resource names another object than the request.
+    func checkPlace(_ object: Reference) throws(GatewayError) {
+        try checkBucket(object.bucket)
+        try check("name", object.object)
+    }
+
+    /// Throws 400 where a resource names another bucket than the request.
+    func checkBucket(_ bucket: String) throws(GatewayError) { try check("bucket", bucket) }
+
+    /// Throws 400 where a member has another value than this; an empty one has none.
+    func check(_ name: String, _ value: String) throws(GatewayError) {
+        guard let text = try text(name), !text.isEmpty, text != value else { return }
+        throw .badRequest("The \(name) is \(text) in the body, but \(value) in the path of the request.")
+    }
+
     /// A member that is a number, or a string of digits; nil where it is absent or null. Throws 400 for another value.
     func integer(_ name: String) throws(GatewayError) -> Int64? {
         guard let value = self[name], !value.isNull else { return nil }
-        guard let number = value.number?.int64 ?? value.string.flatMap({ Int64($0) }), number >= 0 else {
+        guard let number = value.number?.int64 ?? value.string.flatMap({ Int64(digits: $0) }), number >= 0 else {
             throw .badRequest("\(name) is no number: \(value.text)")
         }
         return number
     }
-}
-
-extension IncomingBytes.Expected {
-    /// Those of `x-goog-hash`: `crc32c=…,md5=…`, and of `Content-MD5` where the body is the object.
-    init(_ headers: HTTPHeaders, isWholeObject: Bool = false) throws(GatewayError) {
-        self.init()
-        if isWholeObject { try take(md5: headers["Content-MD5"]) }
-        for hash in headers.all("x-goog-hash").flatMap({ $0.split(separator: ",") }) {
-            let parts = hash.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " } }
-            guard parts.count == 2, ["md5", "crc32c"].contains(parts[0]) else {
-                throw .badRequest("There is no x-goog-hash \(hash).")
-            }
-            if parts[0] == "md5" { try take(md5: parts[1]) } else { try take(crc32c: parts[1]) }
-        }
-    }
-
-    func check(_ bytes: [UInt8], of reference: Reference) throws(StorageError) {
-        guard md5 != nil || crc32c != nil else { return }
-        let checksum = Checksum(of: bytes)
-        guard md5 ?? checksum.md5 == checksum.md5, crc32c ?? checksum.crc32c == checksum.crc32c else {
-            throw StorageError(.nonMatchingChecksum, "The bytes do not have the checksum that was sent with them.")
-                .about(reference)
-        }
-    }
-
-    private mutating func take(md5 text: String?) throws(GatewayError) {
-        guard let text else { return }
-        guard let bytes = Data(base64Encoded: text), bytes.count == 16 else {
-            throw .badRequest("The MD5 is not base64 of 16 bytes: \(text)")
-        }
-        md5 = Array(bytes)
-    }
-
-    private mutating func take(crc32c text: String?) throws(GatewayError) {
-        if let text { crc32c = try UInt32(wireChecksum: text) }
-    }
-}
-
-extension UInt32 {
-    /// Throws 400 unless the text is base64 of four bytes, the first one highest.
-    fileprivate init(wireChecksum text: String) throws(GatewayError) {
-        guard let bytes = Data(base64Encoded: text), bytes.count == 4 else {
-            throw .badRequest("The CRC32C is not base64 of 4 bytes: \(text)")
-        }
-        self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    /// Base64 of four bytes, the first one highest.
-    fileprivate var base64: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
 }

@@ -1,3 +1,5 @@
+import HTTPText
+
 /// The params of queries, by the routes that serve them. What has a meaning for Google and is not served is refused by name.
 enum QueryParams {
     static let conditions: Set = [
@@ -35,6 +37,19 @@ enum QueryParams {
         "X-Amz-Signature", "X-Amz-Security-Token", "X-Amz-Content-Sha256", "x-id",
     ]
 
+    /// The values of params that are no free texts.
+    fileprivate static let types: [String: ParamType] = {
+        var types: [String: ParamType] = [
+            "alt": .oneOf(["json", "media"]), "prettyPrint": .flag, "projection": .oneOf(["full", "noAcl"]),
+            "uploadType": .oneOf(["media", "multipart", "raw", "resumable"]),
+            "upload_protocol": .oneOf(["multipart", "raw", "resumable"]), "$.xgafv": .oneOf(["1", "2"]),
+            "create_token": .flag,
+        ]
+        for name in object.union(source).union(["maxResults", "maxBytesRewrittenPerCall"]) { types[name] = .number }
+        for name in flags { types[name] = .flag }
+        return types
+    }()
+
     /// They change no answer, or only its form. Every route takes them.
     fileprivate static let standard: Set = [
         "$.xgafv", "access_token", "alt", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType",
@@ -69,18 +84,54 @@ enum QueryParams {
         ])
 }
 
+/// What the value of a param may be.
+private enum ParamType {
+    case number
+    /// Python's client writes them with a capital letter.
+    case flag
+    case oneOf(Set<String>)
+
+    func takes(_ value: String) -> Bool {
+        switch self {
+        case .number: Int64(digits: value) != nil
+        case .flag: ["true", "false", "True", "False"].contains(value)
+        case .oneOf(let values): values.contains(value)
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .number: "a number that is not negative"
+        case .flag: "true or false"
+        case .oneOf(let values): values.sorted().joined(separator: " or ")
+        }
+    }
+}
+
 extension GatewayRequest {
+    /// Throws 400 for a value that the param cannot have. One with a bound of its own may be refused later.
+    private func checkTypes(_ served: Set<String>) throws(GatewayError) {
+        for (name, value) in params.sorted(by: { $0.key < $1.key }) {
+            guard let value, !value.isEmpty, let type = QueryParams.types[name] else { continue }
+            let isMeant =
+                served.contains(name) || QueryParams.standard.contains(name) || QueryParams.flags.contains(name)
+            guard isMeant, !type.takes(value) else { continue }
+            throw .badRequest("There is no \(name)=\(value.prefix(200)): it must be \(type.description).")
+        }
+    }
+
     /// Throws 501 for a param that has a meaning which the route does not serve, and 400 for an unknown one.
     ///
-    /// - Parameter ignoresUnknown: a URL of bytes may have params that make it a new one for caches.
+    /// - Parameter ignoresUnknown: the answer has the bytes of an object; their URL may have params that make it a new one for caches.
     func allow(_ served: Set<String>, ignoresUnknown: Bool = false) throws(GatewayError) {
-        if let alt = self["alt"], !["json", "media"].contains(alt) {
-            throw .badRequest("There is no alt=\(alt): it is json or media.")
-        }
+        try checkTypes(served)
+        guard self["alt"] != "media" || ignoresUnknown else { throw .badRequest("There is no alt=media here.") }
         let others = params.filter { !served.contains($0.key) && !QueryParams.standard.contains($0.key) }
         for (name, value) in others.sorted(by: { $0.key < $1.key }) {
             if value == "" && !QueryParams.subresources.contains(name) { continue }
             if ["", "false", "False"].contains(value), QueryParams.flags.contains(name) { continue }
+            // Python's client writes it where it says nothing.
+            if value == "None", case .number? = QueryParams.types[name] { continue }
             if QueryParams.acls.contains(name) {
                 guard QueryParams.privateACLs.contains(value ?? "") else {
                     throw .badRequest("Cannot use \(name)=\(value ?? ""): the bucket has uniform bucket-level access.")

@@ -32,7 +32,10 @@ extension GatewayRequest {
 }
 
 extension HTTPRequestBody.Failure {
-    var gatewayError: GatewayError { GatewayError(status, "The body cannot be read: \(self).") }
+    var gatewayError: GatewayError {
+        if case .refused(let flaw) = self { return GatewayError(status, flaw) }
+        return GatewayError(status, "The body cannot be read: \(self).")
+    }
 }
 
 /// An upload in one request: a JSON resource, then the bytes.
@@ -41,6 +44,8 @@ extension HTTPRequestBody.Failure {
 
     let resource: JSON
     let change: MetadataChange
+    /// Of the headers of the request, and of those of the part with the bytes.
+    let expected: IncomingBytes.Expected
     private let reader: MultipartReader
 
     init(_ request: GatewayRequest) async throws {
@@ -51,6 +56,8 @@ extension HTTPRequestBody.Failure {
             guard let headers = try await reader.nextPart() else {
                 throw GatewayError.badRequest("The body has one part; there must be two.")
             }
+            try headers.checkPart()
+            expected = try IncomingBytes.Expected(request.http.headers).adding(md5: headers["Content-MD5"])
             var change = try MetadataChange(resource: resource)
             let type = request.header("x-upload-content-type") ?? headers["Content-Type"]
             if let type, resource["contentType"] == nil { change.content[.contentType] = type }
@@ -73,6 +80,19 @@ extension HTTPRequestBody.Failure {
             throw error.gatewayError
         }
         throw GatewayError.badRequest("The body has more than two parts.")
+    }
+}
+
+extension HTTPHeaders {
+    /// Throws 501 where the content of a part is not the bytes themselves.
+    func checkPart() throws(GatewayError) {
+        for name in ["Content-Transfer-Encoding", "Content-Encoding"] {
+            let codings = list(name).map { $0.lowercased() }
+            guard codings.allSatisfy(["identity", "binary", "8bit", "7bit"].contains) else {
+                throw GatewayError(
+                    501, "\(name): \(codings.joined(separator: ", ")) is not served here in a part of a body.")
+            }
+        }
     }
 }
 

@@ -5,9 +5,9 @@ import JSONText
 /// How a member of a resource in the body of a request is treated. None is dropped silently.
 enum ResourceMember: Sendable {
     /// It is stored, or used by the request.
-    case taken
+    case taken(MemberType = .text)
     /// Google sets it and ignores it in requests: clients send back what they have read.
-    case outputOnly
+    case outputOnly(MemberType = .text)
     /// Only its defaults are accepted: these texts, and values that are empty, false or 0.
     case refused(but: Set<String> = [])
     /// Only this value and null are accepted.
@@ -16,18 +16,47 @@ enum ResourceMember: Sendable {
     case members(ResourceMembers)
 }
 
+/// What a member may be besides null.
+enum MemberType: String, Sendable {
+    case text = "a string"
+    /// Or a string of digits.
+    case number = "a number that is not negative"
+    case flag = "true or false"
+    case list = "a list"
+    case object = "an object"
+
+    func takes(_ value: JSON) -> Bool {
+        switch self {
+        case .text: value.string != nil
+        case .number: value.number?.int64 ?? value.string.flatMap { Int64(digits: $0) } ?? -1 >= 0
+        case .flag: value == true || value == false
+        case .list: value.array != nil
+        case .object: value.object != nil
+        }
+    }
+}
+
 typealias ResourceMembers = [String: ResourceMember]
 
 extension ResourceMembers {
-    /// Throws 501 for a member of Google Cloud Storage that is not served, and 400 for an unknown one.
-    func check(_ json: JSON) throws(GatewayError) { try check(json, within: "") }
+    /// Throws 501 for a member of Google Cloud Storage that is not served, and 400 for an unknown one, for one of another
+    /// type, and for what is neither an object nor null.
+    func check(_ json: JSON) throws(GatewayError) {
+        guard json.isNull || json.object != nil else {
+            throw .badRequest("A resource is an object, not \(json.text.prefix(200)).")
+        }
+        try check(json, within: "")
+    }
 
     /// As deep as the table.
     private func check(_ json: JSON, within path: String) throws(GatewayError) {
         for member in json.object ?? [] {
             let name = path + member.key
             switch self[member.key] {
-            case .taken, .outputOnly: break
+            case .taken(let type), .outputOnly(let type):
+                guard member.value.isNull || type.takes(member.value) else {
+                    throw .badRequest("\(name) must be \(type.rawValue).")
+                }
             case .refused(let neutral):
                 let isNeutral = member.value.string.map(neutral.contains) ?? false
                 guard isNeutral || member.value.isNeutral else { throw .notServed(name) }
@@ -78,27 +107,32 @@ extension JSON {
 extension ResourceMembers {
     /// An object, as both dialects name its members.
     static let object: ResourceMembers = [
-        "cacheControl": .taken, "contentDisposition": .taken, "contentEncoding": .taken, "contentLanguage": .taken,
-        "contentType": .taken, "metadata": .taken,
+        "cacheControl": .taken(), "contentDisposition": .taken(), "contentEncoding": .taken(),
+        "contentLanguage": .taken(),
+        "contentType": .taken(), "metadata": .taken(.object),
         // Checked by uploads. The URL of the request says more of the name.
-        "md5Hash": .outputOnly, "crc32c": .outputOnly, "name": .outputOnly, "bucket": .outputOnly,
-        "componentCount": .outputOnly, "customerEncryption": .refused(), "downloadTokens": .outputOnly,
-        "etag": .outputOnly, "generation": .outputOnly, "hardDeleteTime": .outputOnly, "id": .outputOnly,
-        "kind": .outputOnly, "mediaLink": .outputOnly, "metageneration": .outputOnly, "owner": .outputOnly,
-        "restoreToken": .outputOnly, "retentionExpirationTime": .outputOnly, "selfLink": .outputOnly,
-        "size": .outputOnly, "softDeleteTime": .outputOnly, "timeCreated": .outputOnly, "timeDeleted": .outputOnly,
-        "timeFinalized": .outputOnly, "timeStorageClassUpdated": .outputOnly, "updated": .outputOnly,
+        "md5Hash": .outputOnly(), "crc32c": .outputOnly(), "name": .outputOnly(), "bucket": .outputOnly(),
+        "componentCount": .outputOnly(.number), "customerEncryption": .refused(), "downloadTokens": .outputOnly(),
+        "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),
+        "kind": .outputOnly(), "mediaLink": .outputOnly(), "metageneration": .outputOnly(.number),
+        "owner": .outputOnly(.object),
+        "restoreToken": .outputOnly(), "retentionExpirationTime": .outputOnly(), "selfLink": .outputOnly(),
+        "size": .outputOnly(.number), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
+        "timeDeleted": .outputOnly(),
+        "timeFinalized": .outputOnly(), "timeStorageClassUpdated": .outputOnly(), "updated": .outputOnly(),
         "storageClass": .refused(but: ["STANDARD"]),
         "acl": .refused(), "contexts": .refused(), "customTime": .refused(), "eventBasedHold": .refused(),
         "kmsKeyName": .refused(), "retention": .refused(), "temporaryHold": .refused(),
     ]
 
     static let bucket: ResourceMembers = [
-        "name": .taken,
-        "etag": .outputOnly, "generation": .outputOnly, "hardDeleteTime": .outputOnly, "id": .outputOnly,
-        "kind": .outputOnly, "locationType": .outputOnly, "metageneration": .outputOnly, "owner": .outputOnly,
-        "projectNumber": .outputOnly, "satisfiesPZI": .outputOnly, "satisfiesPZS": .outputOnly,
-        "selfLink": .outputOnly, "softDeleteTime": .outputOnly, "timeCreated": .outputOnly, "updated": .outputOnly,
+        "name": .taken(),
+        "etag": .outputOnly(), "generation": .outputOnly(.number), "hardDeleteTime": .outputOnly(), "id": .outputOnly(),
+        "kind": .outputOnly(), "locationType": .outputOnly(), "metageneration": .outputOnly(.number),
+        "owner": .outputOnly(.object),
+        "projectNumber": .outputOnly(.number), "satisfiesPZI": .outputOnly(.flag), "satisfiesPZS": .outputOnly(.flag),
+        "selfLink": .outputOnly(), "softDeleteTime": .outputOnly(), "timeCreated": .outputOnly(),
+        "updated": .outputOnly(),
         "iamConfiguration": .members([
             "bucketPolicyOnly": uniformAccess, "uniformBucketLevelAccess": uniformAccess,
             "publicAccessPrevention": .refused(but: ["inherited", "unspecified"]),
@@ -114,16 +148,18 @@ extension ResourceMembers {
 
     /// No access is granted for one object alone.
     private static let uniformAccess = ResourceMember.members([
-        "enabled": .fixed(true), "lockedTime": .outputOnly,
+        "enabled": .fixed(true), "lockedTime": .outputOnly(),
     ])
 
     /// The body of `compose`.
     static let composition: ResourceMembers = [
-        "kind": .outputOnly, "destination": .taken, "sourceObjects": .taken, "deleteSourceObjects": .refused(),
+        "kind": .outputOnly(), "destination": .taken(.object), "sourceObjects": .taken(.list),
+        "deleteSourceObjects": .refused(),
     ]
 
     static let source: ResourceMembers = [
-        "name": .taken, "generation": .taken, "objectPreconditions": .taken,
+        "name": .taken(), "generation": .taken(.number),
+        "objectPreconditions": .members(["ifGenerationMatch": .taken(.number)]),
     ]
 }
 

@@ -1,4 +1,5 @@
 import EmbeddedEngine
+import HTTPServer
 import Platform
 import Storage
 import Transfers
@@ -34,7 +35,7 @@ import Transfers
     }
 
     /// Passes all bytes on, from an offset of the object. Returns the last answer. What has arrived of a body that breaks
-    /// off is passed on, too.
+    /// off is passed on, too. Of an upload that is complete, the bytes are compared with those of its object.
     ///
     /// - Parameter end: where the bytes must end; nil for anywhere. Throws 400 before it passes on those that do not.
     func send(
@@ -43,14 +44,52 @@ import Transfers
     ) async throws -> IncomingUpload.Answer {
         var offset = start
         while true {
-            let (piece, isEnd, failure) = try await next(from: offset)
+            let (piece, isEnd, failure): (IncomingBytes.Piece, Bool, (any Error)?)
+            do {
+                (piece, isEnd, failure) = try await next(from: offset)
+            } catch HTTPRequestBody.Failure.refused(let flaw) {
+                // The upload has wrong bytes.
+                if offset > start { _ = try? await upload.task?.cancel() }
+                throw HTTPRequestBody.Failure.refused(flaw)
+            }
             if failure == nil, let end { try check(piece.range.upperBound, isEnd: isEnd, upTo: end) }
             let answer = try await upload.send(
                 piece, isLast: isLast && isEnd && failure == nil, isEnd ? expected : .init())
             if let failure { throw failure }
-            guard case .received = answer, !isEnd else { return answer }
             offset = piece.range.upperBound
+            if case .ended(let stored) = answer {
+                try await compare(piece, with: stored, isLast: isLast && isEnd)
+                if !isEnd { try await compare(with: stored, from: offset, upTo: end, isLast: isLast) }
+            }
+            guard case .received = answer, !isEnd else { return answer }
         }
+    }
+
+    /// Compares all bytes with those of an object that is complete: a client may send them again. Throws 400 where they
+    /// have no place in it, 409 where they are others, and 410 where the object is no longer there.
+    func compare(with stored: ObjectMetadata, from start: Int64, upTo end: Int64? = nil, isLast: Bool) async throws {
+        var offset = start
+        while true {
+            let (piece, isEnd, failure) = try await next(from: offset)
+            if let failure { throw failure }
+            offset = piece.range.upperBound
+            if let end { try check(offset, isEnd: isEnd, upTo: end) }
+            try await compare(piece, with: stored, isLast: isLast && isEnd)
+            if isEnd { return }
+        }
+    }
+
+    private func compare(_ piece: IncomingBytes.Piece, with stored: ObjectMetadata, isLast: Bool) async throws {
+        let end = piece.range.upperBound
+        guard isLast ? end == stored.size : end <= stored.size else {
+            throw GatewayError.badRequest("The bytes end at \(end), but the upload is complete with \(stored.size).")
+        }
+        if piece.range.isEmpty { return }
+        guard let isSame = try await engine.has(piece, stored) else {
+            throw GatewayError(
+                410, "The upload is complete, and its object is no longer there to compare the bytes with.")
+        }
+        guard isSame else { throw GatewayError(409, "The upload is complete, and its object has other bytes.") }
     }
 
     private func check(_ offset: Int64, isEnd: Bool, upTo end: Int64) throws(GatewayError) {
@@ -58,13 +97,16 @@ import Transfers
         throw .badRequest("The bytes of the body end at \(offset), but its Content-Range says \(end).")
     }
 
-    /// The next bytes, whether they are the last of the body, and why there are no more.
+    /// The next bytes, whether they are the last of the body, and why there are no more. Throws where the body is not what
+    /// its client says it is: its bytes are those of no object.
     private func next(from offset: Int64) async throws -> (IncomingBytes.Piece, isEnd: Bool, (any Error)?) {
         do {
             if let bytes = try await whole() {
                 ahead = []
                 return (IncomingBytes.Piece(bytes, at: offset), true, nil)
             }
+        } catch let HTTPRequestBody.Failure.refused(flaw) {
+            throw HTTPRequestBody.Failure.refused(flaw)
         } catch {
             return (IncomingBytes.Piece(ahead, at: offset), true, error)
         }
@@ -90,6 +132,8 @@ import Transfers
                 ahead += more
                 if room <= 0 { return (window.piece(count, from: offset), false, nil) }
             }
+        } catch let HTTPRequestBody.Failure.refused(flaw) {
+            throw HTTPRequestBody.Failure.refused(flaw)
         } catch {
             try await flush()
             return (window.piece(count, from: offset), true, error)

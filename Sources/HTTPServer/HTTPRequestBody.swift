@@ -15,11 +15,13 @@ public final class HTTPRequestBody {
         case malformed
         /// The body is larger than `readAll` allows.
         case tooLarge
+        /// The whole body has arrived, and `inspect` has found this.
+        case refused(String)
 
-        /// A status for the answer. After any failure but `tooLarge` the connection ends with it.
+        /// A status for the answer. After any failure but `tooLarge` and `refused` the connection ends with it.
         public var status: Int {
             switch self {
-            case .disconnected, .malformed: 400
+            case .disconnected, .malformed, .refused: 400
             case .stalled: 408
             case .tooLarge: 413
             }
@@ -30,6 +32,8 @@ public final class HTTPRequestBody {
     public nonisolated let length: Int64?
     private let incoming: IncomingBody?
     private var bytes: ArraySlice<UInt8> = []
+    /// Sees all bytes that are read, in their order, and none at the end; then it may say what is wrong with them.
+    public var inspect: (([UInt8]) -> String?)?
 
     public nonisolated static let empty = HTTPRequestBody([])
 
@@ -46,6 +50,12 @@ public final class HTTPRequestBody {
     /// Asks a client that sent `Expect: 100-continue` for the body. Throws the same failure again after a failure.
     public func read(atMost limit: Int) async throws(Failure) -> [UInt8] {
         precondition(limit > 0)
+        let next = try await next(atMost: limit)
+        if let flaw = inspect?(next), next.isEmpty { throw .refused(flaw) }
+        return next
+    }
+
+    private func next(atMost limit: Int) async throws(Failure) -> [UInt8] {
         if let incoming { return try await incoming.read(atMost: limit) }
         defer { bytes = bytes.dropFirst(limit) }
         return Array(bytes.prefix(limit))

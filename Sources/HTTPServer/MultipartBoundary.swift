@@ -19,14 +19,24 @@ public struct MultipartBoundary: Sendable, Equatable {
         let end = contentType.utf8.firstIndex(of: 0x3B) ?? contentType.endIndex
         let type = trimmed(contentType[..<end])
         guard type.utf8.count > 10, isSameName(type.prefix(10), "multipart/") else { return nil }
-        var rest = contentType[end...]
-        var values: [String] = []
-        while !rest.isEmpty {
-            guard let (name, value) = Self.takeParameter(&rest) else { return nil }
-            if isSameName(name, "boundary") { values.append(value) }
+        guard let values = HeaderParameters.all("boundary", of: contentType[end...]), values.count == 1 else {
+            return nil
         }
-        guard values.count == 1 else { return nil }
         self.init(values[0])
+    }
+}
+
+/// What follows the first value of a header: `; name="key"; filename=x`. A value may be unquoted, or in double or single
+/// quotes.
+public enum HeaderParameters {
+    /// The values of the name. Nil where a parameter is malformed.
+    public static func all(_ name: String, of text: Substring) -> [String]? {
+        var (rest, values) = (text, [String]())
+        while !rest.isEmpty {
+            guard let (other, value) = takeParameter(&rest) else { return nil }
+            if isSameName(other, name) { values.append(value) }
+        }
+        return values
     }
 
     /// Takes a semicolon and what follows up to the next one. Nil where it is malformed.
@@ -54,9 +64,9 @@ public struct MultipartBoundary: Sendable, Equatable {
                 rest = rest.drop { $0 == " " || $0 == "\t" }
                 return rest.isEmpty || rest.first == ";" ? value : nil
             }
-            if character == "\\", quote == "\"" {
-                guard let escaped = rest.popFirst() else { return nil }
-                character = escaped
+            // Browsers do not escape the backslashes of files' names.
+            if character == "\\", quote == "\"", let escaped = rest.first, escaped == "\"" || escaped == "\\" {
+                character = rest.removeFirst()
             }
             value.append(character)
         }

@@ -35,14 +35,16 @@ public final class MultipartReader {
 
     /// Returns the headers of the next part; nil after the last. Skips what has not been read of the part before.
     ///
-    /// A body is complete only when this has returned nil.
+    /// A body is complete only when this has returned nil: it has then been read to its end.
     public func nextPart() async throws(Failure) -> HTTPHeaders? {
         while true {
             switch try await nextEvent() {
             case .part(let headers):
                 isWithinPart = true
                 return headers
-            case .end: return nil
+            case .end:
+                while try await !nextPiece().isEmpty {}
+                return nil
             case .bytes, .endOfPart, .incomplete: isWithinPart = false
             }
         }
@@ -72,9 +74,12 @@ public final class MultipartReader {
             let event: MultipartParser.Event
             do throws(MultipartParser.Malformed) { event = try parser.next() } catch { throw .malformed(error.message) }
             guard event == .incomplete else { return event }
-            let piece: [UInt8]
-            do throws(HTTPRequestBody.Failure) { piece = try await source() } catch { throw .body(error) }
+            let piece = try await nextPiece()
             if piece.isEmpty { parser.finish() } else { parser.append(piece) }
         }
+    }
+
+    private func nextPiece() async throws(Failure) -> [UInt8] {
+        do throws(HTTPRequestBody.Failure) { return try await source() } catch { throw .body(error) }
     }
 }

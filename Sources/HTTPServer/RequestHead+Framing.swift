@@ -9,8 +9,8 @@ extension RequestHead {
         guard values.count <= 1 else { throw Refusal(400) }
         guard let value = values.first else { return 0 }
         guard headers.all("Transfer-Encoding").isEmpty else { throw Refusal(400) }
-        guard !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { throw Refusal(400) }
-        return Int64(value) ?? .max
+        guard let length = Int64(clampingDigits: value) else { throw Refusal(400) }
+        return length
     }
 
     /// The framing of a request with this `checkedLength`. A GET and a HEAD have no body.

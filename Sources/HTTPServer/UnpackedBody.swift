@@ -33,6 +33,14 @@ public final class UnpackedBody: Sendable {
         state = Mutex(State(inflater: inflater))
     }
 
+    /// Unpacks the first piece. False where the body is no gzip, or damaged there: it is not sent then. Blocks on the disk.
+    public func begin() -> Bool {
+        state.withLock { state in
+            while state.output.isEmpty { guard unpack(&state) else { return false } }
+            return true
+        }
+    }
+
     deinit { state.withLock { czlib_close($0.inflater) } }
 
     var sent: Int64 { state.withLock { $0.sent } }

@@ -42,8 +42,12 @@ package enum ByteRange: Equatable {
 
         /// Nil for no number. A number that is too large becomes the largest.
         init?(_ text: Substring) {
-            guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-            self = text.isEmpty ? .absent : .at(Int64(text) ?? .max)
+            if text.isEmpty {
+                self = .absent
+            } else {
+                guard let value = Int64(clampingDigits: text) else { return nil }
+                self = .at(value)
+            }
         }
     }
 }
@@ -55,17 +59,21 @@ package struct ContentRange: Equatable {
 
     /// Nil without a first byte.
     package init?(_ field: String) {
-        let words = field.split(separator: " ")
-        let sides = words.last?.split(separator: "/") ?? []
-        let ends = sides.first?.split(separator: "-") ?? []
-        guard words.first?.lowercased() == "bytes", sides.count == 2, ends.count == 2, let first = Int64(ends[0]) else {
-            return nil
+        func parts(_ text: Substring, _ separator: Character) -> [Substring] {
+            text.split(separator: separator, omittingEmptySubsequences: false)
         }
+        let words = parts(field[...], " ")
+        guard words.count == 2, isSameName(words[0], "bytes") else { return nil }
+        let sides = parts(words[1], "/")
+        let ends = parts(sides[0], "-")
+        guard sides.count == 2, ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
+            first <= last, sides[1] == "*" || Int64(digits: sides[1]) ?? 0 > last
+        else { return nil }
         (self.first, size) = (first, sides[1])
     }
 
     /// Whether the total size matches or is unknown.
-    package func isOf(_ size: Int64) -> Bool { self.size == "*" || Int64(self.size) == size }
+    package func isOf(_ size: Int64) -> Bool { self.size == "*" || Int64(digits: self.size) == size }
 
     /// `*` stands for no bytes.
     package static func text(_ range: Range<Int64>?, of size: Int64) -> String {

@@ -14,8 +14,19 @@ extension SettableMetadata {
 extension MetadataChange {
     /// The download tokens that this sets; nil where it keeps them.
     public var downloadTokens: [String]? {
-        guard case .merge(let entries) = custom, let entry = entries[SettableMetadata.tokensKey] else { return nil }
+        guard case .merge(let entries) = custom, let entry = entries[SettableMetadata.tokensKey] else {
+            return dropsDownloadTokens ? [] : nil
+        }
         return [String](downloadTokens: entry ?? "")
+    }
+
+    /// An object that is stored with this has the download tokens that it names, and no other.
+    public mutating func makeNoDownloadToken() {
+        guard downloadTokens == nil else { return }
+        var entries: ByteKeyedDictionary<String?> = [:]
+        if case .merge(let others) = custom { entries = others }
+        entries[SettableMetadata.tokensKey] = .some("")
+        custom = .merge(entries)
     }
 }
 

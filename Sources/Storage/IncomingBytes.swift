@@ -13,6 +13,11 @@ public final class IncomingBytes: Sendable {
 
         fileprivate let read: Read
 
+        /// Fills a buffer from an offset of the object on; both must be within the range. May block.
+        package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
+            try read(buffer, offset)
+        }
+
         public init(_ range: Range<Int64>, read: @escaping Read) { (self.range, self.read) = (range, read) }
 
         /// So many bytes from `start` on. No object reaches as far as the last integer: a client may say so all the same.

@@ -15,6 +15,8 @@ import Storage
         /// The engine has all bytes before this offset.
         case received(upTo: Int64)
         case completed(ObjectMetadata)
+        /// The upload was complete before: nothing of the request was taken.
+        case ended(ObjectMetadata)
         case failed(StorageError)
     }
 
@@ -60,6 +62,9 @@ import Storage
 
     /// The bytes that the client has announced; nil where it has not.
     public var announcedSize: Int64? { bytes.announced }
+
+    /// The size of all bytes that its client has told since, while this process lasts; nil where it has not.
+    public var toldSize: Int64?
 
     public var waitsForItsClient: Bool { step != nil }
 
@@ -107,7 +112,7 @@ import Storage
     /// How the task ends.
     private func end() async throws -> Answer {
         do {
-            if case .stored(let metadata)? = try await task?.result().metadata { return .completed(metadata) }
+            if case .stored(let metadata)? = try await task?.result().metadata { return .ended(metadata) }
         } catch let error as StorageError {
             return .failed(error)
         }

@@ -155,7 +155,7 @@ private let routes: [WriteRoute] = [
             let before = try await gateway.store(name, json, text)
             let moved = try await gateway.send("POST", "\(gateway.gcs)/\(name)/moveTo/o/to-\(name)")
             #expect(moved.status == 200 && moved["name"]?.string == "to-\(name)" && moved["metageneration"] == "1")
-            #expect(moved["metadata"] == ["k": "v"] && moved["contentType"] == "a/b")
+            #expect(moved["metadata"] == before["metadata"] && moved["contentType"] == "a/b")
             #expect(moved["generation"] != before["generation"] && moved["md5Hash"] == before["md5Hash"])
             #expect(try await gateway.get("\(gateway.gcs)/\(name)").status == 404)
             #expect(try await gateway.get("\(gateway.v0)/to-\(name)")["downloadTokens"] == "one")

@@ -6,7 +6,8 @@ import Testing
 
 @Suite(.watchdog) struct ResourceMembersTests {
     private let members: ResourceMembers = [
-        "name": .taken, "etag": .outputOnly, "class": .refused(but: ["STANDARD"]), "hold": .refused(),
+        "name": .taken(), "etag": .outputOnly(), "size": .outputOnly(.number), "list": .taken(.list),
+        "class": .refused(but: ["STANDARD"]), "hold": .refused(),
         "access": .members(["uniform": .fixed(true)]),
     ]
 
@@ -19,7 +20,8 @@ import Testing
 
     @Test(
         arguments: [
-            [:], ["name": 1, "etag": ["a": "b"]], ["class": "STANDARD"], ["class": ""], ["class": nil], ["hold": false],
+            [:], nil, ["name": "a", "etag": "b"], ["name": nil, "size": 1, "list": [1]], ["size": "0"],
+            ["class": "STANDARD"], ["class": ""], ["class": nil], ["hold": false],
             ["hold": 0], ["hold": "0"], ["hold": [[], ["a": nil], ["b": false]]], ["access": ["uniform": true]],
             ["access": ["uniform": nil]], ["access": nil],
         ] as [JSON])
@@ -36,6 +38,13 @@ import Testing
     @Test(
         arguments: [["other": nil], ["name": "a", "Name": "a"], ["access": ["other": false]], ["access": []]] as [JSON])
     func `An unknown member is refused, whatever its value`(json: JSON) { #expect(status(json) == 400) }
+
+    @Test(
+        arguments: [
+            5, "a", [], ["name": 1], ["name": ["a": "b"]], ["etag": []], ["size": "a"], ["size": -1], ["size": "01"],
+            ["size": true], ["list": "a"],
+        ] as [JSON])
+    func `A value of another type is refused`(json: JSON) { #expect(status(json) == 400) }
 
     @Test func `A value with many levels takes no stack`() throws {
         let levels = 500

@@ -148,7 +148,7 @@ private let chunked = post + "Transfer-Encoding: chunked||"
     }
 
     @Test func `A body of known length is followed by the next request`() {
-        let text = "PUT /a HTTP/1.1|Host: localhost|Content-Length: 005||GET /"
+        let text = "PUT /a HTTP/1.1|Host: localhost|Content-Length: 5||GET /"
         let one = text + "DELETE /b HTTP/1.1|Host: localhost||PATCH /c HTTP/1.1|Host: localhost|Content-Length: 1||x"
         let bytes = Array(one.replacing("|", with: "\r\n").utf8)
         let whole = messages(of: bytes)

@@ -1,0 +1,75 @@
+#include "checksums.h"
+#include <string.h>
+
+static const uint32_t k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+    0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+    0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
+    0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t turn(uint32_t x, int by) { return x >> by | x << (32 - by); }
+
+static void take(uint32_t state[8], const uint8_t *block) {
+    uint32_t w[64];
+    for (int i = 0; i < 16; i++) {
+        const uint8_t *p = block + 4 * i;
+        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    }
+    for (int i = 16; i < 64; i++) {
+        const uint32_t low = turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3;
+        const uint32_t high = turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10;
+        w[i] = w[i - 16] + low + w[i - 7] + high;
+    }
+    uint32_t s[8];
+    memcpy(s, state, sizeof s);
+    for (int i = 0; i < 64; i++) {
+        const uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+        const uint32_t most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+        const uint32_t one = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) + choice + k[i] + w[i];
+        const uint32_t two = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) + most;
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += one;
+        s[0] = one + two;
+    }
+    for (int i = 0; i < 8; i++) state[i] += s[i];
+}
+
+void checksums_sha256_init(checksums_sha256 *sha256) {
+    static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    memcpy(sha256->state, start, sizeof start);
+    sha256->length = 0;
+}
+
+void checksums_sha256_update(checksums_sha256 *sha256, const void *bytes, size_t count) {
+    const uint8_t *p = bytes;
+    while (count > 0) {
+        const size_t used = sha256->length % 64;
+        if (used == 0 && count >= 64) {
+            take(sha256->state, p);
+            sha256->length += 64;
+            p += 64;
+            count -= 64;
+            continue;
+        }
+        const size_t part = count < 64 - used ? count : 64 - used;
+        memcpy(sha256->block + used, p, part);
+        sha256->length += part;
+        p += part;
+        count -= part;
+        if (used + part == 64) take(sha256->state, sha256->block);
+    }
+}
+
+void checksums_sha256_digest(const checksums_sha256 *sha256, uint8_t out[32]) {
+    checksums_sha256 last = *sha256;
+    const uint64_t bits = sha256->length * 8;
+    uint8_t end[72] = {0x80};
+    const size_t zeros = (119 - sha256->length % 64) % 64;
+    for (int i = 0; i < 8; i++) end[1 + zeros + i] = (uint8_t)(bits >> (56 - 8 * i));
+    checksums_sha256_update(&last, end, zeros + 9);
+    for (int i = 0; i < 32; i++) out[i] = (uint8_t)(last.state[i / 4] >> (24 - 8 * (i % 4)));
+}

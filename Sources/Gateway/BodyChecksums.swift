@@ -1,0 +1,128 @@
+import Checksums
+import FoundationEssentials
+import HTTPServer
+import HTTPText
+import Storage
+
+/// The checksums of its own body that a request declares: `Content-MD5`, and the SHA-256 that is signed with it. They are
+/// compared when the body has been read, before anything is stored that it says.
+struct BodyChecksums {
+    private var md5: [UInt8]?
+    /// By the names of their headers or params.
+    private var sha256: [String: [UInt8]] = [:]
+
+    private static let sha256Names = ["x-goog-content-sha256", "x-amz-content-sha256"]
+
+    /// Throws 400 for a malformed one, and 501 for a body in a coding of its own.
+    init(_ request: GatewayRequest) throws(GatewayError) {
+        if let text = request.header("Content-MD5") { md5 = try Self.md5(text) }
+        for name in Self.sha256Names {
+            if let text = request.header(name) { sha256[name] = try Self.sha256(text, name) }
+        }
+        let param = "X-Amz-Content-Sha256"
+        if let text = request[param] { sha256[param] = try Self.sha256(text, param) }
+    }
+
+    static func md5(_ text: String) throws(GatewayError) -> [UInt8] {
+        guard let bytes = Data(base64Encoded: text), bytes.count == 16 else {
+            throw .badRequest("The MD5 is not base64 of 16 bytes: \(text)")
+        }
+        return Array(bytes)
+    }
+
+    private static func sha256(_ text: String, _ name: String) throws(GatewayError) -> [UInt8]? {
+        if text == "UNSIGNED-PAYLOAD" { return nil }
+        guard !text.hasPrefix("STREAMING-") else { throw GatewayError(501, "\(name) is not served here as \(text).") }
+        let digits = Array(text.utf8)
+        let halves = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count == 64, halves.count == 64 else { throw .badRequest("\(name) is no SHA-256: \(text)") }
+        return stride(from: 0, to: 64, by: 2).map { UInt8(halves[$0] << 4 | halves[$0 + 1]) }
+    }
+
+    /// Sees the bytes of the body, and none at the end. Then it says which checksum is another. Nil without checksums.
+    var inspection: (([UInt8]) -> String?)? {
+        guard md5 != nil || !sha256.isEmpty else { return nil }
+        var (sums, digest) = (Checksum(), SHA256())
+        return { [md5, sha256] bytes in
+            bytes.withUnsafeBytes { bytes in
+                if md5 != nil { sums.updateMD5(bytes) }
+                if !sha256.isEmpty { digest.update(bytes) }
+            }
+            guard bytes.isEmpty else { return nil }
+            let wrong = sha256.filter { $0.value != digest.digest }.keys.sorted()
+            let names = (md5.map { $0 == sums.md5 } ?? true ? [] : ["Content-MD5"]) + wrong
+            return names.isEmpty
+                ? nil : "BadDigest: the body does not have the checksum of \(names.joined(separator: ", "))."
+        }
+    }
+}
+
+extension IncomingBytes.Expected {
+    /// Those of `x-goog-hash`: `crc32c=…,md5=…`.
+    init(_ headers: HTTPHeaders) throws(GatewayError) {
+        self.init()
+        for hash in headers.list("x-goog-hash") {
+            let parts = hash.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " } }
+            guard parts.count == 2, ["md5", "crc32c"].contains(parts[0]) else {
+                throw .badRequest("There is no x-goog-hash \(hash).")
+            }
+            self = try parts[0] == "md5" ? adding(md5: parts[1]) : adding(crc32c: parts[1])
+        }
+    }
+
+    var isEmpty: Bool { md5 == nil && crc32c == nil }
+
+    /// With the base64 of another checksum. Throws 400 where it is malformed, or contradicts the one that is there.
+    func adding(md5 text: String?) throws(GatewayError) -> Self {
+        guard let text else { return self }
+        let bytes = try BodyChecksums.md5(text)
+        guard md5 ?? bytes == bytes else { throw .badRequest("The request has two MD5 of the object: \(text)") }
+        return Self(md5: bytes, crc32c: crc32c)
+    }
+
+    func adding(crc32c text: String?) throws(GatewayError) -> Self {
+        guard let text else { return self }
+        let value = try UInt32(wireChecksum: text)
+        guard crc32c ?? value == value else { throw .badRequest("The request has two CRC32C of the object: \(text)") }
+        return Self(md5: md5, crc32c: value)
+    }
+
+    func check(_ bytes: [UInt8], of reference: Reference) throws(StorageError) {
+        guard !isEmpty else { return }
+        let checksum = Checksum(of: bytes)
+        try check(checksum.md5, checksum.crc32c, of: reference)
+    }
+
+    /// Throws `nonMatchingChecksum` where the object has others.
+    func check(_ md5: [UInt8]?, _ crc32c: UInt32?, of reference: Reference) throws(StorageError) {
+        guard self.md5 ?? md5 == md5, self.crc32c ?? crc32c == crc32c else {
+            throw StorageError(.nonMatchingChecksum, "The bytes do not have the checksum that was sent with them.")
+                .about(reference)
+        }
+    }
+}
+
+extension MetadataChange {
+    /// Takes the checksums that all bytes of a session must have, besides those of its JSON.
+    mutating func take(_ expected: IncomingBytes.Expected) throws(GatewayError) {
+        let all = try expected.adding(md5: md5Hash)
+        guard crc32c ?? all.crc32c == all.crc32c || all.crc32c == nil else {
+            throw .badRequest("The request has two CRC32C of the object.")
+        }
+        md5Hash = all.md5.map { Data($0).base64EncodedString() }
+        crc32c = crc32c ?? all.crc32c
+    }
+}
+
+extension UInt32 {
+    /// Throws 400 unless the text is base64 of four bytes, the first one highest.
+    init(wireChecksum text: String) throws(GatewayError) {
+        guard let bytes = Data(base64Encoded: text), bytes.count == 4 else {
+            throw .badRequest("The CRC32C is not base64 of 4 bytes: \(text)")
+        }
+        self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// Base64 of four bytes, the first one highest.
+    var base64: String { withUnsafeBytes(of: bigEndian) { Data($0) }.base64EncodedString() }
+}

@@ -1,0 +1,60 @@
+import HTTPText
+
+/// Where the bytes of a request are in its upload, as Content-Range says: `bytes 0-99/200`, `bytes 0-99/*`, `bytes 0-*/*`,
+/// `bytes 0-*/200`, `bytes */200` or `bytes */*`. Without the header they are the whole object.
+struct SentRange {
+    /// Nil for a request without bytes.
+    private(set) var start: Int64?
+    /// Nil where the bytes end with the body.
+    private(set) var end: Int64?
+    private(set) var total: Int64?
+    private(set) var isLast = true
+
+    init(_ request: GatewayRequest) throws(GatewayError) {
+        guard let text = request.header("Content-Range") else {
+            start = 0
+            return
+        }
+        guard let range = SentRange(text) else { throw .badRequest("The Content-Range is malformed: \(text)") }
+        self = range
+    }
+
+    private init?(_ text: String) {
+        func halves(_ text: Substring, _ separator: Character) -> (Substring, Substring)? {
+            let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
+        }
+        guard let (unit, range) = halves(text[...], " "), unit == "bytes", let (ends, total) = halves(range, "/") else {
+            return nil
+        }
+        if total != "*" {
+            guard let number = Int64(digits: total) else { return nil }
+            self.total = number
+        }
+        if ends == "*" { return }
+        guard let (first, last) = halves(ends, "-"), let start = Int64(digits: first) else { return nil }
+        self.start = start
+        guard last != "*" else {
+            end = self.total
+            return
+        }
+        guard let end = Int64(digits: last), end >= start - 1, end < .max, self.total.map({ end < $0 }) ?? true else {
+            return nil
+        }
+        self.end = end + 1
+        isLast = self.total == end + 1
+    }
+
+    /// Throws 400 where a body of this length does not have these bytes. Nothing of it has been read yet.
+    func check(_ length: Int64?) throws(GatewayError) {
+        if start == nil, length ?? 0 != 0 { throw .badRequest("The body has no place.") }
+        guard let length, let start, let end, length != end - start else { return }
+        throw .badRequest("The body has \(length) bytes, but its Content-Range says \(end - start).")
+    }
+
+    /// Throws 400 where the upload has another size than this request says.
+    func check(size: Int64?) throws(GatewayError) {
+        guard let total, let size, total != size else { return }
+        throw .badRequest("The upload has \(size) bytes, not \(total).")
+    }
+}

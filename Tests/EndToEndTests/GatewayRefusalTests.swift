@@ -1,0 +1,232 @@
+import Foundation
+import HTTPText
+import JSONText
+import TestSupport
+import Testing
+
+/// Requests that nothing would come of, or something else: they are refused by name, and store nothing.
+@Suite(.serialized, .watchdog(minutes: 10)) struct GatewayRefusalTests {
+    private func refused(_ answer: GatewayClient.Answer, naming name: String, _ status: Int = 400) {
+        #expect(answer.status == status && answer.text.contains(name), "\(name): \(answer.text)")
+    }
+
+    @Test(
+        arguments: [
+            "/storage/v1/projects/p/hmacKeys", "/storage/v2/b/x/o/y", "/upload/x/y", "/download/x/y", "/resumable/x/y",
+            "/batch/x/y", "/batch", "/upload/storage/v1/b/x/o/y", "/storage", "/upload", "/internal/x", "/v0/x",
+        ])
+    func `A path in the space of an API is no object of a bucket`(path: String) async throws {
+        let gateway = try GatewayClient.shared("routes")
+        for method in ["PUT", "DELETE", "POST", "GET"] {
+            if method == "POST", path == "/batch" { continue }
+            #expect(try await gateway.send(method, path, method == "PUT" ? "hello" : nil).status == 404, "\(method)")
+        }
+        let buckets = try await gateway.get("/storage/v1/b?project=p")["items"]?.array?.compactMap {
+            $0["name"]?.string
+        }
+        #expect(Set(buckets ?? []).isDisjoint(with: ["storage", "upload", "download", "resumable", "batch"]))
+    }
+
+    @Test func `The path of gcloud's resumable uploads is served`() async throws {
+        let gateway = try GatewayClient.shared("gcloud")
+        let path = "/resumable/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=x"
+        let url = try await gateway.send("POST", path, "{}").headers["Location"] ?? ""
+        #expect(try await gateway.send("PUT", url, "hello")["size"] == "5")
+    }
+
+    // MARK: - Forms
+
+    private func form(_ fields: [(String, String)]) -> String {
+        fields.map { "--X\r\nContent-Disposition: form-data; name=\"\($0)\"\r\n\r\n\($1)\r\n" }.joined() + "--X--\r\n"
+    }
+
+    private func send(_ gateway: GatewayClient, _ fields: [(String, String)]) async throws -> GatewayClient.Answer {
+        try await gateway.send(
+            "POST", "/\(gateway.bucket)", form(fields), ["Content-Type": "multipart/form-data; boundary=X"])
+    }
+
+    @Test func `A form has each field once, and its file last`() async throws {
+        let gateway = try GatewayClient.shared("form-fields")
+        let (key, file) = (("key", "x"), ("file", "hello"))
+        refused(try await send(gateway, [key, ("key", "y"), file]), naming: "key")
+        refused(try await send(gateway, [key, ("Key", "x"), file]), naming: "Key")
+        refused(
+            try await send(gateway, [key, ("x-goog-meta-a", "1"), ("x-goog-meta-a", "2"), file]),
+            naming: "x-goog-meta-a")
+        refused(try await send(gateway, [key, file, ("file", "other")]), naming: "file")
+        refused(try await send(gateway, [key, file, ("content-type", "a/b")]), naming: "content-type")
+        refused(try await send(gateway, [key, ("bucket", "other"), file]), naming: "bucket")
+        refused(try await send(gateway, [key, ("success_action_status", "99"), file]), naming: "success_action_status")
+        refused(try await send(gateway, [key, ("policies", "p"), file]), naming: "policies")
+        #expect(try await gateway.names("").items == [])
+        #expect(
+            try await send(gateway, [key, ("bucket", gateway.bucket), ("success_action_status", "201"), file]).status
+                == 201)
+    }
+
+    @Test func `The name of a form's file may have semicolons, quotes and backslashes`() async throws {
+        let gateway = try GatewayClient.shared("form-names")
+        for (written, name) in [("a;b.txt", "a;b.txt"), (#"a\"b"#, "a\"b"), (#"a\b"#, #"a\b"#)] {
+            let body = """
+                --X\r\nContent-Disposition: form-data; name="key"\r\n\r\n${filename}\r
+                --X\r\nContent-Disposition: form-data; name="file"; filename="\(written)"\r\n\r\nhello\r\n--X--\r\n
+                """
+            let type: HTTPHeaders = ["Content-Type": "multipart/form-data; boundary=X"]
+            #expect(try await gateway.send("POST", "/\(gateway.bucket)", body, type).status == 204)
+            #expect(try await gateway.names("").items == [name])
+            _ = try await gateway.send("DELETE", "\(gateway.gcs)/\(gateway.escaped(name))")
+        }
+    }
+
+    // MARK: - Bodies
+
+    @Test func `A member of another type, or about another object, is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("members")
+        try await gateway.put("x")
+        let upload = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=y"
+        let firebase: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
+        for (json, name) in [
+            (#"{"name":5}"#, "name"), (#"{"bucket":[]}"#, "bucket"),
+            (#"{"contentType":5}"#, "contentType"), (#"{"metadata":"a"}"#, "metadata"),
+            (#"{"metageneration":"a"}"#, "metageneration"), (#"{"size":-1}"#, "size"),
+        ] {
+            refused(try await gateway.send("POST", upload, json), naming: name)
+            refused(try await gateway.send("POST", "\(gateway.v0)?name=y", json, firebase), naming: name)
+            refused(try await gateway.multipart("\(gateway.v0)?name=y", json, "hello"), naming: name)
+            refused(try await gateway.send("PATCH", "\(gateway.gcs)/x", json), naming: name)
+            refused(try await gateway.send("PATCH", "\(gateway.v0)/x", json), naming: name)
+            refused(
+                try await gateway.send("POST", "\(gateway.gcs)/x/copyTo/b/\(gateway.bucket)/o/y", json), naming: name)
+            let composed = #"{"destination":\#(json),"sourceObjects":[{"name":"x"}]}"#
+            refused(try await gateway.send("POST", "\(gateway.gcs)/y/compose", composed), naming: name)
+        }
+        // Copies may have the resource of another object: its place is that in the path.
+        let other = #"{"bucket":"other"}"#
+        refused(try await gateway.send("POST", upload, other), naming: "bucket")
+        refused(try await gateway.send("POST", "\(gateway.v0)?name=y", other, firebase), naming: "bucket")
+        refused(try await gateway.send("PATCH", "\(gateway.gcs)/x", other), naming: "bucket")
+        refused(try await gateway.send("PATCH", "\(gateway.v0)/x", #"{"name":"y"}"#), naming: "name")
+        refused(try await gateway.send("PUT", "\(gateway.gcs)/x", #"{"name":"y"}"#), naming: "name")
+        refused(try await gateway.send("POST", "\(gateway.v0)/z?name=y", "{}", firebase), naming: "two names")
+        let bucket = "/storage/v1/b/\(gateway.bucket)"
+        refused(try await gateway.send("PATCH", bucket, #"{"name":"other"}"#), naming: "name")
+        refused(try await gateway.send("POST", "/storage/v1/b?project=p", #"{"name":5}"#), naming: "name")
+        #expect(try await gateway.names("").items == ["x"])
+        #expect(try await gateway.get("\(gateway.gcs)/x")["metageneration"] == "1")
+    }
+
+    @Test func `The body of a composition has its types`() async throws {
+        let gateway = try GatewayClient.shared("compositions")
+        try await gateway.put("x")
+        for (json, name) in [
+            (#"{"destination":5,"sourceObjects":[{"name":"x"}]}"#, "destination"),
+            (#"{"sourceObjects":5}"#, "sourceObjects"),
+            (#"{"sourceObjects":["x"]}"#, "object"), (#"{"sourceObjects":[{"name":5}]}"#, "name"),
+            (#"{"sourceObjects":[{"name":"x","objectPreconditions":5}]}"#, "objectPreconditions"),
+            (#"{"sourceObjects":[{"name":"x","objectPreconditions":{"ifGenerationMatch":"a"}}]}"#, "ifGenerationMatch"),
+            (#"{"sourceObjects":[{"name":"x","objectPreconditions":{"strange":1}}]}"#, "strange"),
+            (#"{"sourceObjects":[{"name":"x","generation":-1}]}"#, "generation"),
+        ] { refused(try await gateway.send("POST", "\(gateway.gcs)/y/compose", json), naming: name) }
+        #expect(try await gateway.names("").items == ["x"])
+    }
+
+    // MARK: - Params
+
+    @Test func `A param with a value of another type is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("types")
+        try await gateway.put("x")
+        for param in [
+            "versions=bogus", "projection=bogus", "alt=bogus", "alt=media", "prettyPrint=bogus", "softDeleted=bogus",
+            "maxResults=-1", "maxResults=+1", "maxResults=01", "maxResults=1.5", "maxResults=99999999999999999999",
+            "uploadType=bogus",
+        ] {
+            refused(try await gateway.get("\(gateway.gcs)?\(param)"), naming: String(param.prefix { $0 != "=" }))
+        }
+        for param in ["maxBytesRewrittenPerCall=-1", "ifGenerationMatch=a", "sourceGeneration=+1", "projection=a"] {
+            let path = "\(gateway.gcs)/x/rewriteTo/b/\(gateway.bucket)/o/y?\(param)"
+            refused(try await gateway.send("POST", path, "{}"), naming: String(param.prefix { $0 != "=" }))
+        }
+        for param in ["generation=-1", "ifMetagenerationNotMatch=1x", "projection=bogus", "prettyPrint=2"] {
+            refused(try await gateway.get("\(gateway.gcs)/x?\(param)"), naming: String(param.prefix { $0 != "=" }))
+        }
+        refused(try await gateway.get("\(gateway.v0)?maxResults=-1"), naming: "maxResults")
+        refused(try await gateway.get("\(gateway.v0)/x?alt=bogus"), naming: "alt")
+        #expect(try await gateway.names("").items == ["x"])
+    }
+
+    @Test func `The type of an upload may be a param or a header`() async throws {
+        let gateway = try GatewayClient.shared("upload-types")
+        let start = try await gateway.send(
+            "POST", "/upload/storage/v1/b/\(gateway.bucket)/o?upload_protocol=resumable&name=x", "{}")
+        #expect(start.headers["Location"] != nil)
+        let body = "--X\r\n\r\n{}\r\n--X\r\n\r\nhello\r\n--X--"
+        let type: HTTPHeaders = ["Content-Type": "multipart/related; boundary=X"]
+        let stored = try await gateway.send("POST", "\(gateway.v0)?name=x&uploadType=multipart", body, type)
+        #expect(stored["size"] == "5")
+        #expect(try await gateway.send("POST", "\(gateway.v0)?name=y&uploadType=resumable", "{}").status == 400)
+        #expect(try await gateway.names("").items == ["x"])
+    }
+
+    @Test func `What Python's client sends of a bucket that is not soft-deleted is served`() async throws {
+        let gateway = try GatewayClient.shared("python")
+        let bucket = "/storage/v1/b/\(gateway.bucket)?projection=noAcl&prettyPrint=false"
+        #expect(try await gateway.get("\(bucket)&softDeleted=False&generation=None").status == 200)
+        refused(try await gateway.get("\(bucket)&softDeleted=True&generation=5"), naming: "generation", 501)
+        refused(try await gateway.get("\(bucket)&softDeleted=True&generation=None"), naming: "softDeleted", 501)
+    }
+
+    @Test func `A header that has two values is refused by name`() async throws {
+        let gateway = try GatewayClient.shared("two-headers")
+        for name in ["x-goog-meta-a", "Content-Language", "x-goog-if-generation-match"] {
+            let headers = HTTPHeaders([.init(name, "0"), .init(name, "1")])
+            refused(try await gateway.send("PUT", "/\(gateway.bucket)/x", "a", headers), naming: name)
+        }
+        #expect(try await gateway.names("").items == [])
+    }
+
+    // MARK: - Answers
+
+    @Test func `An object that says gzip and is none is sent as it is stored`() async throws {
+        let gateway = try GatewayClient.shared("no-gzip")
+        for (name, text) in [("text", "no gzip"), ("empty", ""), ("long", String(repeating: "x", count: 300_000))] {
+            let path = "/upload/storage/v1/b/\(gateway.bucket)/o?name=\(name)&contentEncoding=gzip"
+            #expect(try await gateway.send("POST", path, text).status == 200)
+            for url in [
+                "/\(gateway.bucket)/\(name)", "\(gateway.gcs)/\(name)?alt=media", "\(gateway.v0)/\(name)?alt=media",
+            ] {
+                let answer = try await gateway.get(url)
+                #expect(answer.status == 200 && answer.text == text, "\(url)")
+                #expect(answer.headers["Content-Encoding"] == "gzip")
+                #expect(answer.headers["Content-Length"] == "\(text.utf8.count)")
+                #expect(try await gateway.send("HEAD", url, [:]).headers["Content-Encoding"] == "gzip")
+            }
+        }
+    }
+
+    @Test func `Google Cloud Storage shows download tokens, and its changes are theirs`() async throws {
+        let gateway = try GatewayClient.shared("tokens-shown")
+        let (cloud, firebase, key) = ("\(gateway.gcs)/x", "\(gateway.v0)/x", "firebaseStorageDownloadTokens")
+        #expect(try await gateway.store("x")["metadata"] == nil)
+        #expect(try await gateway.get(cloud)["metadata"] == nil)
+        // The object gets one when a client of Firebase asks.
+        let token = try await gateway.get(firebase)["downloadTokens"]?.string ?? ""
+        #expect(!token.isEmpty)
+        #expect(try await gateway.get(firebase)["downloadTokens"]?.string == token)
+        #expect(try await gateway.get(cloud)["metadata"] == [key: .string(token)])
+        func patch(_ json: String, _ method: String = "PATCH") async throws -> JSON? {
+            try await gateway.send(method, cloud, json)["metadata"]
+        }
+        #expect(try await patch(#"{"metadata":{"a":"b"}}"#) == ["a": "b", key: .string(token)])
+        #expect(try await patch(#"{"metadata":{"\#(key)":"mine"}}"#) == ["a": "b", key: "mine"])
+        #expect(try await gateway.get("\(firebase)?alt=media&token=mine").text == "hello")
+        #expect(try await gateway.get(firebase)["metadata"] == ["a": "b"])
+        #expect(try await patch(#"{"metadata":{"\#(key)":null}}"#) == ["a": "b"])
+        #expect(try await patch(#"{"metadata":{"\#(key)":"mine"}}"#) != nil)
+        #expect(try await patch(#"{"metadata":{"c":"d"}}"#, "PUT") == ["c": "d"])
+        #expect(try await patch(#"{"metadata":{"\#(key)":"mine"}}"#) != nil)
+        #expect(try await patch(#"{"metadata":null}"#) == nil)
+        #expect(try await gateway.get(firebase)["downloadTokens"] != "mine")
+        let kept = try await gateway.get(firebase)["downloadTokens"]
+        #expect(try await gateway.send("PATCH", firebase, #"{"metadata":null}"#)["downloadTokens"] == kept)
+    }
+}
