@@ -66,12 +66,14 @@ import Storage
             throw GatewayError(501, "The header Content-Range is not served here.")
         }
         let stored = try await service.store(
-            request.body, to: object, change, if: request.objectPreconditions(),
+            request.body, to: object, change(), if: request.objectPreconditions(),
             .init(request.http.headers, isWholeObject: true))
         return HTTPServerResponse(200, headers: Self.headers(stored))
     }
 
-    private var change: MetadataChange { Self.change(request.http.headers.fields.map { ($0.name, $0.value) }) }
+    private func change() throws(GatewayError) -> MetadataChange {
+        try Self.change(request.http.headers.fields.map { ($0.name, $0.value) })
+    }
 
     private static func headers(_ stored: ObjectMetadata) -> HTTPHeaders {
         var headers: HTTPHeaders = [
@@ -92,7 +94,7 @@ import Storage
             throw GatewayError.badRequest("A copy takes its bytes from its source; the body must be empty.")
         }
         let stored = try await service.copy(
-            source, if: request.copySourcePreconditions(), to: object, directive == "COPY" ? nil : change,
+            source, if: request.copySourcePreconditions(), to: object, directive == "COPY" ? nil : change(),
             if: request.objectPreconditions())
         let text = """
             <?xml version='1.0' encoding='UTF-8'?><CopyObjectResult><LastModified>\(stored.updated.rfc3339)\
@@ -103,12 +105,21 @@ import Storage
         return HTTPServerResponse(200, headers: headers, body: .bytes(Array(text.utf8)))
     }
 
-    /// The metadata that headers, or the fields of a form, name.
-    private static func change(_ fields: [(name: String, value: String)]) -> MetadataChange {
+    /// The metadata that headers, or the fields of a form, name. Throws 400 where they name one twice.
+    private static func change(
+        _ fields: [(name: String, value: String)]
+    ) throws(GatewayError) -> MetadataChange {
         var change = MetadataChange()
         var custom: ByteKeyedDictionary<String?> = [:]
+        var values: [String: String] = [:]
         for (name, value) in fields {
-            switch name.lowercased() {
+            let lower = name.lowercased()
+            if lower.hasPrefix(ObjectHeaders.custom) || lower.hasPrefix("content-") || lower == "cache-control",
+                let other = values.updateValue(value, forKey: lower), other != value
+            {
+                throw .badRequest("\(name) has two values.")
+            }
+            switch lower {
             case "content-type": change.content[.contentType] = value
             case "cache-control": change.content[.cacheControl] = value
             case "content-disposition": change.content[.contentDisposition] = value
@@ -183,7 +194,7 @@ import Storage
             throw GatewayError.badRequest("The form has no key before its file.")
         }
         let object = try Reference(bucket: bucket, object: key.replacing("${filename}", with: file))
-        var change = Self.change(fields)
+        var change = try Self.change(fields)
         if change.content[.contentType] == nil, let type { change.content[.contentType] = type }
         _ = try await service.store(source, to: object, change, if: Preconditions(), .init())
         if let target = field("success_action_redirect") {
