@@ -7,7 +7,9 @@ struct ArgumentReader {
 
     private var words: ArraySlice<String>
     private var attached: String?
-    private var last = ""
+    /// The flag that was read last, and its value.
+    private(set) var last = ""
+    private(set) var lastValue = ""
     private var flagsAreOver = false
 
     init(_ words: [String]) { self.words = words[...] }
@@ -50,6 +52,7 @@ struct ArgumentReader {
         guard let value = attached ?? words.popFirst(), !value.isEmpty else {
             throw UsageError(message: "\(last) needs \(expected); try --help")
         }
+        lastValue = value
         return value
     }
 

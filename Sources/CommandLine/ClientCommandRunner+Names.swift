@@ -39,8 +39,19 @@ extension ClientCommandRunner {
     }
 
     static func check(_ text: String, isExact: Bool) throws(UsageError) {
-        guard !isURL(text), !isExact else { return }
+        guard !isExact else { return }
         let hint = "REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket"
+        let isURL = isURL(text), isGSURL = text.utf8.starts(with: "gs://".utf8)
+        let path = isGSURL ? text.utf8.dropFirst(5).drop { $0 != UInt8(ascii: "/") } : text.utf8[...]
+        let segments = path.split(separator: UInt8(ascii: "/"))
+        // A URL of http names its object exactly.
+        if isGSURL || !isURL,
+            segments.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
+        {
+            throw UsageError(
+                message: "\"\(text)\" is no reference: . and .. are no names here, unless with --exact; \(hint)")
+        }
+        guard !isURL else { return }
         if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             text.utf8[colon...].dropFirst().first == UInt8(ascii: "/"),
             text.utf8[..<colon].allSatisfy({
@@ -48,10 +59,6 @@ extension ClientCommandRunner {
             })
         {
             throw UsageError(message: "\"\(text)\" is no reference: \(hint)")
-        }
-        let segments = text.utf8.split(separator: UInt8(ascii: "/"))
-        if segments.contains(where: { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) {
-            throw UsageError(message: "\"\(text)\" is no reference: . and .. are no names here; \(hint)")
         }
         if segments.isEmpty {
             throw UsageError(message: "\"\(text)\" is no reference: a whole bucket is gs://BUCKET; \(hint)")
@@ -100,14 +107,19 @@ extension ClientCommandRunner {
         return CopySource(name: name, members: members, folder: folder)
     }
 
-    /// Nil for a text without special characters, and for one that is the name of an object or a folder.
+    /// Nil for a text without special characters, and for one that is the name of an object or a folder. A segment that
+    /// is the name of a folder stands for it alone, if all before it are names, too.
     func pattern(_ text: String) throws -> NamePattern? {
-        guard !options.isExact, let pattern = NamePattern(text) else { return nil }
+        guard !options.isExact, var pattern = NamePattern(text) else { return nil }
         if let literal = try literal(text), try !namesFolder(text) && isThere(literal) || isFolder(literal) {
             return nil
         }
         guard text.utf8.first != UInt8(ascii: "/") else {
             throw UsageError(message: "\"\(text)\" is no pattern: it begins with a name, or with gs://BUCKET/")
+        }
+        while let name = pattern.possibleFolder, let folder = try literal(name), try isFolder(folder) {
+            guard let rest = NamePattern(text, after: name) else { return nil }
+            pattern = rest
         }
         return pattern
     }
@@ -119,9 +131,16 @@ extension ClientCommandRunner {
 
     private func matches(_ pattern: NamePattern, _ text: String) throws -> [CopySource<Reference>] {
         if pattern.isOfFolders, !options.isRecursive { throw folderFailure(text) }
-        var sources: [CopySource<Reference>] = []
+        var sources: [CopySource<Reference>] = [], leavesOut = false
         func enters(_ folder: Reference, _ name: String) throws -> Bool {
-            guard options.isRecursive, pattern.matches(name) else { return pattern.mayMatchBelow(name) }
+            guard pattern.matches(name), options.isRecursive || !pattern.crossesFolders else {
+                return pattern.mayMatchBelow(name)
+            }
+            guard options.isRecursive else {
+                leavesOut = true
+                fail("\(folder.folderURL) is a folder, and left out: \(contentsHint(folder.folderURL))")
+                return false
+            }
             var tree = try tree(folder, name: pattern.crossesFolders ? name : folder.folderName)
             tree.isMatch = true
             sources.append(tree)
@@ -133,7 +152,10 @@ extension ClientCommandRunner {
             let name = pattern.crossesFolders ? name : object.lastName
             sources.append(CopySource(name: name, itself: object, isMatch: true))
         }
-        if sources.isEmpty { throw Client.Failure(message: "nothing matches \(text)", isAnswer: true) }
+        if sources.isEmpty {
+            let what = leavesOut ? "only folders match" : "nothing matches"
+            throw Client.Failure(message: "\(what) \(text)", isAnswer: true)
+        }
         return sources
     }
 
@@ -174,7 +196,8 @@ extension ClientCommandRunner {
 
     private func contentsHint(_ text: String) -> String {
         let folder = text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
-        return takesTrees ? "-r takes all that is in it" : "'\(folder)*' is what is in it"
+        let pattern = "'" + (folder + "*").replacing("'", with: "'\\''") + "'"
+        return takesTrees ? "-r takes all that is in it" : "\(pattern) is what is in it"
     }
 
     /// Passes all objects below a folder to `body`, page by page, with the rest of the name of each.
@@ -211,6 +234,10 @@ extension ClientCommandRunner {
                 + (token.map { [.init(key: "pageToken", value: $0)] } ?? [])
                 + (listsMetadata ? [.init(key: "metadata", value: true)] : [])
             let page = try client.call("reference/list", .object(params))
+            // The default bucket needs no object to be there.
+            if page["bucketExists"] == false, try !reference(String?.none).bucket.hasSameBytes(as: folder.bucket) {
+                throw Client.Failure(message: "there is no bucket gs://\(folder.bucket)", isAnswer: true)
+            }
             token = page["pageToken"]
             var items = page["items"]?.array ?? []
             if let metadata = page["metadata"]?.array {
@@ -259,6 +286,9 @@ extension Reference {
         else { return object }
         return String(object.utf8[before...].dropFirst()) ?? ""
     }
+
+    /// Of the folder, with a slash at its end.
+    var folderURL: String { "gs://\(bucket)/\(prefix)" }
 
     /// Its name as a folder; empty for a bucket.
     var folderName: String {

@@ -31,20 +31,23 @@ extension ClientCommandRunner {
     }
 
     private typealias ListedObject = (object: JSON, name: String)
+    /// A list in one piece: folders and objects with the names that are shown.
+    private typealias ListedPage = (folders: [ListedObject], objects: [ListedObject])
 
     /// - Parameter isFolder: an object of this name is not listed.
     private func list(_ reference: Reference, isFolder: Bool, _ shown: inout Shown) throws {
         let isExact = options.isExact
         if options.isRecursive {
-            try listAll(&shown) { try walk(reference, $0) }
+            try listAll(&shown) { tell in try walk(reference) { try tell($0, $1, false) } }
         } else {
             try pages(reference, exact: isExact) { folders, objects in
-                try show(folders, objects.map { ($0, isExact ? $0.exactName : $0.lastName) }, &shown)
+                let folders = folders.map { ($0, isExact ? $0.folderPrefix : $0.lastName + "/") }
+                try show((folders, objects.map { ($0, isExact ? $0.exactName : $0.lastName) }), &shown)
             }
         }
         guard !reference.isRoot, options.isRecursive || !shown.isAny else { return }
         if !isFolder, reference.object.utf8.last != UInt8(ascii: "/"), try isThere(reference) {
-            try show([], [(reference.json, isExact ? reference.object : reference.lastName)], &shown)
+            try show(([], [(reference.json, isExact ? reference.object : reference.lastName)]), &shown)
         }
         guard shown.isAny else { throw nothing(at: reference) }
     }
@@ -53,40 +56,48 @@ extension ClientCommandRunner {
         let isRecursive = options.isRecursive
         try listAll(&shown) { tell in
             func enters(_ folder: Reference, _ name: String) throws -> Bool {
-                guard isRecursive, pattern.matches(name) else { return pattern.mayMatchBelow(name) }
-                try self.walk(folder) { object, _ in try tell(object, object.exactName) }
+                guard pattern.matches(name), isRecursive || !pattern.crossesFolders else {
+                    return pattern.mayMatchBelow(name)
+                }
+                if isRecursive {
+                    try self.walk(folder) { object, _ in try tell(object, object.exactName, false) }
+                } else {
+                    try tell(folder.described, folder.prefix, true)
+                }
                 return false
             }
             try self.walk(self.reference(pattern.folder), enters: enters) { object, name in
-                if !pattern.isOfFolders, pattern.matches(name) { try tell(object, object.exactName) }
+                if !pattern.isOfFolders, pattern.matches(name) { try tell(object, object.exactName, false) }
             }
         }
     }
 
     /// Shows what `walk` passes on, some hundred objects at once.
     private func listAll(
-        _ shown: inout Shown, _ walk: (_ tell: (_ object: JSON, _ name: String) throws -> Void) throws -> Void
+        _ shown: inout Shown,
+        _ walk: (_ tell: (_ object: JSON, _ name: String, _ isFolder: Bool) throws -> Void) throws -> Void
     ) throws {
-        var page: [ListedObject] = []
-        try walk { object, name in
-            page.append((object, name))
-            guard page.count >= 256 else { return }
-            try show([], page, &shown)
-            page = []
+        var page: ListedPage = ([], [])
+        try walk { object, name, isFolder in
+            if isFolder { page.folders.append((object, name)) } else { page.objects.append((object, name)) }
+            guard page.folders.count + page.objects.count >= 256 else { return }
+            try show(page, &shown)
+            page = ([], [])
         }
-        try show([], page, &shown)
+        try show(page, &shown)
     }
 
-    private func show(_ folders: [JSON], _ objects: [ListedObject], _ shown: inout Shown) throws {
+    private func show(_ page: ListedPage, _ shown: inout Shown) throws {
+        let (folders, objects) = page
         shown.isAny = shown.isAny || !folders.isEmpty || !objects.isEmpty
         let details = try options.isLong || options.json ? details(objects.map(\.object)) : []
         if options.json {
-            shown.prefixes += folders
+            shown.prefixes += folders.map(\.object)
             shown.items += zip(objects, details).map { merged($0.0.object, $0.1) }
             return
         }
         let lines =
-            folders.map { ($0.folderName(options.isExact), nil) }
+            folders.map { ($0.name, nil) }
             + objects.enumerated().map { ($0.element.name, details.isEmpty ? nil : details[$0.offset]) }
         for (name, detail) in lines.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
             try Console.print(options.isLong ? Self.columns(detail) + name : name)
@@ -212,7 +223,13 @@ extension ClientCommandRunner {
     }
 }
 
-extension JSON {
-    /// The name of a folder in a list, with a slash.
-    fileprivate func folderName(_ isExact: Bool) -> String { isExact ? folderPrefix : lastName + "/" }
+extension Reference {
+    /// As lists of the service name a folder.
+    fileprivate var described: JSON {
+        let exact: [JSON.Member] = isExact ? [.init(key: "object", value: .string(object))] : []
+        return .object(
+            [.init(key: "bucket", value: .string(bucket)), .init(key: "fullPath", value: .string(fullPath))] + exact + [
+                .init(key: "name", value: .string(name)), .init(key: "url", value: .string(url)),
+            ])
+    }
 }

@@ -37,6 +37,7 @@ package enum Command {
             case .flag(let word):
                 for flag in try page.flags(for: word) {
                     try flag.take(&options, &line)
+                    if flag.value != nil, !flag.isRepeatable { try options.once.add(flag.names[0], line) }
                     if FlagGroup.shared.contains(where: { $0.has(word) }) {
                         options.given.append(word)
                     }
@@ -171,6 +172,8 @@ package struct CommandOptions {
     var timeline = Timeline.Options()
     /// The flags of services that were given.
     var given: [String] = []
+    /// What must not be said twice.
+    var once = GivenFlags()
     /// The permissions that the user takes from new files.
     package var newFilesMask: UInt32 = 0o077
 

@@ -60,19 +60,24 @@ extension CommandPage {
                 options.metadata[property.rawValue] = .string(try line.value("a value"))
             }
         } + [
-            Flag("--custom", nil, "KEY=VALUE", "custom metadata; repeatable") { options, line in
+            Flag("--custom", nil, "KEY=VALUE", "custom metadata; repeatable", isRepeatable: true) { options, line in
                 let (key, value) = try line.pair()
+                try options.once.add("custom \(key)", line)
                 options.customMetadata[key] = .string(value)
             }
         ]
 
-    private static let removal = Flag("--remove", nil, "NAME", "content-type, … or a custom KEY") { options, line in
+    private static let removal = Flag(
+        "--remove", nil, "NAME", "content-type, … or a custom KEY; repeatable", isRepeatable: true
+    ) { options, line in
         let name = try line.value("a name")
         if let property = ContentProperty.allCases.first(where: {
             [$0.rawValue, String($0.rawValue.asFlag.dropFirst(2))].contains(name)
         }) {
+            try options.once.add(property.rawValue.asFlag, line)
             options.metadata[property.rawValue] = .null
         } else {
+            try options.once.add("custom \(name)", line)
             options.customMetadata[name] = .null
         }
     }
@@ -218,7 +223,9 @@ extension CommandPage {
             Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
             Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
             Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
-            Flag("--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable") { options, line in
+            Flag(
+                "--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable", isRepeatable: true
+            ) { options, line in
                 let origin = try line.value("an origin")
                 guard AcceptedOrigins.isOrigin(origin) else {
                     throw UsageError(message: "--allow-origin needs https://HOST:PORT or *, not \"\(origin)\"")
@@ -287,7 +294,13 @@ extension CommandPage {
         takesServiceFlags: false,
         examples: ["trace session.trace --html session.html", "trace session.trace --follow --errors"]
     ) { options, words in
-        if options.isFollowing, options.html != nil { throw UsageError(message: "--follow is not for --html") }
+        let others = [
+            ("--follow", options.isFollowing), ("--json", options.json), ("--all", options.timeline.showsAll),
+            ("--errors", options.timeline.showsErrors), ("--task", options.timeline.task != nil),
+        ]
+        if options.html != nil, let (flag, _) = others.first(where: \.1) {
+            throw UsageError(message: "\(flag) is not for --html")
+        }
         return words.count == 1 ? .trace(file: words[0], options) : nil
     }
 }

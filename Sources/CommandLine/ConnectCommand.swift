@@ -65,8 +65,11 @@ package struct ConnectCommand {
     }
 
     private func start() throws -> BackgroundService {
-        let defaults = ["--idle-timeout", "60", "--wait-for-root", "\(Self.timeout)"]
-        return try BackgroundService(["serve", "--shared"] + defaults + words, log: prepareLog())
+        let defaults = [("--idle-timeout", "60"), ("--wait-for-root", "\(Self.timeout)")].filter { flag, _ in
+            !words.contains { $0 == flag || $0.hasPrefix(flag + "=") }
+        }
+        return try BackgroundService(
+            ["serve", "--shared"] + defaults.flatMap { [$0, $1] } + words, log: prepareLog())
     }
 
     struct OtherBucketError: UserFacingError { let message: String }

@@ -1,3 +1,5 @@
+import Storage
+
 /// A flag of the command line. Parsing, help, the man page and completions are made from it.
 struct Flag: Sendable {
     /// What a flag does to the options; it takes its value from the reader.
@@ -8,10 +10,16 @@ struct Flag: Sendable {
     /// What stands for the value; nil where it has none.
     let value: String?
     let text: String
+    /// It may be given several times, and each value counts.
+    let isRepeatable: Bool
     let take: Take
 
-    init(_ name: String, _ short: String?, _ value: String?, _ text: String, _ take: @escaping Take) {
+    init(
+        _ name: String, _ short: String?, _ value: String?, _ text: String, isRepeatable: Bool = false,
+        _ take: @escaping Take
+    ) {
         (names, self.value, self.text, self.take) = ([name] + (short.map { [$0] } ?? []), value, text, take)
+        self.isRepeatable = isRepeatable
     }
 
     /// A flag without a value.
@@ -40,7 +48,7 @@ struct Flag: Sendable {
         _ name: String, _ value: String, _ text: String,
         _ place: any WritableKeyPath<CommandOptions, [String]> & Sendable
     ) {
-        self.init(name, nil, value, text) { options, line in
+        self.init(name, nil, value, text, isRepeatable: true) { options, line in
             options[keyPath: place].append(try line.value("\(value.article) \(value)"))
         }
     }
@@ -59,4 +67,20 @@ struct FlagGroup: Sendable {
     var notes: [String] = []
 
     func has(_ name: String) -> Bool { flags.contains { $0.names.contains(name) } }
+}
+
+/// What the flags of a command line are about, each with the words that said so: nothing is said twice.
+struct GivenFlags {
+    private var words = ByteKeyedDictionary<String>()
+
+    /// - Parameter subject: what only one flag may say: the flag itself, or an entry of the metadata.
+    mutating func add(_ subject: String, _ line: ArgumentReader) throws(UsageError) {
+        let given = "\(line.last) \(line.lastValue)"
+        if let other = words[subject] {
+            throw UsageError(
+                message: other.hasSameBytes(as: given)
+                    ? "\(given) is given twice" : "\(other) and \(given) contradict each other: give one of them")
+        }
+        words[subject] = given
+    }
 }

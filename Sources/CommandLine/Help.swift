@@ -47,9 +47,14 @@ package enum Help {
         with ** finds keeps its name below the folder before the pattern.
 
         docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
-        is gs://BUCKET and nothing else, and what is empty is an error. A name that is
-        there counts more than a pattern. With --exact there are no patterns, and a
-        slash at the end is part of a name.
+        is gs://BUCKET and nothing else, and what is empty is an error. With --exact
+        there are no patterns, a slash at the end is part of a name, and so are . and ..
+
+        A name that is there counts more than a pattern: 'a[1].txt' is that object if
+        there is one, and so are the first segments while folders have their names:
+        'k[1]/*' is all in the folder k[1] if it is there, else all in k1. '[[]' is [,
+        '[*]' is *, '[?]' is ?. Folders that match are left out with an error unless -r
+        is given; ls shows them.
 
         Before the first byte is written all names are known. Refused are: two sources
         of one name, a folder into itself, a file that another copy still needs, and a

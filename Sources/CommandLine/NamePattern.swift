@@ -5,6 +5,9 @@
 struct NamePattern {
     /// The folder before the first of these characters, as it was written; nil for the root of the default bucket.
     let folder: String?
+    /// The first segment with these characters and all before it, as they were written: where a folder has this name, they
+    /// are no pattern. Nil where it is the last segment.
+    let possibleFolder: String?
     /// It ends with a slash: objects do not match.
     let isOfFolders: Bool
     private let steps: [Step]
@@ -25,14 +28,20 @@ struct NamePattern {
     }
 
     /// Nil for a text without them.
-    init?(_ text: String) {
+    ///
+    /// - Parameter literal: the beginning of the text that is a name, whatever its characters are.
+    init?(_ text: String, after literal: String = "") {
         let isSpecial: (Unicode.Scalar) -> Bool = { $0 == "*" || $0 == "?" || $0 == "[" }
         let scalars = text.unicodeScalars
         guard !["http://", "https://"].contains(where: { text.utf8.starts(with: $0.utf8) }),
-            let first = scalars.firstIndex(where: isSpecial)
+            let first = scalars.dropFirst(literal.unicodeScalars.count).firstIndex(where: isSpecial)
         else { return nil }
         let slash = scalars[..<first].lastIndex(of: "/")
         folder = slash.map { String(scalars[..<$0]) + (scalars[..<$0].last == "/" ? "/" : "") }
+        let end = scalars[first...].firstIndex(of: "/")
+        possibleFolder =
+            folder == "gs://" || end.map { scalars[$0...].allSatisfy { $0 == "/" } } ?? true
+            ? nil : end.map { String(scalars[..<$0]) }
         isOfFolders = scalars.last == "/"
         let rest = scalars[(slash.map { scalars.index(after: $0) } ?? scalars.startIndex)...]
         steps = Self.steps(Array(rest.split(separator: "/").joined(separator: ["/"])))

@@ -17,7 +17,11 @@ enum TokenText {
 
     /// Also takes a JSON object with a member for the token.
     static func token(_ kind: Token.Kind, printed bytes: [UInt8], at now: Timestamp) throws(InvalidToken) -> Token {
-        guard let json = JSON(wire: bytes), json.object != nil else { return try token(kind, in: bytes) }
+        var repeatsName = false
+        guard let json = JSON(wire: bytes, repeatsName: &repeatsName), json.object != nil else {
+            return try token(kind, in: bytes)
+        }
+        guard !repeatsName else { throw InvalidToken(reason: "JSON in which a name occurs twice") }
         guard let text = memberNames(kind).lazy.compactMap({ json[$0]?.string }).first else {
             throw InvalidToken(reason: "JSON without " + memberNames(kind).joined(separator: " or "))
         }

@@ -7,7 +7,11 @@ extension Database {
     func list(_ query: ListQuery, after token: PageToken?) throws -> Listing {
         let reference = query.reference
         let found = try bucket(named: reference.bucket)
-        guard let bucket = found else { return Listing() }
+        guard let bucket = found else {
+            var nothing = Listing()
+            nothing.isBucketMissing = true
+            return nothing
+        }
         let below = reference.namesBelow
         // The byte 0xFF never occurs in UTF-8.
         let end = below.isEmpty ? [0xFF] : below.dropLast() + [UInt8(ascii: "/") + 1]

@@ -153,8 +153,18 @@ extension OpenObject {
         ]
         if let encoding = content[.contentEncoding] { headers.add("Content-Encoding", encoding) }
         if let language = content[.contentLanguage] { headers.add("Content-Language", language) }
-        for (key, value) in metadata.settable.custom { headers.add("x-goog-meta-\(key)", value) }
+        for (key, value) in metadata.settable.custom {
+            headers.add(
+                "x-goog-meta-\(isToken(key.utf8) ? key : key.escaped)", value.isHeaderValue ? value : value.escaped)
+        }
         return headers
+    }
+}
+
+extension String {
+    /// It arrives as it is sent: without control characters, and without blanks at its ends.
+    fileprivate var isHeaderValue: Bool {
+        !utf8.contains { $0 < 0x20 || $0 == 0x7F } && trimmed(self[...]).utf8.count == utf8.count
     }
 }
 

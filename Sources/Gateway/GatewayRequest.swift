@@ -166,11 +166,15 @@ struct GatewayError: Error {
 }
 
 extension JSON {
-    /// Throws 400 unless the bytes are a JSON object; no bytes, and null, are an empty one.
+    /// Throws 400 unless the bytes are a JSON object without repeated names; no bytes, and null, are an empty one.
     static func object(_ bytes: [UInt8]) throws(GatewayError) -> JSON {
         if bytes.isEmpty { return [:] }
-        guard let json = JSON(wire: bytes), json.isNull || json.object != nil else {
+        var repeatsName = false
+        guard let json = JSON(wire: bytes, repeatsName: &repeatsName), json.isNull || json.object != nil else {
             throw .badRequest("The metadata is no JSON object.")
+        }
+        if repeatsName, let name = json.repeatedName {
+            throw .badRequest("The member \(name.joined(separator: ".").prefix(200)) occurs twice.")
         }
         return json.isNull ? [:] : json
     }

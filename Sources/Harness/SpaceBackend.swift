@@ -21,7 +21,7 @@ public final class SpaceLedger: Sendable {
     }
 
     /// Nil for all.
-    private let buckets: Set<String>?
+    let buckets: Set<String>?
     /// In bytes; nil for any number.
     private let quota: Int64?
     private let state = Mutex(State())
@@ -140,7 +140,10 @@ public final class SpaceBackend: Backend {
 
     public func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing {
         try ledger.check(query.reference)
-        return try await engine.list(query, for: caller)
+        var listing = try await engine.list(query, for: caller)
+        // Buckets that the space names are there from its beginning.
+        if ledger.buckets != nil { listing.isBucketMissing = false }
+        return listing
     }
 
     public func data(

@@ -19,8 +19,10 @@ struct MessageDecoder: Sendable {
     /// Decodes a short text on the loop.
     func decode(short bytes: UnsafeRawBufferPointer) -> DecodedInput {
         do throws(JSONSyntaxError) {
-            let message = try json(bytes)
-            return message.array.map { batch(BatchDecoder($0, bytes: bytes.count, self)) } ?? .message(decode(message))
+            var repeatsName = false
+            let message = try json(bytes, &repeatsName)
+            return message.array.map { batch(BatchDecoder($0, bytes: bytes.count, repeatsName: repeatsName, self)) }
+                ?? .message(decode(message, repeatsName: repeatsName))
         } catch {
             return .refused(RPCError(about: error))
         }
@@ -31,15 +33,20 @@ struct MessageDecoder: Sendable {
         do throws(JSONSyntaxError) {
             guard bytes.first(where: { !$0.isBlank }) == UInt8(ascii: "["),
                 let messages = try JSONElements(text, maxDepth: limits.nesting, maxValues: limits.messageValues)
-            else { return .message(decode(try json(bytes))) }
+            else {
+                var repeatsName = false
+                let message = try json(bytes, &repeatsName)
+                return .message(decode(message, repeatsName: repeatsName))
+            }
             return batch(BatchDecoder(messages, bytes: bytes.count, self))
         } catch {
             return .refused(RPCError(about: error))
         }
     }
 
-    private func json(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) -> JSON {
-        try JSON(parsing: bytes, maxDepth: limits.nesting, maxValues: limits.messageValues)
+    private func json(_ bytes: UnsafeRawBufferPointer, _ repeatsName: inout Bool) throws(JSONSyntaxError) -> JSON {
+        try JSON(
+            parsing: bytes, maxDepth: limits.nesting, maxValues: limits.messageValues, repeatsName: &repeatsName)
     }
 
     private func batch(_ messages: BatchDecoder) -> DecodedInput {
@@ -52,8 +59,9 @@ struct MessageDecoder: Sendable {
         return .batch(messages)
     }
 
-    fileprivate func decode(_ message: JSON) -> DecodedMessage {
-        let envelope = Envelope(message)
+    /// - Parameter repeatsName: false for a message in whose objects no name occurs twice.
+    fileprivate func decode(_ message: JSON, repeatsName: Bool) -> DecodedMessage {
+        let envelope = Envelope(message, mayRepeatNames: repeatsName)
         let decoded = decode(ParsedMessage(envelope))
         guard let envelope, let (number, answer) = OutgoingRequests.answer(in: envelope) else { return decoded }
         return .answer(to: number, answer, otherwise: decoded)
@@ -102,7 +110,7 @@ struct BatchDecoder: Sendable {
 
     private enum Messages {
         /// The messages of a short text.
-        case parsed(ArraySlice<JSON>)
+        case parsed(ArraySlice<JSON>, repeatsName: Bool)
         case unparsed(JSONElements)
     }
 
@@ -110,8 +118,8 @@ struct BatchDecoder: Sendable {
     let bytes: Int
     private let decoder: MessageDecoder
 
-    init(_ messages: [JSON], bytes: Int, _ decoder: MessageDecoder) {
-        (self.messages, self.bytes, self.decoder) = (.parsed(messages[...]), bytes, decoder)
+    init(_ messages: [JSON], bytes: Int, repeatsName: Bool, _ decoder: MessageDecoder) {
+        (self.messages, self.bytes, self.decoder) = (.parsed(messages[...], repeatsName: repeatsName), bytes, decoder)
     }
 
     init(_ messages: JSONElements, bytes: Int, _ decoder: MessageDecoder) {
@@ -123,7 +131,7 @@ struct BatchDecoder: Sendable {
 
     var count: Int {
         switch messages {
-        case .parsed(let messages): messages.count
+        case .parsed(let messages, _): messages.count
         case .unparsed(let messages): messages.count
         }
     }
@@ -140,14 +148,14 @@ struct BatchDecoder: Sendable {
 
     mutating func next() -> Item? {
         switch messages {
-        case .parsed(var rest):
+        case .parsed(var rest, let repeatsName):
             guard let message = rest.popFirst() else { return nil }
-            messages = .parsed(rest)
-            return Item(message: decoder.decode(message), bytes: bytes / rest.endIndex)
+            messages = .parsed(rest, repeatsName: repeatsName)
+            return Item(message: decoder.decode(message, repeatsName: repeatsName), bytes: bytes / rest.endIndex)
         case .unparsed(var rest):
             guard let next = rest.next() else { return nil }
             messages = .unparsed(rest)
-            return Item(message: decoder.decode(next.element), bytes: next.bytes)
+            return Item(message: decoder.decode(next.element, repeatsName: next.repeatsName), bytes: next.bytes)
         }
     }
 }

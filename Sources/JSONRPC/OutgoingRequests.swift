@@ -75,7 +75,9 @@ final class OutgoingRequests {
 
     /// One of `result` and `error` may be present as null.
     private nonisolated static func outcome(in message: Envelope) -> Answer {
-        guard message.hasVersion else { return .failure(PeerRequestError.malformedResponse) }
+        guard message.hasVersion, message.repeatedName == nil else {
+            return .failure(PeerRequestError.malformedResponse)
+        }
         switch (message.result, message.error) {
         case (let result?, nil), (let result?, .null?): return .success(result)
         case (nil, let error?), (.null?, let error?):

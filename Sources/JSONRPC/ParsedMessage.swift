@@ -15,6 +15,10 @@ enum ParsedMessage {
             self = .invalid(.null, .invalidRequest("A message must be an object, or an array of objects."))
             return
         }
+        if message.repeatedName == ["id"] {
+            self = .invalid(.null, .invalidRequest("The member \"id\" occurs twice."))
+            return
+        }
         let id = message.id.map(RequestID.init)
         guard id == nil || id != .some(.none) else {
             self = .invalid(.null, .invalidRequest("An id must be a string, an integer or null."))
@@ -36,6 +40,12 @@ enum ParsedMessage {
     private static func call(id: RequestID?, _ message: Envelope) throws(RPCError) -> ParsedMessage {
         guard message.hasVersion else { throw .invalidRequest("\"jsonrpc\" must be \"2.0\".") }
         guard let method = message.method?.string else { throw .invalidRequest("\"method\" must be a string.") }
+        if let name = message.repeatedName {
+            guard name.count > 1, name.first == "params" else {
+                throw .invalidRequest("The member \"\(name.joined(separator: ".").shortened)\" occurs twice.")
+            }
+            throw .invalidParam(name.dropFirst().joined(separator: "."), "occurs twice")
+        }
         return .call(id, method: method, try params(message.params))
     }
 
@@ -54,7 +64,7 @@ enum ParsedMessage {
     }
 }
 
-/// The members of a message that JSON-RPC defines, found in one pass. The last of several counts.
+/// The members of a message that JSON-RPC defines, found in one pass.
 struct Envelope {
     private var version: JSON?
     private(set) var id: JSON?
@@ -62,10 +72,15 @@ struct Envelope {
     private(set) var params: JSON?
     private(set) var result: JSON?
     private(set) var error: JSON?
+    /// The path of a name that occurs twice in an object: the message is refused.
+    private(set) var repeatedName: [String]?
 
     /// Nil when the message is no object.
-    init?(_ message: JSON) {
+    ///
+    /// - Parameter mayRepeatNames: false if it is known that no name occurs twice in an object.
+    init?(_ message: JSON, mayRepeatNames: Bool = true) {
         guard case .object(let members) = message else { return nil }
+        if mayRepeatNames { repeatedName = message.repeatedName }
         for member in members {
             switch member.key {
             case "jsonrpc": version = member.value

@@ -96,10 +96,17 @@ extension JSON: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
 }
 
 extension JSON {
-    /// Nil unless the bytes are one JSON text.
+    /// Nil unless the bytes are one JSON text, in which no name occurs twice in an object.
     package init?(wire bytes: [UInt8]) {
+        var repeatsName = false
+        self.init(wire: bytes, repeatsName: &repeatsName)
+        if repeatsName { return nil }
+    }
+
+    /// Nil unless the bytes are one JSON text.
+    package init?(wire bytes: [UInt8], repeatsName: inout Bool) {
         let parsed = bytes.withUnsafeBytes { bytes in
-            Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes) }
+            Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, repeatsName: &repeatsName) }
         }
         guard case .success(let json) = parsed else { return nil }
         self = json

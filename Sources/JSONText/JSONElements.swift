@@ -18,8 +18,8 @@ public struct JSONElements: Sendable {
         position = text.withUnsafeBytes { $0.firstIndex(of: UInt8(ascii: "[")) ?? 0 }
     }
 
-    /// The next element and how many bytes it takes; nil after the last.
-    public mutating func next() -> (element: JSON, bytes: Int)? {
+    /// The next element, how many bytes it takes, and whether a name occurs twice in an object of it; nil after the last.
+    public mutating func next() -> (element: JSON, bytes: Int, repeatsName: Bool)? {
         guard count > 0 else { return nil }
         let start = position + 1
         return text.withUnsafeBytes { bytes in
@@ -29,7 +29,7 @@ public struct JSONElements: Sendable {
             // A comma comes next, or the end.
             position = parser.scanner.endOfSpace
             count -= 1
-            return (element, position - start)
+            return (element, position - start, parser.repeatsName)
         }
     }
 }
@@ -58,6 +58,8 @@ private struct Outline: JSONOutput {
 
         init() { isObject = false }
         init(key: Void, isInSmallText: Bool) { isObject = true }
+
+        var repeatsName: Bool { false }
 
         mutating func add(_ value: consuming Outline) { count += 1 }
         mutating func expect(_ key: Void) {}

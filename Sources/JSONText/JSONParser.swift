@@ -7,33 +7,44 @@ extension JSON {
     public init(
         parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512, maxValues: Int = .max
     ) throws(JSONSyntaxError) {
+        var repeatsName = false
+        try self.init(parsing: bytes, maxDepth: maxDepth, maxValues: maxValues, repeatsName: &repeatsName)
+    }
+
+    /// Sets `repeatsName` if a name occurs twice in an object; `repeatedName` says which one.
+    public init(
+        parsing bytes: UnsafeRawBufferPointer, maxDepth: Int = 512, maxValues: Int = .max, repeatsName: inout Bool
+    ) throws(JSONSyntaxError) {
         var parser = JSONParser<JSON>(JSONScanner(bytes: bytes), maxDepth: maxDepth, maxValues: maxValues)
         self = try parser.document()
+        if parser.repeatsName { repeatsName = true }
     }
 }
 
 /// The output of a parser: values, or an outline when the text is only checked.
 protocol JSONOutput {
-    associatedtype Key
-    associatedtype Container: JSONContainer where Container.Output == Self, Container.Key == Key
+    associatedtype Name
+    associatedtype Container: JSONContainer where Container.Output == Self, Container.Name == Name
 
     static func constant(_ json: JSON) -> Self
     static func number(_ range: Range<Int>, in scanner: borrowing JSONScanner) -> Self
     static func string(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Self
-    static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Key
+    static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Name
 }
 
 /// An array or object that is not closed yet.
 protocol JSONContainer {
     associatedtype Output
-    associatedtype Key
+    associatedtype Name
 
     init()
-    init(key: Key, isInSmallText: Bool)
+    init(key: Name, isInSmallText: Bool)
     var isObject: Bool { get }
+    /// Two members have one name.
+    var repeatsName: Bool { get }
     mutating func add(_ value: consuming Output)
     /// The name of the member whose value comes next.
-    mutating func expect(_ key: Key)
+    mutating func expect(_ key: Name)
     consuming func closed() -> Output
 }
 
@@ -47,6 +58,8 @@ struct JSONParser<Output: JSONOutput> {
     /// The number of open containers.
     private var depth = 0
     private(set) var values = 0
+    /// An object that is closed has two members of one name.
+    private(set) var repeatsName = false
 
     init(_ scanner: JSONScanner, maxDepth: Int, maxValues: Int) {
         (self.scanner, self.maxDepth, self.maxValues) = (scanner, maxDepth, maxValues)
@@ -112,7 +125,7 @@ struct JSONParser<Output: JSONOutput> {
         JSONSyntaxError(offset: scanner.position, reason: reason, limit: limit)
     }
 
-    private mutating func key() throws(JSONSyntaxError) -> Output.Key {
+    private mutating func key() throws(JSONSyntaxError) -> Output.Name {
         guard scanner.current == UInt8(ascii: "\"") else { throw scanner.failure("expected a member name") }
         let key = Output.key(try scanner.string(), in: scanner)
         scanner.skipSpace()
@@ -130,6 +143,7 @@ struct JSONParser<Output: JSONOutput> {
         depth -= 1
         var container = outer.popLast() ?? Output.Container()
         swap(&innermost, &container)
+        if container.repeatsName { repeatsName = true }
         return container.closed()
     }
 

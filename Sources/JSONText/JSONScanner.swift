@@ -154,6 +154,14 @@ extension JSONScanner {
         String(copying: UTF8Span(unchecked: slice(range).span, isKnownASCII: true))
     }
 
+    /// One of 64 bits for a name, by its length and its ends.
+    @inline(__always)
+    func mark(of range: Range<Int>) -> UInt64 {
+        guard let low = range.first, let high = range.last else { return 1 }
+        let ends = UInt64(range.count) | UInt64(bytes[low]) << 8 | UInt64(bytes[high]) << 16
+        return 1 << ((ends &* 0x9E37_79B9_7F4A_7C15) >> 58)
+    }
+
     func text(of token: JSONStringToken) -> String {
         guard token.hasEscapes else {
             return String(copying: UTF8Span(unchecked: slice(token.range).span, isKnownASCII: token.isASCII))

@@ -9,20 +9,32 @@ extension JSON: JSONOutput {
         .string(scanner.text(of: token))
     }
 
-    static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> String { scanner.text(of: token) }
+    /// A name, and one of 64 marks: equal names without escapes have the same.
+    struct Name {
+        let text: String
+        /// All marks for a name with escapes.
+        let mark: UInt64
+    }
+
+    static func key(_ token: JSONStringToken, in scanner: borrowing JSONScanner) -> Name {
+        Name(text: scanner.text(of: token), mark: token.hasEscapes ? .max : scanner.mark(of: token.range))
+    }
 
     struct Container: JSONContainer {
         let isObject: Bool
         private var key = ""
         private var elements: [JSON] = []
         private var members: [JSON.Member] = []
+        /// Of the names so far.
+        private var marks: UInt64 = 0
+        private var mayRepeatName = false
 
         init() { isObject = false }
 
         /// Reserves room for four members, which most objects have, but not in large texts, where that is much memory.
-        init(key: String, isInSmallText: Bool) {
+        init(key: Name, isInSmallText: Bool) {
             isObject = true
-            self.key = key
+            expect(key)
             if isInSmallText { members.reserveCapacity(4) }
         }
 
@@ -34,7 +46,13 @@ extension JSON: JSONOutput {
             }
         }
 
-        mutating func expect(_ key: String) { self.key = key }
+        mutating func expect(_ key: Name) {
+            self.key = key.text
+            if marks & key.mark != 0 { mayRepeatName = true }
+            marks |= key.mark
+        }
+
+        var repeatsName: Bool { mayRepeatName && members.repeatedName != nil }
 
         consuming func closed() -> JSON { isObject ? .object(members) : .array(elements) }
     }

@@ -62,6 +62,7 @@ extension Listing {
                 text.add(verbatim: ",\"metadata\":")
                 text.add(metadata) { $0.add($1.json) }
             }
+            if isBucketMissing { text.add(verbatim: ",\"bucketExists\":false") }
             text.finishPage(pageToken)
         }
     }

@@ -57,6 +57,8 @@ public struct Listing: Equatable, Sendable {
     public var metadata: [ObjectMetadata]?
     /// The token of the next page; nil on the last page.
     public var pageToken: String?
+    /// Nothing was ever stored in the bucket, and nobody has made it.
+    public var isBucketMissing = false
 
     public init(prefixes: [Reference] = [], items: [Reference] = [], pageToken: String? = nil) {
         (self.prefixes, self.items, self.pageToken) = (prefixes, items, pageToken)

@@ -4,6 +4,20 @@ public enum ContentProperty: String, CaseIterable, Sendable {
 
     /// Of each value, in UTF-8.
     public static let maxBytes = 8192
+
+    /// Throws `invalidArgument` for a value that a header of HTTP cannot have as it is.
+    func check(_ value: String) throws(StorageError) {
+        let param = "metadata.\(self)"
+        if self == .contentType, !value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            throw .invalidArgument(param, "\(param) goes into headers of HTTP, so it must be printable ASCII.")
+        }
+        guard let byte = value.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) else { return }
+        let code = String(byte, radix: 16, uppercase: true)
+        throw .invalidArgument(
+            param,
+            "\(param) goes into headers of HTTP, so it may not have the control character U+00\(byte < 16 ? "0" : "")\(code)."
+        )
+    }
 }
 
 /// The metadata that clients set. A property without a value is absent.
@@ -16,13 +30,15 @@ public struct SettableMetadata: Sendable {
 
     public init() {}
 
-    /// Throws `invalidArgument`, and changes nothing, where a property or the custom metadata would grow too large.
+    /// Throws `invalidArgument`, and changes nothing, where a property or the custom metadata would grow too large, or a
+    /// header of HTTP cannot have a property as it is.
     public mutating func apply(_ change: MetadataChange) throws(StorageError) {
         var changed = change.replacesAll ? SettableMetadata() : self
         for property in ContentProperty.allCases {
             guard let value = change.content[property] else { continue }
             let param = "metadata.\(property)"
             try Self.check(value?.utf8.count ?? 0, atMost: ContentProperty.maxBytes, of: param, called: param)
+            if let value { try property.check(value) }
             changed.content[property] = value
         }
         switch change.custom {
@@ -112,11 +128,6 @@ public struct MetadataChange: Equatable, Sendable {
     public func check() throws(StorageError) {
         var metadata = SettableMetadata()
         try metadata.apply(self)
-        guard let type = content[.contentType] ?? nil, !type.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            return
-        }
-        throw .invalidArgument(
-            "metadata.contentType", "metadata.contentType goes into headers of HTTP, so it must be printable ASCII.")
     }
 }
 

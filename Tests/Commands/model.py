@@ -42,6 +42,7 @@ def regex(pattern):
 class World:
     def __init__(self, objects, files):
         self.objects, self.files, self.directories = objects, files, set()
+        self.buckets = {"default-bucket"}  # Those that have had an object.
 
     def copy(self):
         return World(dict(self.objects), dict(self.files))
@@ -49,6 +50,7 @@ class World:
     def run(self, words):
         """Changes what the command changes, and returns its status: 0, or 1 for any other."""
         verb, self.failed, self.reason = words[0], 0, ""
+        self.buckets |= {bucket for bucket, _ in self.objects}
         flags, words = words[1:words.index("--")], words[words.index("--") + 1:]
         self.recursive, self.exact = "-r" in flags, "--exact" in flags
         try:
@@ -71,7 +73,7 @@ class World:
         if self.exact:
             return bucket, name
         segments = [segment for segment in name.split("/") if segment]
-        if not is_url and (not segments or {".", ".."} & set(segments)):
+        if not is_url and not segments or {".", ".."} & set(segments):
             raise Refused("no reference")
         return bucket, "/".join(segments)
 
@@ -95,7 +97,18 @@ class World:
             return False
         if text.startswith("/"):
             raise Refused("no pattern")
-        return True
+        bucket, name = reference
+        return bool(re.search(r"[*?\[]", name[len(self.literal_folder(bucket, name)):]))
+
+    def literal_folder(self, bucket, name):
+        """The longest beginning, of whole segments, without special characters or that a folder has as its name."""
+        end = 0
+        for at, character in enumerate(name):
+            if character == "/":
+                if re.search(r"[*?\[]", name[end:at]) and not self.below((bucket, name[:at])):
+                    break
+                end = at + 1
+        return name[:end]
 
     def sources(self, text):
         """Dictionaries: name, itself, members by object, folder, is_match."""
@@ -111,6 +124,7 @@ class World:
                 raise Missing("a folder without -r")
             return [dict(name=last_name(name), itself=reference, members=None)]
         members = self.below(reference)
+        self.check_bucket(bucket)
         has_itself = not self.is_folder_text(text) and not name.endswith("/") and self.is_there(reference)
         if has_itself and not members:
             return [dict(name=last_name(name), itself=reference, members=None)]
@@ -127,11 +141,11 @@ class World:
         only_folders, pattern = pattern.endswith("/"), "/".join(filter(None, pattern.split("/")))
         if only_folders and not self.recursive:
             raise Missing("a folder without -r")
-        literal = re.match(r"[^*?\[]*", pattern)[0]
-        prefix = literal[:literal.rfind("/") + 1]
+        prefix = self.literal_folder(bucket, pattern)
         pattern = pattern[len(prefix):]
         expression, crosses = regex(pattern), "**" in pattern
-        sources, taken = [], {}
+        self.check_bucket(bucket)
+        sources, taken, left_out = [], {}, set()
         for rest in sorted(self.below((bucket, prefix)).values()):
             if any(rest.startswith(folder) for folder in taken):
                 continue
@@ -147,12 +161,19 @@ class World:
                     sources.append(dict(name=rest[:cuts[0]] if crosses else own, itself=None,
                                         members=self.below(folder), folder=folder, is_match=True))
                     continue
+            elif not crosses:
+                left_out |= {rest[:at] for at, c in enumerate(rest) if c == "/" and expression.fullmatch(rest[:at])}
             if not only_folders and expression.fullmatch(rest):
                 sources.append(dict(name=rest if crosses else last_name(prefix + rest), itself=(bucket, prefix + rest),
                                     members=None, is_match=True))
+        self.failed += len(left_out)
         if not sources:
             raise Missing("nothing matches")
         return sources
+
+    def check_bucket(self, bucket):
+        if bucket not in self.buckets:
+            raise Missing("no such bucket")
 
     def all_sources(self, texts):
         found = []

@@ -60,7 +60,9 @@ import Testing
 
     @Test(arguments: [
         ("echo secret; exit 3", "--id-token-command ended with status 3."), ("kill -9 $$", "ended by signal 9"),
-        ("true", "printed is empty."), ("echo '{\"secret\":1}'", "JSON without id_token or token."),
+        ("true", "printed is empty."),
+        (#"echo '{"token":"a","token":"b"}'"#, "JSON in which a name occurs twice."),
+        ("echo '{\"secret\":1}'", "JSON without id_token or token."),
         ("echo a secret", "there is a space in it."), ("exec no-such-command 2>/dev/null", "ended with status 127."),
         ("yes secret", "printed more than 65536 bytes and was ended."),
         (#"echo '{"id_token":"secret","expiry":"2001-01-01T00:00:00Z"}'"#, "had expired at 2001-01-01T00:00:00.000Z."),

@@ -11,7 +11,7 @@ import Testing
         #expect(try parse(text) == expected)
     }
 
-    @Test func `Members keep their order, and the last duplicate counts`() throws {
+    @Test func `Members keep their order, and repeated names are kept`() throws {
         let json = try parse(#"{"b":1,"a":2,"b":3}"#)
         #expect(json.object?.map(\.key) == ["b", "a", "b"])
         #expect(json["b"]?.number?.int64 == 3)

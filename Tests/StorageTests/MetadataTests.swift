@@ -100,7 +100,9 @@ import Testing
         let before = metadata
         var change = MetadataChange()
         change.custom = .merge(["key": "value"])
-        for other in ContentProperty.allCases { change.content[other] = String(repeating: "é", count: 4096) }
+        for other in ContentProperty.allCases {
+            change.content[other] = String(repeating: other == .contentType ? "ee" : "é", count: 4096)
+        }
         change.content[property] = String(repeating: "é", count: 4096) + "x"
         let error = try storageError { () throws(StorageError) in try metadata.apply(change) }
         #expect(error.code == .invalidArgument && error.param == "metadata.\(property)")
@@ -120,8 +122,32 @@ import Testing
         change.content[.contentType] = type
         let error = try storageError { () throws(StorageError) in try change.check() }
         #expect(error.code == .invalidArgument && error.param == "metadata.contentType")
-        change.content = [.contentType: "text/plain; charset=utf-8", .contentLanguage: type]
+        var metadata = SettableMetadata()
+        #expect(throws: StorageError.self) { try metadata.apply(change) }
+        change.content = [.contentType: "text/plain; charset=utf-8", .contentLanguage: "text/ä"]
         try change.check()
+    }
+
+    @Test(arguments: ContentProperty.allCases, ["\r", "\n", "\0", "\t", "\u{1F}", "\u{7F}"])
+    func `A control character in a property is refused by name, and nothing is changed`(
+        property: ContentProperty, character: String
+    ) throws {
+        var metadata = SettableMetadata()
+        metadata.content[property] = "stored \(character)"
+        let before = metadata
+        for text in [character, "a\(character)b", "a\(character)"] {
+            var change = MetadataChange()
+            change.content[property] = text
+            change.custom = .merge(["key": "value"])
+            let error = try storageError { () throws(StorageError) in try metadata.apply(change) }
+            #expect(error.code == .invalidArgument && error.param == "metadata.\(property)")
+            #expect(error.message.hasPrefix("metadata.\(property) goes into headers of HTTP"))
+            #expect(metadata == before)
+        }
+        var change = MetadataChange()
+        change.custom = .merge(["a\(character)": "b\(character)"])
+        try metadata.apply(change)
+        #expect(metadata.content == before.content && metadata.custom.count == 1)
     }
 
     @Test func `The limit applies to the merged metadata`() throws {

@@ -26,10 +26,14 @@ struct List: ReferenceMethod {
 
     func run(in request: Request<ConnectionContext>) async throws -> EncodedJSON {
         try await request.roomToAnswer(expecting: pageBytes)
-        return try await request.transfers.list(
+        var listing = try await request.transfers.list(
             reference, maxResults: maxResults, pageToken: pageToken, isExact: isExact, wantsMetadata: wantsMetadata,
-            for: request.client
-        ).encoded()
+            for: request.client)
+        // The default bucket needs no object to be there.
+        if reference.bucket.hasSameBytes(as: request.context.service.configuration.defaultBucket) {
+            listing.isBucketMissing = false
+        }
+        return await listing.encoded()
     }
 }
 
