@@ -42,26 +42,20 @@ package enum Help {
           several, or a pattern          refused, or (1)      DEST/x, DEST/d/...
           - (standard input)             DEST                 refused
 
-        (1) below DEST where it is a bucket, a folder or a directory that is there.
-        A bucket has no name of its own, nor has dir/. on this machine. What a pattern
-        with ** finds keeps its name below the folder before the pattern.
+        (1) below DEST where it is a bucket, a folder or a directory that is there. What
+        a pattern with ** finds keeps its name below the folder before the pattern.
 
         docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
-        is gs://BUCKET and nothing else, and what is empty is an error. With --exact
+        is gs://BUCKET and nothing else, and an empty name is an error. With --exact
         there are no patterns, a slash at the end is part of a name, and so are . and ..
+        Existing names win over patterns: 'a[1].txt' is that object if there is one, and
+        'k[1]/*' is all in the folder k[1] if there is one. '[[]' is [, '[*]' is *.
+        Folders that match are an error without -r; ls shows them.
 
-        A name that is there counts more than a pattern: 'a[1].txt' is that object if
-        there is one, and so are the first segments while folders have their names:
-        'k[1]/*' is all in the folder k[1] if it is there, else all in k1. '[[]' is [,
-        '[*]' is *, '[?]' is ?. Folders that match are left out with an error unless -r
-        is given; ls shows them.
-
-        Before the first byte is written all names are known. Refused are: two sources
+        All names are known before the first byte is written. Refused are two sources
         of one name, a folder into itself, a file that another copy still needs, and a
-        folder in the place of a file. Names that cannot be are told, and left out.
-
-        put -r takes files that links lead to. Other links, pipes, sockets, devices are
-        told and left out, with status 1. Empty directories are no objects: left out.
+        folder in the place of a file. put -r follows links to files. Other links, pipes
+        and devices are named and left out, with status 1, empty directories without.
         """
 
     static func text(of page: CommandPage) -> String {

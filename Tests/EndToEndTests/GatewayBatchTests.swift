@@ -60,9 +60,9 @@ import Testing
         let first = try await send(client, ["GET /storage/v1/b/box HTTP/1.1"])
         let boundary = try #require(first.headers["Content-Type"]?.split(separator: "boundary=").last)
         let forged = "a\\r\\n--\(boundary)\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n\\r\\n{}"
-        _ = try await client.store("x", #"{"cacheControl":"\#(forged)","metadata":{"k":"\#(forged)"}}"#)
+        _ = try await client.store("x", #"{"metadata":{"k":"\#(forged)"}}"#)
         let answer = try await send(client, ["GET /storage/v1/b/box/o/x HTTP/1.1"])
-        #expect(statuses(answer).count == 3, "the texts are within the JSON")
+        #expect(statuses(answer).count == 2, "the texts are within the JSON")
         let now = try #require(answer.headers["Content-Type"]?.split(separator: "boundary=").last)
         #expect(now != boundary && answer.text.components(separatedBy: "--\(now)").count == 3)
         try gateway.end()

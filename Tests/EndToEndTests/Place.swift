@@ -19,11 +19,11 @@ final class Place: Sendable {
 
     /// `setUp` is a shell command that runs before the service; `redirect` has redirections for the service.
     func service(
-        _ flags: [String] = [], setUp: String = ":", redirect: String = ""
+        _ flags: [String] = [], root: String? = nil, setUp: String = ":", redirect: String = ""
     ) throws -> (ServiceProcess, Caller) {
         let line = "\(setUp); exec \"$0\" \"$@\" \(redirect)"
         let level = flags.contains("--log-level") ? [] : ["--log-level", "info"]
-        let words = [ServiceProcess.program, "serve", "--root", root] + level + flags
+        let words = [ServiceProcess.program, "serve", "--root", root ?? self.root] + level + flags
         let service = try ServiceProcess(["-c", line] + words, program: "/bin/sh")
         return (service, Caller(WireClient(reading: service.output, writing: service.input)))
     }

@@ -115,7 +115,7 @@ import Testing
         #expect(await sh("$S get -q -r tree out && diff -r tree out").status == 0)
         #expect(await sh("$S get -q -r tree out && diff -r tree out").status == 0, "twice is the same")
         #expect(await sh("$S get -q -r tree out/ && diff -r tree out/tree").status == 0, "below, by its name")
-        #expect(await sh("$S get -q 'tree/*' into/ && ls into").text == "a.txt\nb.jpg\n")
+        #expect(await sh("$S get -q 'tree/*.*' into/ && ls into").text == "a.txt\nb.jpg\n")
         #expect(await sh("cd out && $S get -q gs://other/x/a.txt new.txt && cat new.txt").text == "a")
         #expect(await sh("$S cat 'tree/?.*' -q").text == "abb")
         #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 1)
