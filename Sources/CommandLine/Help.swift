@@ -14,7 +14,7 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: storage-rpc help COMMAND, and help copying, storage, credentials, bounds.
+            More: storage-rpc help COMMAND, copying, patterns, storage, credentials, bounds.
             Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted, 141
             nobody reads the output any more (SIGPIPE, as of cat).
             """
@@ -25,6 +25,7 @@ package enum Help {
         guard let name = words.first else { return firstPage }
         if name == "--man" { return manPage }
         if name == "copying" { return copying }
+        if name == "patterns" { return patterns }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
         if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
         if let group = FlagGroup.shared.first(where: { $0.name == name }) { return text(of: group) }
@@ -47,14 +48,9 @@ package enum Help {
         with ** finds keeps its name below the folder before the pattern.
 
         docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
-        is gs://BUCKET and nothing else, and what is empty is an error. With --exact
-        there are no patterns, a slash at the end is part of a name, and so are . and ..
-
-        A name that is there counts more than a pattern: 'a[1].txt' is that object if
-        there is one, and so are the first segments while folders have their names:
-        'k[1]/*' is all in the folder k[1] if it is there, else all in k1. '[[]' is [,
-        '[*]' is *, '[?]' is ?. Folders that match are left out with an error unless -r
-        is given; ls shows them.
+        is gs://BUCKET and nothing else, and what is empty is an error. A name that is
+        there counts more than a pattern: help patterns. With --exact there are no
+        patterns, and a slash at the end is part of a name.
 
         Before the first byte is written all names are known. Refused are: two sources
         of one name, a folder into itself, a file that another copy still needs, and a
@@ -62,6 +58,27 @@ package enum Help {
 
         put -r takes files that links lead to. Other links, pipes, sockets, devices are
         told and left out, with status 1. Empty directories are no objects: left out.
+        """
+
+    static let patterns = """
+        What stands for many names, in quotes, so that the shell leaves it alone:
+
+          *                any characters but a slash
+          ?                one character but a slash
+          [a-z] [!a-z]     one character of these, or none of these
+          **               any characters, slashes too; **/ also stands for nothing
+          [*] [?] [[]      the characters * ? and [ themselves
+
+        A name that is there counts more than a pattern: 'a[1].txt' is the object or
+        the folder of just this name, if there is one. So is each segment from the
+        left, while a folder has its name: 'k[1]/*' is all in the folder k[1] if it is
+        there, else all in k1. [1-1] is a 1 in any case.
+
+        Patterns stand for objects, and with -r for folders, too. Without it a folder
+        that matches is told and left out, and the command ends with 1; ls shows it.
+        ** stands for objects in all folders. 'a*/' stands for folders alone.
+
+        With --exact nothing is a pattern, and . and .. are names like any other.
         """
 
     static func text(of page: CommandPage) -> String {

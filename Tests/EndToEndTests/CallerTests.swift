@@ -92,7 +92,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: long, withIntermediateDirectories: true)
         try await onThread { [place] in
             let (service, client) = try place.service(
-                ["--harness"], setUp: "export TMPDIR=\(long); set -- \"$@\" --root \(long)/root")
+                ["--harness", "--root", long + "/root"], setUp: "export TMPDIR=\(long)")
             var directory = ""
             for name in [String(repeating: "n", count: 64), "short"] {
                 let entered = try client.call("harness/space", #"{"space":"\#(name)","keep":true}"#)

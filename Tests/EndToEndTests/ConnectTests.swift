@@ -19,7 +19,8 @@ import Testing
     }
 
     private func connect(_ flags: [String] = [], root: String? = nil) throws -> Relayed {
-        let relay = try ServiceProcess(["connect", "--root", root ?? place.root, "--idle-timeout", "5"] + flags)
+        let timeout = flags.contains("--idle-timeout") ? [] : ["--idle-timeout", "5"]
+        let relay = try ServiceProcess(["connect", "--root", root ?? place.root] + timeout + flags)
         return Relayed(relay: relay, client: Caller(WireClient(reading: relay.output, writing: relay.input)))
     }
 

@@ -60,7 +60,7 @@ import Testing
         let first = try await send(client, ["GET /storage/v1/b/box HTTP/1.1"])
         let boundary = try #require(first.headers["Content-Type"]?.split(separator: "boundary=").last)
         let forged = "a\\r\\n--\(boundary)\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n\\r\\n{}"
-        _ = try await client.store("x", #"{"cacheControl":"\#(forged)","metadata":{"k":"\#(forged)"}}"#)
+        _ = try await client.store("x", #"{"metadata":{"k":"\#(forged)","l":"\#(forged)"}}"#)
         let answer = try await send(client, ["GET /storage/v1/b/box/o/x HTTP/1.1"])
         #expect(statuses(answer).count == 3, "the texts are within the JSON")
         let now = try #require(answer.headers["Content-Type"]?.split(separator: "boundary=").last)

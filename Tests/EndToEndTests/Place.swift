@@ -22,8 +22,8 @@ final class Place: Sendable {
         _ flags: [String] = [], setUp: String = ":", redirect: String = ""
     ) throws -> (ServiceProcess, Caller) {
         let line = "\(setUp); exec \"$0\" \"$@\" \(redirect)"
-        let level = flags.contains("--log-level") ? [] : ["--log-level", "info"]
-        let words = [ServiceProcess.program, "serve", "--root", root] + level + flags
+        let defaults = [("--root", root), ("--log-level", "info")].filter { flag, _ in !flags.contains(flag) }
+        let words = [ServiceProcess.program, "serve"] + defaults.flatMap { [$0, $1] } + flags
         let service = try ServiceProcess(["-c", line] + words, program: "/bin/sh")
         return (service, Caller(WireClient(reading: service.output, writing: service.input)))
     }

@@ -41,7 +41,7 @@ final class RestartableService {
 
     func start(_ flags: String...) throws {
         var words = ["--root", root, "--engine", engine.rawValue]
-        if let fixture { words += ["--endpoint", fixture.url] }
+        if let fixture, !flags.contains("--endpoint") { words += ["--endpoint", fixture.url] }
         let process = try ServiceProcess(words + flags)
         life = (process, WireClient(reading: process.output, writing: process.input))
         heard = []

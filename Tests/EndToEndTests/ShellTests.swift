@@ -115,7 +115,7 @@ import Testing
         #expect(await sh("$S get -q -r tree out && diff -r tree out").status == 0)
         #expect(await sh("$S get -q -r tree out && diff -r tree out").status == 0, "twice is the same")
         #expect(await sh("$S get -q -r tree out/ && diff -r tree out/tree").status == 0, "below, by its name")
-        #expect(await sh("$S get -q 'tree/*' into/ && ls into").text == "a.txt\nb.jpg\n")
+        #expect(await sh("$S get -q 'tree/*.*' into/ && ls into").text == "a.txt\nb.jpg\n")
         #expect(await sh("cd out && $S get -q gs://other/x/a.txt new.txt && cat new.txt").text == "a")
         #expect(await sh("$S cat 'tree/?.*' -q").text == "abb")
         #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 1)
@@ -192,7 +192,7 @@ import Testing
         let commands = [
             "put", "get", "cat", "ls", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call", "serve", "backup",
         ]
-        for page in commands + ["connect", "trace", "copying", "storage", "credentials", "bounds", ""] {
+        for page in commands + ["connect", "trace", "copying", "patterns", "storage", "credentials", "bounds", ""] {
             let help = await sh("$S help \(page)")
             let lines = help.text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(help.status == 0 && lines.count <= 25 && lines.allSatisfy { $0.count <= 80 }, "\(page)")
