@@ -14,7 +14,7 @@ package enum Help {
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            More: storage-rpc help COMMAND, and help copying, storage, credentials, bounds.
+            More: storage-rpc help COMMAND, copying, patterns, storage, credentials, bounds.
             Exit status: 0 done, 1 failed, 64 invalid command line, 130 interrupted, 141
             nobody reads the output any more (SIGPIPE, as of cat).
             """
@@ -25,6 +25,7 @@ package enum Help {
         guard let name = words.first else { return firstPage }
         if name == "--man" { return manPage }
         if name == "copying" { return copying }
+        if name == "patterns" { return patterns }
         if name == "--completions", let shell = words.dropFirst().first, let text = completions(shell) { return text }
         if let page = CommandPage.all.first(where: { $0.name == name }) { return text(of: page) }
         if let group = FlagGroup.shared.first(where: { $0.name == name }) { return text(of: group) }
@@ -46,16 +47,35 @@ package enum Help {
         a pattern with ** finds keeps its name below the folder before the pattern.
 
         docs/ is the folder, never the object docs; docs with -r is both. A whole bucket
-        is gs://BUCKET and nothing else, and an empty name is an error. With --exact
-        there are no patterns, a slash at the end is part of a name, and so are . and ..
-        Existing names win over patterns: 'a[1].txt' is that object if there is one, and
-        'k[1]/*' is all in the folder k[1] if there is one. '[[]' is [, '[*]' is *.
-        Folders that match are an error without -r; ls shows them.
+        is gs://BUCKET and nothing else, and an empty name is an error. A name that is
+        there counts more than a pattern: help patterns. With --exact there are no
+        patterns, and a slash at the end is part of a name.
 
         All names are known before the first byte is written. Refused are two sources
         of one name, a folder into itself, a file that another copy still needs, and a
         folder in the place of a file. put -r follows links to files. Other links, pipes
         and devices are named and left out, with status 1, empty directories without.
+        """
+
+    static let patterns = """
+        What stands for many names, in quotes, so that the shell leaves it alone:
+
+          *                any characters but a slash
+          ?                one character but a slash
+          [a-z] [!a-z]     one character of these, or none of these
+          **               any characters, slashes too; **/ also stands for nothing
+          [*] [?] [[]      the characters * ? and [ themselves
+
+        A name that is there counts more than a pattern: 'a[1].txt' is the object or
+        the folder of just this name, if there is one. So is each segment from the
+        left, while a folder has its name: 'k[1]/*' is all in the folder k[1] if it is
+        there, else all in k1. [1-1] is a 1 in any case.
+
+        Patterns stand for objects, and with -r for folders, too. Without it a folder
+        that matches is told and left out, and the command ends with 1; ls shows it.
+        ** stands for objects in all folders. 'a*/' stands for folders alone.
+
+        With --exact nothing is a pattern, and . and .. are names like any other.
         """
 
     static func text(of page: CommandPage) -> String {

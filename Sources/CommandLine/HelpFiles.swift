@@ -24,10 +24,11 @@ extension Help {
             lines += flags(page.flags)
             for example in page.examples { lines += [".PP", ".RS", line("storage-rpc " + example), ".RE"] }
         }
-        lines +=
-            [".SH COPYING", ".nf"]
-            + copying.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }
-        lines.append(".fi")
+        for (title, text) in [("COPYING", copying), ("PATTERNS", patterns)] {
+            lines += [".SH " + title, ".nf"]
+            lines += text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }
+            lines.append(".fi")
+        }
         for group in FlagGroup.shared {
             lines += [".SH " + group.name.uppercased(), line(group.title) + "."] + flags(group.flags)
             lines += group.notes.isEmpty ? [] : [".PP", line(group.notes.joined(separator: " "))]

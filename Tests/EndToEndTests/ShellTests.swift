@@ -192,7 +192,7 @@ import Testing
         let commands = [
             "put", "get", "cat", "ls", "stat", "set", "cp", "mv", "rm", "url", "tasks", "call", "serve", "backup",
         ]
-        for page in commands + ["connect", "trace", "copying", "storage", "credentials", "bounds", ""] {
+        for page in commands + ["connect", "trace", "copying", "patterns", "storage", "credentials", "bounds", ""] {
             let help = await sh("$S help \(page)")
             let lines = help.text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(help.status == 0 && lines.count <= 25 && lines.allSatisfy { $0.count <= 80 }, "\(page)")

@@ -81,7 +81,7 @@ import Testing
         for place in Self.places {
             let place = try await place.init()
             var metadata = SettableMetadata()
-            for property in ContentProperty.allCases { metadata.content[property] = "\(property) é\0" }
+            for property in ContentProperty.allCases { metadata.content[property] = "\(property) é" }
             metadata.content[.contentType] = "a/b; c=d"
             metadata.custom = ["": "", "key": "value", "\u{E9}": "1", "e": "2"]
             let uploaded = try await place.backend.run(.data([1], to: ref("a"), metadata))

@@ -109,14 +109,19 @@ import Testing
         }
     }
 
+    /// Of a bucket that may be missing.
+    private func isEmpty(_ listing: Listing) -> Bool {
+        listing.items.isEmpty && listing.prefixes.isEmpty && listing.pageToken == nil
+    }
+
     @Test func `A listing without objects is empty`() async throws {
         for place in ConformanceTests.places {
             let place = try await place.init()
-            #expect(try await place.backend.list("") == Listing())
+            #expect(try await isEmpty(place.backend.list("")))
             try await place.backend.put([], at: "a/b")
             #expect(try await place.backend.list("a/b") == Listing())
             #expect(try await place.backend.list("x") == Listing())
-            #expect(try await place.backend.list("", in: "other") == Listing())
+            #expect(try await isEmpty(place.backend.list("", in: "other")))
             try await place.backend.delete("a/b")
             #expect(try await place.backend.list("") == Listing())
         }
