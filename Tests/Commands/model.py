@@ -287,12 +287,11 @@ class World:
                 pairs[path] = item
         for path in pairs:
             parents = {path[:at] for at, c in enumerate(path) if c == "/"}
-            if path in self.directories or parents & set(pairs):
+            if path in self.directories or parents & (set(pairs) | set(self.files)):
                 raise Refused("a file for a directory")
         for path, item in pairs.items():
-            parents = {path[:at] for at, c in enumerate(path) if c == "/"}
             lacks_directory = path == target and "/" in path and path.rpartition("/")[0] not in self.directories
-            if item not in self.objects or parents & set(self.files) or lacks_directory:
+            if item not in self.objects or lacks_directory:
                 self.failed += 1
             else:
                 self.files[path] = self.objects[item]
