@@ -364,13 +364,13 @@ export interface Listing {
   items: Reference[];
   /** The pageToken for the next page; absent on the last page. */
   pageToken?: string;
+  /** The metadata of the items, in their order; only with the param `metadata`. */
+  metadata?: Metadata[];
   /**
    * False if the embedded engine has never had an object in the bucket, nobody has made it and it is not the default
    * bucket; absent otherwise.
    */
   bucketExists?: boolean;
-  /** The metadata of the items, in their order; only with the param `metadata`. */
-  metadata?: Metadata[];
 }
 
 /** The params and the result of each method. */

@@ -167,12 +167,12 @@ class ListingOf(Generic[ReferenceT]):
     """The objects."""
     page_token: str | None = None
     """The pageToken for the next page; absent on the last page."""
+    metadata: tuple[Metadata, ...] = field(default_factory=tuple[Metadata, ...], hash=False)
+    """The metadata of the items, in their order; only with the param `metadata`."""
     bucket_exists: bool | None = None
     """False if the embedded engine has never had an object in the bucket, nobody has made it and it is not the
     default bucket; absent otherwise.
     """
-    metadata: tuple[Metadata, ...] = field(default_factory=tuple[Metadata, ...], hash=False)
-    """The metadata of the items, in their order; only with the param `metadata`."""
 
 
 class MetadataWrite(TypedDict, total=False):

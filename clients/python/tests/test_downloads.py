@@ -141,7 +141,8 @@ class ListTests(StorageTestCase):
             page = root.list(1, page.page_token)
         self.assertEqual([one.full_path for one in seen], ["a", "b", "e"])
         self.assertEqual(seen[1].list().items[0].get_data(3), b"b/c")
-        self.assertEqual(dataclasses.astuple(self.storage.reference("nothing").list()), ((), (), None, ()))
+        self.assertEqual(dataclasses.astuple(self.storage.reference("nothing").list()), ((), (), None, (), None))
+        self.assertIs(self.storage.reference("x", bucket="nobodys").list().bucket_exists, False)
         whole = root.list(metadata=True)
         self.assertEqual(list(whole.metadata), [one.get_metadata() for one in whole.items])
 
