@@ -191,9 +191,10 @@ if isFuzzing {
             path: "Tests/Fuzz", exclude: ["Corpus", "run", "words.dict"]))
 }
 
-// Some of the tests with what they need: Tests/Sanitizers/run builds no more.
-if let names = Context.environment["STORAGE_RPC_TESTS"] {
-    var (needed, waiting) = (Set<String>(), names.split(separator: " ").map { "\($0)Tests" })
+// The program, and some of the tests with what they need: Tests/Sanitizers/run builds no more.
+let chosenTests = Context.environment["STORAGE_RPC_TESTS"]
+if let names = chosenTests {
+    var (needed, waiting) = (Set<String>(), names.split(separator: " ").map { "\($0)Tests" } + ["storage-rpc"])
     while let name = waiting.popLast() {
         guard needed.insert(name).inserted else { continue }
         for case .byNameItem(let dependency, _) in package.targets.first(where: { $0.name == name })?.dependencies ?? []
@@ -202,7 +203,6 @@ if let names = Context.environment["STORAGE_RPC_TESTS"] {
         }
     }
     package.targets.removeAll { !needed.contains($0.name) }
-    package.products = []
 }
 
 let cTargets: Set = [
@@ -215,8 +215,10 @@ for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds and the fuzzers alone, and so by all tests.
     let released =
         ["-enforce-exclusivity=unchecked"] + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
-    // Tests take half the time when all but themselves is optimized; building takes no longer. Assertions stay.
-    let debugged = target.type == .test && target.name != "TestSupport" ? [] : ["-O", "-assert-config", "Debug"]
+    // Tests take half the time when all but themselves is optimized. Assertions stay. Sanitizers watch code that is not
+    // optimized.
+    let isPlain = chosenTests != nil || target.type == .test && target.name != "TestSupport"
+    let debugged = isPlain ? [] : ["-O", "-assert-config", "Debug"]
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
