@@ -70,13 +70,13 @@ let package = Package(
         .target(
             name: "Credentials",
             dependencies: [
-                "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Platform", "CCrypto",
+                "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Checksums", "Platform", "CCrypto",
             ]),
         .target(
             name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
         .target(name: "HTTPServer", dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "Platform"]),
         .target(name: "HTTPText", dependencies: ["Platform"]),
-        .target(name: "Checksums", dependencies: ["CChecksums"]),
+        .target(name: "Checksums", dependencies: ["CChecksums", "CCrypto"]),
         .target(name: "Platform", dependencies: ["Metrics", "CSystem"]),
         .target(name: "Metrics"),
 
@@ -154,7 +154,8 @@ let package = Package(
         .testTarget(
             name: "CredentialsTests",
             dependencies: [
-                "Credentials", "CCrypto", "Storage", "HTTPClient", "HTTPText", "JSONText", "Platform", "TestSupport",
+                "Credentials", "CCrypto", "Storage", "HTTPClient", "HTTPText", "JSONText", "Checksums", "Platform",
+                "TestSupport",
             ]),
         .testTarget(
             name: "HTTPServerTests",

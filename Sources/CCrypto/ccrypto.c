@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct source source;
-typedef struct context context;
+typedef ccrypto_digest context;
 typedef struct digest digest;
 typedef ccrypto_key key;
 typedef int password_callback(char *, int, int, void *);
@@ -19,7 +19,9 @@ typedef int password_callback(char *, int, int, void *);
     _(key *, PEM_read_bio_PrivateKey, (source *, key **, password_callback *, void *)) \
     _(void, EVP_PKEY_free, (key *))                                               \
     _(const digest *, EVP_sha256, (void))                                         \
-    _(int, EVP_Digest, (const void *, size_t, uint8_t *, unsigned *, const digest *, void *)) \
+    _(int, EVP_DigestInit_ex, (context *, const digest *, void *))                \
+    _(int, EVP_DigestUpdate, (context *, const void *, size_t))                   \
+    _(int, EVP_DigestFinal_ex, (context *, uint8_t *, unsigned *))                \
     _(context *, EVP_MD_CTX_new, (void))                                          \
     _(void, EVP_MD_CTX_free, (context *))                                         \
     _(int, EVP_DigestSignInit, (context *, void **, const digest *, void *, key *)) \
@@ -85,9 +87,23 @@ size_t ccrypto_sign(const ccrypto_library *crypto, key *k, const void *bytes, si
     return done ? size : 0;
 }
 
-bool ccrypto_sha256(const ccrypto_library *crypto, const void *bytes, size_t count, uint8_t *hash) {
+context *ccrypto_begin_sha256(const ccrypto_library *crypto) {
+    context *hashing = crypto->EVP_MD_CTX_new();
+    if (hashing == NULL || crypto->EVP_DigestInit_ex(hashing, crypto->EVP_sha256(), NULL) == 1) return hashing;
+    ccrypto_free_digest(crypto, hashing);
+    return NULL;
+}
+
+bool ccrypto_update(const ccrypto_library *crypto, context *hashing, const void *bytes, size_t count) {
+    return count == 0 || crypto->EVP_DigestUpdate(hashing, bytes, count) == 1;
+}
+
+bool ccrypto_finish(const ccrypto_library *crypto, context *hashing, uint8_t *hash) {
     unsigned size = 0;
-    const bool done = crypto->EVP_Digest(bytes, count, hash, &size, crypto->EVP_sha256(), NULL) == 1;
+    return crypto->EVP_DigestFinal_ex(hashing, hash, &size) == 1 && size == CCRYPTO_SHA256_SIZE;
+}
+
+void ccrypto_free_digest(const ccrypto_library *crypto, context *hashing) {
+    crypto->EVP_MD_CTX_free(hashing);
     crypto->ERR_clear_error();
-    return done && size == CCRYPTO_SHA256_SIZE;
 }

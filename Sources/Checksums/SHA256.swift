@@ -1,21 +1,35 @@
-import CChecksums
+import CCrypto
 
-/// Incremental SHA-256.
-package struct SHA256: Sendable {
-    private var context = checksums_sha256()
+/// SHA-256 over bytes that arrive in pieces.
+package final class SHA256 {
+    private let library: CryptoLibrary
+    private let raw: OpaquePointer
+    private var hasFailed = false
 
-    package init() { checksums_sha256_init(&context) }
-
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        checksums_sha256_update(&context, bytes.baseAddress, bytes.count)
+    /// Nil where libcrypto fails.
+    package init?(_ library: CryptoLibrary) {
+        guard let raw = ccrypto_begin_sha256(library.raw) else { return nil }
+        (self.library, self.raw) = (library, raw)
     }
 
-    package var digest: [UInt8] {
-        withUnsafePointer(to: context) { context in
-            [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
-                checksums_sha256_digest(context, digest.baseAddress)
-                count = 32
-            }
-        }
+    deinit { ccrypto_free_digest(library.raw, raw) }
+
+    package func update(_ bytes: UnsafeRawBufferPointer) {
+        if !ccrypto_update(library.raw, raw, bytes.baseAddress, bytes.count) { hasFailed = true }
+    }
+
+    /// Of all bytes, which are complete when it is first asked for. Nil where libcrypto has failed.
+    package private(set) lazy var digest: [UInt8]? = {
+        var digest = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256_SIZE))
+        return ccrypto_finish(library.raw, raw, &digest) && !hasFailed ? digest : nil
+    }()
+}
+
+extension CryptoLibrary {
+    /// The SHA-256 of the bytes; nil where libcrypto fails.
+    package func sha256(_ bytes: [UInt8]) -> [UInt8]? {
+        guard let hash = SHA256(self) else { return nil }
+        bytes.withUnsafeBytes { hash.update($0) }
+        return hash.digest
     }
 }

@@ -1,3 +1,4 @@
+import Checksums
 import FoundationEssentials
 import HTTPClient
 import HTTPText
@@ -56,7 +57,7 @@ struct IAMSigner: URLSigner {
     }
 
     func hash(_ bytes: [UInt8]) async throws(StorageError) -> [UInt8] {
-        let hash = await credentialThreads.run { try? CryptoLibrary.ofSystem.get().hash(bytes) }
+        let hash = await credentialThreads.run { try? CryptoLibrary.ofSystem.get().sha256(bytes) }
         guard let hash else {
             throw .unauthenticated("\(api.origin) cannot be used to sign: there is no SHA-256 here.")
         }

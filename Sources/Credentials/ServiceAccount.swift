@@ -1,3 +1,4 @@
+import Checksums
 import Platform
 import JSONText
 import Storage

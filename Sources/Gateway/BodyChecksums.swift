@@ -33,26 +33,37 @@ struct BodyChecksums {
     private static func sha256(_ text: String, _ name: String) throws(GatewayError) -> [UInt8]? {
         if text == "UNSIGNED-PAYLOAD" { return nil }
         guard !text.hasPrefix("STREAMING-") else { throw GatewayError(501, "\(name) is not served here as \(text).") }
-        let digits = Array(text.utf8)
-        let halves = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        guard digits.count == 64, halves.count == 64 else { throw .badRequest("\(name) is no SHA-256: \(text)") }
-        return stride(from: 0, to: 64, by: 2).map { UInt8(halves[$0] << 4 | halves[$0 + 1]) }
+        let halves = text.utf8.compactMap(hexDigit)
+        guard text.utf8.count == 64, halves.count == 64 else { throw .badRequest("\(name) is no SHA-256: \(text)") }
+        return stride(from: 0, to: 64, by: 2).map { halves[$0] << 4 | halves[$0 + 1] }
     }
 
     /// Sees the bytes of the body, and none at the end. Then it says which checksum is another. Nil without checksums.
-    var inspection: (([UInt8]) -> String?)? {
+    /// Throws 501 where there is no libcrypto.
+    func inspection() throws(GatewayError) -> (([UInt8]) -> String?)? {
         guard md5 != nil || !sha256.isEmpty else { return nil }
-        var (sums, digest) = (Checksum(), SHA256())
+        var sums = Checksum()
+        let hash = try sha256.isEmpty ? nil : Self.hash()
         return { [md5, sha256] bytes in
             bytes.withUnsafeBytes { bytes in
                 if md5 != nil { sums.updateMD5(bytes) }
-                if !sha256.isEmpty { digest.update(bytes) }
+                hash?.update(bytes)
             }
             guard bytes.isEmpty else { return nil }
-            let wrong = sha256.filter { $0.value != digest.digest }.keys.sorted()
+            let found = hash?.digest
+            let wrong = sha256.filter { $0.value != found }.keys.sorted()
             let names = (md5.map { $0 == sums.md5 } ?? true ? [] : ["Content-MD5"]) + wrong
             return names.isEmpty
                 ? nil : "BadDigest: the body does not have the checksum of \(names.joined(separator: ", "))."
+        }
+    }
+
+    private static func hash() throws(GatewayError) -> SHA256 {
+        switch CryptoLibrary.ofSystem {
+        case .failure(let missing): throw GatewayError(501, "A SHA-256 cannot be compared: \(missing.reason).")
+        case .success(let library):
+            guard let hash = SHA256(library) else { throw GatewayError(500, "libcrypto computes no SHA-256.") }
+            return hash
         }
     }
 }
@@ -105,12 +116,10 @@ extension IncomingBytes.Expected {
 extension MetadataChange {
     /// Takes the checksums that all bytes of a session must have, besides those of its JSON.
     mutating func take(_ expected: IncomingBytes.Expected) throws(GatewayError) {
-        let all = try expected.adding(md5: md5Hash)
-        guard crc32c ?? all.crc32c == all.crc32c || all.crc32c == nil else {
-            throw .badRequest("The request has two CRC32C of the object.")
-        }
-        md5Hash = all.md5.map { Data($0).base64EncodedString() }
-        crc32c = crc32c ?? all.crc32c
+        md5Hash = try expected.adding(md5: md5Hash).md5.map { Data($0).base64EncodedString() }
+        guard let sum = expected.crc32c else { return }
+        guard crc32c ?? sum == sum else { throw .badRequest("The request has two CRC32C of the object.") }
+        crc32c = sum
     }
 }
 

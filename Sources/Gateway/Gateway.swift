@@ -143,7 +143,7 @@ import Transfers
             let api = try isInBatch ? apiOfBatch(for: request) : api(for: request)
             isCloud = api.isCloud
             try request.checkHeaders(isObjectURL: api is ObjectAPI, takesObject: api.takesObject)
-            if !request.isRead { body.inspect = try BodyChecksums(request).inspection }
+            if !request.isRead { body.inspect = try BodyChecksums(request).inspection() }
             return try await api.answer()
         } catch let error as GatewayError {
             return error.response(isCloud: isCloud)

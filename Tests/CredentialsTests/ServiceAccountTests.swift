@@ -1,3 +1,4 @@
+import Checksums
 import HTTPClient
 import HTTPText
 import JSONText

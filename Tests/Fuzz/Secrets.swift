@@ -1,4 +1,5 @@
 import CCrypto
+import Checksums
 import JSONText
 import Secrets
 import Storage

@@ -15,19 +15,6 @@ void checksums_md5_update(checksums_md5 *md5, const void *bytes, size_t count);
 /// The digest of all bytes so far; hashing can go on afterwards.
 void checksums_md5_digest(const checksums_md5 *md5, uint8_t out[16]);
 
-/// SHA-256 (FIPS 180-4) over bytes that arrive in pieces.
-typedef struct {
-    uint32_t state[8];
-    uint64_t length;
-    uint8_t block[64];
-} checksums_sha256;
-
-void checksums_sha256_init(checksums_sha256 *sha256);
-void checksums_sha256_update(checksums_sha256 *sha256, const void *bytes, size_t count);
-
-/// The digest of all bytes so far; hashing can go on afterwards.
-void checksums_sha256_digest(const checksums_sha256 *sha256, uint8_t out[32]);
-
 /// CRC32C (Castagnoli) of `count` more bytes after those that gave `crc`; the CRC of nothing is 0.
 uint32_t checksums_crc32c(uint32_t crc, const void *bytes, size_t count);
 

@@ -4,11 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// OpenSSL's libcrypto, as much of it as signing with RSA needs. The library is looked for when it is
+// OpenSSL's libcrypto, as much of it as SHA-256 and signing with RSA need. The library is looked for when it is
 // first needed, so no headers of it are needed to build.
 
 typedef struct ccrypto_library ccrypto_library;
 typedef struct ccrypto_key ccrypto_key;
+typedef struct ccrypto_digest ccrypto_digest;
 
 enum { CCRYPTO_REASON_SIZE = 160, CCRYPTO_LARGEST_SIGNATURE = 2048, CCRYPTO_SHA256_SIZE = 32 };
 
@@ -23,5 +24,10 @@ void ccrypto_free(const ccrypto_library *, ccrypto_key *);
 /// RSASSA-PKCS1-v1_5 with SHA-256 into `CCRYPTO_LARGEST_SIGNATURE` bytes: the signature's size, 0 after a failure.
 size_t ccrypto_sign(const ccrypto_library *, ccrypto_key *, const void *bytes, size_t count, uint8_t *signature);
 
-/// SHA-256 into `CCRYPTO_SHA256_SIZE` bytes; false after a failure.
-bool ccrypto_sha256(const ccrypto_library *, const void *bytes, size_t count, uint8_t *hash);
+/// SHA-256 over bytes that arrive in pieces. NULL after a failure.
+ccrypto_digest *ccrypto_begin_sha256(const ccrypto_library *);
+/// False after a failure.
+bool ccrypto_update(const ccrypto_library *, ccrypto_digest *, const void *bytes, size_t count);
+/// Writes the hash of all bytes, once, into `CCRYPTO_SHA256_SIZE` bytes; false after a failure.
+bool ccrypto_finish(const ccrypto_library *, ccrypto_digest *, uint8_t *hash);
+void ccrypto_free_digest(const ccrypto_library *, ccrypto_digest *);
