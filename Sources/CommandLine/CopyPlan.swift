@@ -170,31 +170,24 @@ struct FileLocations {
         var trimmed = Array(path.utf8)[...]
         while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
         let path = String(decoding: trimmed, as: UTF8.self)
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return directory(".") + "/" + path }
-        let parent = slash == path.startIndex ? "/" : String(path[..<slash])
-        return directory(parent) + String(path[slash...])
+        return directory(path.parentPath) + "/" + path.fileName
     }
 
     private mutating func directory(_ path: String) -> String {
         var (deepest, missing): (String, [String]) = (path, [])
-        while true {
-            if let known = directories[deepest] ?? found(deepest) {
-                directories[deepest] = known
-                let key = ([known] + missing.reversed()).joined(separator: "/")
-                directories[path] = key
-                return key
+        while directories[deepest] == nil {
+            if let place = try? FileStatus(ofPath: deepest).place {
+                directories[deepest] = "\(place.device):\(place.inode)"
+            } else if deepest == deepest.parentPath {
+                directories[deepest] = deepest
+            } else {
+                if !deepest.fileName.isEmpty { missing.append(deepest.fileName) }
+                deepest = deepest.parentPath
             }
-            let parts = deepest.utf8.lastIndex(of: UInt8(ascii: "/"))
-            let name = parts.map { deepest[deepest.utf8.index(after: $0)...] } ?? deepest[...]
-            if !name.isEmpty { missing.append(String(name)) }
-            deepest = parts.map { $0 == deepest.startIndex ? "/" : String(deepest[..<$0]) } ?? "."
-            if deepest == path { return path }
         }
-    }
-
-    private func found(_ path: String) -> String? {
-        guard let status = try? FileStatus(ofPath: path) else { return path == "." || path == "/" ? path : nil }
-        return "\(status.device):\(status.inode)"
+        let key = ([directories[deepest] ?? deepest] + missing.reversed()).joined(separator: "/")
+        directories[path] = key
+        return key
     }
 }
 

@@ -74,15 +74,13 @@ public struct RootBackup {
                 throw StorageError(.unknown, "\(directory) is in the root that is copied; name a directory elsewhere.")
             }
             guard path != "/", path != "." else { return }
-            let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-            path = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            path = path.parentPath
         }
     }
 
     private static func makeParent(of directory: String) throws -> String {
-        let slash = directory.utf8.lastIndex(of: UInt8(ascii: "/"))
-        guard let slash, slash > directory.startIndex else { return slash == nil ? "." : "/" }
-        let parent = String(directory[..<slash])
+        let parent = directory.parentPath
+        guard parent != ".", parent != "/" else { return parent }
         try FileManager.default.createDirectory(
             atPath: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         return parent

@@ -166,12 +166,8 @@ struct DestinationFile {
 
     func unwritable(_ error: SystemError) -> StorageError { .file(path, "cannot be written: \(error.reason)") }
 
-    private var slash: String.Index { path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex }
-    private var name: String { String(decoding: path.utf8[slash...].dropFirst(), as: UTF8.self) }
-
-    private var directoryPath: String {
-        slash == path.startIndex ? "/" : String(decoding: path.utf8[..<slash], as: UTF8.self)
-    }
+    private var name: String { path.fileName }
+    private var directoryPath: String { path.parentPath }
 
     private var longestName: Int { directory?.longestName ?? 255 }
 }

@@ -6,6 +6,7 @@ import Synchronization
 package final class ReservedDirectory: Sendable {
     private static let all = Mutex<[FileStatus.Place: Int]>([:])
 
+    /// Open, so that no other directory gets its inode.
     private let directory: OpenFile
     private let place: FileStatus.Place
 

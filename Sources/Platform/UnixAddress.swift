@@ -15,11 +15,9 @@ package final class UnixAddress {
 
     /// Throws `ENAMETOOLONG` if the path is empty, or the name in the directory is too long.
     init(_ path: String) throws(SystemError) {
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        directory = try OpenFile(parent, .directory)
+        directory = try OpenFile(path.parentPath, .directory)
         address.sun_family = sa_family_t(AF_UNIX)
-        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+        let name = path.fileName
         let text = Self.fits(path) ? path : "\(directory.pathInProc)/\(name)"
         guard !name.isEmpty, Self.fits(text) else { throw SystemError(code: ENAMETOOLONG) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: text.utf8) }

@@ -278,8 +278,7 @@ public final class StorageRoot: Sendable {
 
     /// Creates the missing directories, private and durable.
     private static func makeDirectories(_ path: String) throws(SystemError) {
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let parent = path.parentPath
         do throws(SystemError) {
             guard try OpenFile.makeDirectory(path) else { return }
         } catch {
