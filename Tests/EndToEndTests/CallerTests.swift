@@ -8,22 +8,8 @@ import Testing
 @Suite(.watchdog) final class CallerTests {
     private let place = Place()
 
-    /// `await CONDITION` in the shell waits for a condition, at most for a minute.
-    private static let waiting = """
-        await() {
-            local end=$((SECONDS + 60))
-            until eval "$1"; do [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }; done
-        }
-
-        """
-
-    /// A line of the shell in the directory; `$S` is the program.
     private func sh(_ line: String, _ variables: [String: String] = [:]) async -> (status: Int32, text: String) {
-        let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": place.root].merging(variables) { $1 }
-        let outcome = await Command(
-            "/bin/bash", ["-c", Self.waiting + line], environment: environment, in: place.directory, withErrors: true
-        ).run()
-        return (outcome.status, outcome.text)
+        await place.sh(line, variables)
     }
 
     @Test(arguments: ["000", "022", "077"])

@@ -3,24 +3,9 @@ import TestSupport
 import Testing
 
 /// What `put`, `get`, `cp`, `mv` and `rm` make of many names, and what they refuse.
-@Suite(.watchdog) final class CopyTests {
-    private let directory = FileManager.default.temporaryDirectory.appending(path: "copies-\(UUID().uuidString)").path
-
-    init() throws { try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(atPath: directory) }
-
-    /// A line of the shell in the directory; `$S` is the program, and `put NAME...` stores objects that contain their
-    /// names. What goes to stderr comes with the rest, but for lines about waiting on a busy machine.
-    private func sh(_ line: String) async -> (status: Int32, text: String) {
-        let put = #"put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }"#
-        let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": directory + "/root", "TMPDIR": directory]
-        let outcome = await Command(
-            "/bin/bash", ["-c", "\(put)\n\(line)"], environment: environment, in: directory, withErrors: true
-        ).run()
-        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
-        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
-    }
+@Suite(.watchdog) struct CopyTests {
+    private let place = Place()
+    private func sh(_ line: String) async -> (status: Int32, text: String) { await place.sh(line) }
 
     private func list(_ words: String = "") async -> String { await sh("$S ls -r \(words)").text }
 
@@ -254,7 +239,7 @@ import Testing
         let flag = try #require(
             words.split(separator: " ").last { $0.hasPrefix("--") && $0 != "--socket" }?.prefix { $0 != "=" })
         #expect(refused.status == 64 && refused.text.contains("\(flag) is for"), "\(refused.text)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory) == [])
     }
 
     @Test

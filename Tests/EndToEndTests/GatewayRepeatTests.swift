@@ -128,7 +128,7 @@ import Testing
 
     @Test func `Numbers of headers have no sign and no zero before them`() async throws {
         let gateway = try GatewayClient.shared("numbers")
-        for number in ["+5", "-5", "05", "5 ", "5x", "0x5", "99999999999999999999", "٥"] where number != "5 " {
+        for number in ["+5", "-5", "05", "5x", "0x5", "99999999999999999999", "٥"] {
             let path = "/upload/storage/v1/b/\(gateway.bucket)/o?uploadType=resumable&name=x"
             #expect(try await gateway.send("POST", path, "{}", ["x-upload-content-length": number]).status == 400)
             let start: HTTPHeaders = [

@@ -6,24 +6,11 @@ import TestSupport
 import Testing
 
 /// Commands that would lose local files, or leave something out, refuse or say so, and end with another status than 0.
-@Suite(.watchdog) final class LocalLossTests {
+@Suite(.watchdog) struct LocalLossTests {
     private let place = Place()
     private var directory: String { place.directory }
 
-    /// A line of the shell in the directory. `$S` is the program, `put NAME...` stores objects that contain their names,
-    /// and `$R` is the root.
-    private func sh(_ line: String) async -> (status: Int32, text: String) {
-        let put = #"put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }"#
-        let root = directory + "/data/storage-rpc"
-        let environment = [
-            "S": ServiceProcess.program, "XDG_DATA_HOME": directory + "/data", "TMPDIR": directory, "R": root,
-        ]
-        let outcome = await Command(
-            "/bin/bash", ["-c", "\(put)\n\(line)"], environment: environment, in: directory, withErrors: true
-        ).run()
-        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
-        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
-    }
+    private func sh(_ line: String) async -> (status: Int32, text: String) { await place.sh(line) }
 
     @Test(arguments: [
         "$R/objects/1", "$R/storage.sqlite3", "$R/storage.sqlite3-wal", "$R/lock", "$R/new", "link/storage.sqlite3",
@@ -119,17 +106,17 @@ import Testing
     @Test func `A backup that a signal ends leaves nothing`() async {
         #expect(await sh("put x; touch $R/objects/x{1..20000}").status == 0)
         let ended = await sh(
-            "$S backup copy & until compgen -G '.storage-rpc-backup-*' > found; do :; done; kill -TERM $!; wait $!; "
+            "$S backup copy & await \"compgen -G '.storage-rpc-backup-*' > found\"; kill -TERM $!; wait $!; "
                 + "echo $?; ls -A")
-        #expect(ended.text.hasSuffix("143\ndata\nfound\n"), "\(ended.text)")
+        #expect(ended.text.hasSuffix("143\nfound\nroot\n"), "\(ended.text)")
     }
 
     @Test func `A command removes what a killed one has left in the temporary directory`() async {
         #expect(await sh("head -c 20 /dev/zero | $S put -q - x").status == 0)
         let killed = await sh(
-            "mkfifo in; $S put - y < in & exec 3> in; until compgen -G 'storage-rpc-scratch-*' > found; do :; done; "
+            "mkfifo in; $S put - y < in & exec 3> in; await \"compgen -G 'storage-rpc-scratch-*' > found\"; "
                 + "kill -KILL $!; wait $!; exec 3>&-; compgen -G 'storage-rpc-scratch-*' | wc -l; mkdir storage-rpc-mine; "
                 + "$S cat -q x | wc -c; ls")
-        #expect(killed.text.hasSuffix("1\n20\ndata\nfound\nin\nstorage-rpc-mine\n"), "\(killed.text)")
+        #expect(killed.text.hasSuffix("1\n20\nfound\nin\nroot\nstorage-rpc-mine\n"), "\(killed.text)")
     }
 }

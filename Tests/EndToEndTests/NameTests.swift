@@ -4,24 +4,9 @@ import TestSupport
 import Testing
 
 /// What commands take names, patterns and flags for, and what they refuse.
-@Suite(.watchdog) final class NameTests {
-    private let directory = FileManager.default.temporaryDirectory.appending(path: "names-\(UUID().uuidString)").path
-
-    init() throws { try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(atPath: directory) }
-
-    /// A line of the shell in the directory; `$S` is the program, and `put NAME...` stores objects that contain their
-    /// names. What goes to stderr comes with the rest, but for lines about waiting on a busy machine.
-    private func sh(_ line: String) async -> (status: Int32, text: String) {
-        let put = #"put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }"#
-        let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": directory + "/root", "TMPDIR": directory]
-        let outcome = await Command(
-            "/bin/bash", ["-c", "\(put)\n\(line)"], environment: environment, in: directory, withErrors: true
-        ).run()
-        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
-        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
-    }
+@Suite(.watchdog) struct NameTests {
+    private let place = Place()
+    private func sh(_ line: String) async -> (status: Int32, text: String) { await place.sh(line) }
 
     // MARK: - Patterns
 
@@ -181,7 +166,7 @@ import Testing
     func `Flags that contradict each other are refused, and both are named`(words: String, told: String) async throws {
         let refused = await sh("$S \(words)")
         #expect(refused.status == 64 && refused.text.contains(told), "\(refused)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory) == [])
     }
 
     @Test func `Repeatable flags, and flags without a value, may be given again`() async {

@@ -10,23 +10,7 @@ import Testing
         #expect(await sh("echo hello > a; $S put -q a a").status == 0)
     }
 
-    /// `await CONDITION` in the shell waits for a condition, at most for a minute.
-    private static let waiting = """
-        await() {
-            local end=$((SECONDS + 60))
-            until eval "$1"; do [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }; done
-        }
-
-        """
-
-    /// A line of the shell in the directory; `$S` is the program.
-    private func sh(_ line: String) async -> (status: Int32, text: String) {
-        let environment = ["S": ServiceProcess.program, "XDG_DATA_HOME": place.root]
-        let outcome = await Command(
-            "/bin/bash", ["-c", Self.waiting + line], environment: environment, in: place.directory, withErrors: true
-        ).run()
-        return (outcome.status, outcome.text)
-    }
+    private func sh(_ line: String) async -> (status: Int32, text: String) { await place.sh(line) }
 
     @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
     func `An object that is got to stdout by a path is on stdout`(path: String) async throws {

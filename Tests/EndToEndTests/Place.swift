@@ -17,6 +17,31 @@ final class Place: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
+    /// Functions of the shell: `await CONDITION` waits for a condition, at most two minutes, and `put NAME...` stores objects
+    /// that contain their names.
+    static let functions = #"""
+        await() {
+            local end=$((SECONDS + 120))
+            until eval "$1"; do [ $SECONDS -lt $end ] || { echo "waited in vain: $1"; exit 9; }; done
+        }
+        put() { for name; do printf %s "$name" | "$S" put -q --exact - "$name" || exit; done; }
+
+        """#
+
+    /// A line of the shell in the directory; `$S` is the program, and `$R` the root of its commands. What goes to stderr
+    /// comes with the rest, but for lines about waiting on a busy machine.
+    func sh(_ line: String, _ variables: [String: String] = [:]) async -> (status: Int32, text: String) {
+        let environment = [
+            "S": ServiceProcess.program, "XDG_DATA_HOME": root, "R": root + "/storage-rpc", "TMPDIR": directory,
+        ]
+        let outcome = await Command(
+            "/bin/bash", ["-c", Self.functions + line], environment: environment.merging(variables) { $1 },
+            in: directory, withErrors: true
+        ).run()
+        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
+        return (outcome.status, lines.filter { !$0.hasPrefix("storage-rpc: waits for") }.joined(separator: "\n"))
+    }
+
     /// `setUp` is a shell command that runs before the service; `redirect` has redirections for the service.
     func service(
         _ flags: [String] = [], root: String? = nil, setUp: String = ":", redirect: String = ""

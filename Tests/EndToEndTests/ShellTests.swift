@@ -27,17 +27,16 @@ import Testing
         try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
     }
 
-    /// Functions for `sh`. `await` waits for a condition, at most two minutes; `hold` starts a private service that uses
-    /// its root until `release`.
-    private static let functions = """
-        await() { for i in {1..2400}; do eval "$1" && return; sleep 0.05; done; echo "never: $1"; exit 99; }
-        hold() {
-            mkfifo input; $S "$@" < input > said & exec 9> input
-            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
-        }
-        release() { exec 9>&-; wait; rm input said; }
+    /// Functions for `sh`, besides those of `Place`: `hold` starts a private service that uses its root until `release`.
+    private static let functions =
+        Place.functions + """
+            hold() {
+                mkfifo input; $S "$@" < input > said & exec 9> input
+                echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+            }
+            release() { exec 9>&-; wait; rm input said; }
 
-        """
+            """
 
     /// A line of the shell in the directory; `$S` is the program. What it writes to stderr comes with the rest.
     private func sh(_ line: String) async -> (status: Int32, text: String) {
