@@ -31,8 +31,8 @@ extension GoogleDialect {
 
     func description(in headers: HTTPHeaders) -> MediaDescription {
         MediaDescription(
-            generation: headers["x-goog-generation"].flatMap { Int64($0) },
-            size: headers["x-goog-stored-content-length"].flatMap { Int64($0) },
+            generation: headers["x-goog-generation"].flatMap { Int64(digits: $0) },
+            size: headers["x-goog-stored-content-length"].flatMap { Int64(digits: $0) },
             encoding: ContentEncoding(headers["x-goog-stored-content-encoding"]), crc32c: headers.storedCRC32C,
             md5: headers.storedHash("md5").flatMap { $0.count == 16 ? $0 : nil })
     }
@@ -159,7 +159,7 @@ extension JSON {
     fileprivate init(_ text: String?) { self = text.map(JSON.string) ?? .null }
 
     /// A number, or one in a string.
-    fileprivate var digits: Int64? { number?.int64 ?? string.flatMap { Int64($0) } }
+    fileprivate var digits: Int64? { number?.int64 ?? string.flatMap { Int64(digits: $0) } }
     fileprivate var time: Timestamp? { string.flatMap(Timestamp.init(rfc3339:)) }
     fileprivate var md5: [UInt8]? {
         string.flatMap { Data(base64Encoded: $0) }.flatMap { $0.count == 16 ? Array($0) : nil }

@@ -143,7 +143,7 @@ extension FirebaseDialect {
             guard let text = response.headers["X-Goog-Upload-Size-Received"] else {
                 return range.map { .received(upTo: $0.upperBound) } ?? .garbled("no X-Goog-Upload-Size-Received")
             }
-            guard let size = Int64(text) else { return .garbled("X-Goog-Upload-Size-Received: \(text)") }
+            guard let size = Int64(digits: text) else { return .garbled("X-Goog-Upload-Size-Received: \(text)") }
             return .received(upTo: size)
         case "cancelled": return .ended
         case let status?: return .garbled("X-Goog-Upload-Status: \(status)")
