@@ -1,4 +1,5 @@
 import JSONText
+import Methods
 import Platform
 import Storage
 import Tracing
@@ -62,7 +63,7 @@ extension ClientCommandRunner {
                 if isRecursive {
                     try self.walk(folder) { object, _ in try tell(object, object.exactName, false) }
                 } else {
-                    try tell(folder.described, folder.prefix, true)
+                    try tell(folder.result, folder.prefix, true)
                 }
                 return false
             }
@@ -220,16 +221,5 @@ extension ClientCommandRunner {
         while true {
             if case .interrupted(let interruption) = try client.hear() { throw interruption }
         }
-    }
-}
-
-extension Reference {
-    /// As lists of the service name a folder.
-    fileprivate var described: JSON {
-        let exact: [JSON.Member] = isExact ? [.init(key: "object", value: .string(object))] : []
-        return .object(
-            [.init(key: "bucket", value: .string(bucket)), .init(key: "fullPath", value: .string(fullPath))] + exact + [
-                .init(key: "name", value: .string(name)), .init(key: "url", value: .string(url)),
-            ])
     }
 }

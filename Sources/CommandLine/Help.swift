@@ -72,7 +72,7 @@ package enum Help {
         there, else all in k1. [1-1] is a 1 in any case.
 
         Patterns stand for objects, and with -r for folders, too. Without it a folder
-        that matches is told and left out, and the command ends with 1; ls shows it.
+        that matches is named, left out, and the command ends with 1; ls shows it.
         ** stands for objects in all folders. 'a*/' stands for folders alone.
 
         With --exact nothing is a pattern, and . and .. are names like any other.

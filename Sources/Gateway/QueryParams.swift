@@ -122,7 +122,8 @@ extension GatewayRequest {
 
     /// Throws 501 for a param that has a meaning which the route does not serve, and 400 for an unknown one.
     ///
-    /// - Parameter ignoresUnknown: the answer has the bytes of an object; their URL may have params that make it a new one for caches.
+    /// - Parameter ignoresUnknown: the answer has the bytes of an object; their URL may have params that make it a new one
+    ///   for caches.
     func allow(_ served: Set<String>, ignoresUnknown: Bool = false) throws(GatewayError) {
         try checkTypes(served)
         guard self["alt"] != "media" || ignoresUnknown else { throw .badRequest("There is no alt=media here.") }

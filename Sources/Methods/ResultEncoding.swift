@@ -8,6 +8,9 @@ import Transfers
 // Encoding of results.
 
 extension Reference {
+    /// For clients in this process, whose own `json` is that of params.
+    package var result: JSON { json }
+
     var json: JSON {
         let warnings = warnings
         let texts: JSON? = warnings.isEmpty ? nil : .array(warnings.map(JSON.string))
