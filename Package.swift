@@ -1,6 +1,21 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The wings of `Sources` and `Tests`, from the top down: a room depends on rooms of its own wing and of the wings below
+// (`ArchitectureTests`).
+let wings: KeyValuePairs = [
+    "Commands": ["CommandLine", "Tracing"],
+    "Service": ["Methods"],
+    "TestDouble": ["Harness", "Gateway"],
+    "Engines": ["EmbeddedEngine", "GoogleEngines", "Credentials", "TaskStore", "Roots", "LocalFiles"],
+    "Model": ["Transfers", "Storage"],
+    "Wire": ["JSONRPC", "JSONText", "HTTPServer", "HTTPClient", "HTTPText", "Secrets"],
+    "System": [
+        "Platform", "Database", "Metrics", "Checksums", "Resources", "CChecksums", "CCrypto", "CCurl", "CLibrary",
+        "CSQLite", "CSystem", "CZlib",
+    ],
+]
+
 // Arrows point from a room to the rooms it may look into; the compiler keeps them.
 let package = Package(
     name: "storage-rpc",
@@ -33,22 +48,26 @@ let package = Package(
                 "JSONText", "Secrets", "Platform",
             ]),
         .target(
+            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
+
+        .target(
             name: "Methods",
             dependencies: [
                 "JSONRPC", "JSONText", "Metrics", "Harness", "Transfers", "Storage", "Platform", "Resources",
             ]),
-        .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Platform"]),
+
         .target(name: "Harness", dependencies: ["Storage", "Platform"]),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Checksums", "Platform",
+            ]),
+
         .target(
             name: "EmbeddedEngine",
             dependencies: [
                 "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "HTTPServer", "HTTPText", "Checksums",
                 "Platform",
-            ]),
-        .target(
-            name: "Gateway",
-            dependencies: [
-                "EmbeddedEngine", "Transfers", "Storage", "HTTPServer", "HTTPText", "JSONText", "Checksums", "Platform",
             ]),
         .target(
             name: "GoogleEngines",
@@ -57,38 +76,39 @@ let package = Package(
                 "Platform",
             ]),
         .target(
-            name: "TaskStore",
-            dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
-        .target(name: "Roots", dependencies: ["Storage", "Database", "Metrics", "Platform"]),
-        .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
-        .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
-        .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),
-        .target(name: "JSONText"),
-        .target(name: "Secrets"),
-        .target(name: "Database", dependencies: ["Platform", "CSQLite"]),
-        .target(name: "HTTPClient", dependencies: ["HTTPText", "Platform", "CCurl"]),
-        .target(
             name: "Credentials",
             dependencies: [
                 "Storage", "HTTPClient", "HTTPText", "JSONText", "Secrets", "Checksums", "Platform", "CCrypto",
             ]),
         .target(
-            name: "Tracing", dependencies: ["JSONRPC", "JSONText", "Secrets", "Storage", "Platform", "Resources"]),
-        .target(name: "HTTPServer", dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "Platform"]),
-        .target(name: "HTTPText", dependencies: ["Platform"]),
-        .target(name: "Checksums", dependencies: ["CChecksums", "CCrypto"]),
-        .target(name: "Platform", dependencies: ["Metrics", "CSystem"]),
-        .target(name: "Metrics"),
+            name: "TaskStore",
+            dependencies: ["Roots", "LocalFiles", "Storage", "Database", "JSONText", "Secrets", "Platform"]),
+        .target(name: "Roots", dependencies: ["Storage", "Database", "Metrics", "Platform"]),
+        .target(name: "LocalFiles", dependencies: ["Storage", "Checksums", "Platform"]),
 
-        .target(name: "CCrypto", dependencies: ["CLibrary"]),
-        .target(name: "CZlib", dependencies: ["CLibrary"]),
-        .target(name: "CCurl", dependencies: ["CLibrary"]),
+        .target(name: "Transfers", dependencies: ["Storage", "Metrics", "Platform"]),
+        .target(name: "Storage", dependencies: ["Secrets", "HTTPText", "Platform", "Resources"]),
+
+        .target(name: "JSONRPC", dependencies: ["JSONText", "Metrics", "Secrets", "Platform"]),
+        .target(name: "JSONText"),
+        .target(name: "HTTPServer", dependencies: ["HTTPText", "Metrics", "CChecksums", "CZlib", "Platform"]),
+        .target(name: "HTTPClient", dependencies: ["HTTPText", "Platform", "CCurl"]),
+        .target(name: "HTTPText", dependencies: ["Platform"]),
+        .target(name: "Secrets"),
+
+        .target(name: "Platform", dependencies: ["Metrics", "CSystem"]),
+        .target(name: "Database", dependencies: ["Platform", "CSQLite"]),
+        .target(name: "Metrics"),
+        .target(name: "Checksums", dependencies: ["CChecksums", "CCrypto"]),
+        .target(name: "Resources", exclude: ["page.html", "page.css", "page.js", "media-types.txt"]),
         // MD5 without optimization takes a quarter of the speed: half the time of many suites in debug builds.
         .target(name: "CChecksums", cSettings: [.unsafeFlags(["-O2"])]),
+        .target(name: "CCrypto", dependencies: ["CLibrary"]),
+        .target(name: "CCurl", dependencies: ["CLibrary"]),
         .target(name: "CLibrary", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CSQLite", dependencies: ["CLibrary"]),
         .target(name: "CSystem"),
-        .target(name: "Resources", exclude: ["page.html", "page.css", "page.js", "media-types.txt"]),
+        .target(name: "CZlib", dependencies: ["CLibrary"]),
 
         // Linked into the tests alone. `TestSupport` is a test target, so that builds of the program leave it out.
         .target(
@@ -103,28 +123,32 @@ let package = Package(
                 "JSONRPC", "JSONText", "HTTPClient", "HTTPText", "Platform", "CChecksums", "Resources", "CSystem",
             ],
             path: "Tests/TestSupport"),
-        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
-        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "Platform", "TestSupport"]),
-        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
-        .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
-        .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
-        .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
-        .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "JSONText", "Secrets", "CChecksums",
+                "TestSupport",
+            ],
+            exclude: ["page.py", "sdks.py"]),
+        .testTarget(
+            name: "ContractTests",
+            dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
+
+        .testTarget(
+            name: "TracingTests",
+            dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
+
+        .testTarget(
+            name: "MethodsTests",
+            dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "Platform", "TestSupport"]),
+
         .testTarget(
             name: "HarnessTests",
             dependencies: ["Harness", "EmbeddedEngine", "Roots", "Transfers", "Storage", "Platform", "TestSupport"]),
-        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums", "TestSupport"]),
         .testTarget(
-            name: "LocalFilesTests",
-            dependencies: [
-                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
-                "TestSupport",
-            ]),
-        .testTarget(
-            name: "TaskStoreTests",
-            dependencies: [
-                "EmbeddedEngine", "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "Platform", "TestSupport",
-            ]),
+            name: "GatewayTests",
+            dependencies: ["Gateway", "HTTPServer", "HTTPText", "JSONText", "Storage", "Platform", "TestSupport"]),
+
         .testTarget(
             name: "EmbeddedEngineTests",
             dependencies: [
@@ -138,45 +162,56 @@ let package = Package(
                 "JSONText", "Checksums", "Platform", "TestSupport",
             ]),
         .testTarget(
-            name: "EngineTests",
-            dependencies: [
-                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Transfers", "Storage", "Database",
-                "HTTPClient", "HTTPText", "Checksums", "Platform", "TestSupport",
-            ]),
-        .testTarget(
-            name: "MethodsTests",
-            dependencies: ["Methods", "Transfers", "Storage", "JSONRPC", "JSONText", "Platform", "TestSupport"]),
-        .testTarget(
-            name: "ContractTests",
-            dependencies: ["Methods", "Harness", "Storage", "JSONRPC", "JSONText", "Resources", "TestSupport"]),
-        .testTarget(name: "HTTPTextTests", dependencies: ["HTTPText", "TestSupport"]),
-        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPText", "Platform", "TestSupport"]),
-        .testTarget(
             name: "CredentialsTests",
             dependencies: [
                 "Credentials", "CCrypto", "Storage", "HTTPClient", "HTTPText", "JSONText", "Checksums", "Platform",
                 "TestSupport",
             ]),
         .testTarget(
+            name: "TaskStoreTests",
+            dependencies: [
+                "EmbeddedEngine", "TaskStore", "Roots", "LocalFiles", "Storage", "Database", "Platform", "TestSupport",
+            ]),
+        .testTarget(
+            name: "LocalFilesTests",
+            dependencies: [
+                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Storage", "HTTPClient", "Checksums",
+                "TestSupport",
+            ]),
+        .testTarget(
+            name: "EngineTests",
+            dependencies: [
+                "EmbeddedEngine", "GoogleEngines", "Roots", "LocalFiles", "Transfers", "Storage", "Database",
+                "HTTPClient", "HTTPText", "Checksums", "Platform", "TestSupport",
+            ],
+            path: "Tests/Engines/EngineTests"),
+
+        .testTarget(name: "TransfersTests", dependencies: ["Transfers", "Storage", "Platform", "TestSupport"]),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "Resources", "TestSupport"]),
+
+        .testTarget(name: "JSONRPCTests", dependencies: ["JSONRPC", "JSONText", "Platform", "TestSupport"]),
+        .testTarget(name: "JSONTextTests", dependencies: ["JSONText", "TestSupport"]),
+        .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTPText", "CChecksums", "Platform", "CSystem", "TestSupport"]),
-        .testTarget(
-            name: "GatewayTests",
-            dependencies: ["Gateway", "HTTPServer", "HTTPText", "JSONText", "Storage", "Platform", "TestSupport"]),
-        .testTarget(
-            name: "TracingTests",
-            dependencies: ["Tracing", "JSONRPC", "JSONText", "Secrets", "Platform", "TestSupport"]),
-        .testTarget(
-            name: "EndToEndTests",
-            dependencies: [
-                "storage-rpc", "Methods", "HTTPClient", "HTTPText", "Platform", "JSONText", "Secrets", "CChecksums",
-                "TestSupport",
-            ],
-            exclude: ["page.py", "sdks.py"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPText", "Platform", "TestSupport"]),
+        .testTarget(name: "HTTPTextTests", dependencies: ["HTTPText", "TestSupport"]),
+        .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"]),
+
+        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+        .testTarget(name: "DatabaseTests", dependencies: ["Database", "CChecksums", "TestSupport"]),
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "Platform", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x
 )
+
+for (wing, rooms) in wings {
+    for room in rooms {
+        package.targets.first { $0.name == room }?.path = "Sources/\(wing)/\(room)"
+        package.targets.first { $0.name == room + "Tests" }?.path = "Tests/\(wing)/\(room)Tests"
+    }
+}
 
 // Built by Tests/Fuzz/run alone, for it needs sanitizers.
 let isFuzzing = Context.environment["STORAGE_RPC_FUZZ"] != nil

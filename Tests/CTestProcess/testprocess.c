@@ -85,11 +85,18 @@ static void kill_descendants(void) {
     for (int round = 0; round < 100 && each_descendant(kill_process) > 0; round++) pause_for(20);
 }
 
+static atomic_bool has_failed;
+
+void testprocess_fail(const char *reason) {
+    fprintf(stderr, "✘ %s\n", reason);
+    has_failed = true;
+}
+
 // Services may take a moment to end after their last client.
 static void check_descendants(int status, void *context) {
     (void)context;
     for (int round = 0; round < 100 && each_descendant(NULL) > 0; round++) pause_for(50);
-    if (each_descendant(report) == 0) return;
+    if (each_descendant(report) == 0 && !has_failed) return;
     kill_descendants();
     fflush(NULL);
     _exit(status != 0 ? status : 1);

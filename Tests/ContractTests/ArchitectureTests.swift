@@ -22,27 +22,51 @@ import Testing
         #expect(targets.count > 20 && rows == targets)
     }
 
+    @Test func `A room depends on rooms of its own wing and of the wings below it`() throws {
+        let package = try text("Package.swift")
+        let list = try #require(package.firstMatch(of: /let wings: KeyValuePairs = \[([^;]*?)\n\]/))
+        let wings = list.1.matches(of: /"(\w+)": \[([^\]]+)\]/).map { wing in
+            (name: String(wing.1), rooms: wing.2.matches(of: /"(\w+)"/).map { String($0.1) })
+        }
+        let page = try text("Sources/README.md")
+        let named = page.matches(of: /\n\d\. `(\w+)`:/).map { String($0.1) }
+        #expect(wings.count > 5 && named == wings.map(\.name))
+        let floors = Dictionary(
+            uniqueKeysWithValues: wings.enumerated().flatMap { floor, wing in wing.rooms.map { ($0, floor) } })
+        for (room, floor) in floors {
+            let folder = root.appending(path: "Sources/\(wings[floor].name)/\(room)")
+            #expect(FileManager.default.fileExists(atPath: folder.path), "\(room)")
+        }
+        for row in page.matches(of: /\| `(\w+)` \| [^|]+ \| ([^|]+) \|/) {
+            let floor = try #require(floors[String(row.1)], "\(row.1)")
+            for needed in row.2.matches(of: /\w+/) {
+                #expect(floors[String(needed.0)] ?? -1 >= floor, "\(row.1) depends on \(needed.0)")
+            }
+        }
+    }
+
     /// The files that read a clock of the system.
     private static let clocks = [
-        "Platform/TimeSource.swift": "it is the clock",
+        "System/Platform/TimeSource.swift": "it is the clock",
         "storage-rpc/Server.swift": "the service takes the clock when it starts, and bounds its shutdown in real time",
         "storage-rpc/Engine.swift": "connections of download URLs are bounded in real time, too",
         "storage-rpc/Space.swift": "connections are bounded in real time, whatever a harness does to the clock",
         "storage-rpc/PrivateService.swift": "a command takes the clock when it starts",
-        "Platform/Histogram+Timing.swift": "commits and syncs take real time, whatever a harness does to the clock",
-        "Harness/HarnessClock.swift": "it runs as the system's until a test stops it",
-        "Platform/LoopExecutor.swift": "the system may soon start threads again",
-        "Platform/Thread.swift": "blocks a thread while another process holds a file",
-        "JSONRPC/Connection.swift": "the program passes its clock",
-        "JSONRPC/ConnectionLimits.swift": "the program passes its clock",
-        "Credentials/ShellCommand.swift": "a command is another process",
-        "CommandLine/ConnectCommand.swift": "the service is another process",
-        "CommandLine/ProgressDisplay.swift": "a person reads it",
+        "System/Platform/Histogram+Timing.swift":
+            "commits and syncs take real time, whatever a harness does to the clock",
+        "TestDouble/Harness/HarnessClock.swift": "it runs as the system's until a test stops it",
+        "System/Platform/LoopExecutor.swift": "the system may soon start threads again",
+        "System/Platform/Thread.swift": "blocks a thread while another process holds a file",
+        "Wire/JSONRPC/Connection.swift": "the program passes its clock",
+        "Wire/JSONRPC/ConnectionLimits.swift": "the program passes its clock",
+        "Engines/Credentials/ShellCommand.swift": "a command is another process",
+        "Commands/CommandLine/ConnectCommand.swift": "the service is another process",
+        "Commands/CommandLine/ProgressDisplay.swift": "a person reads it",
         "storage-rpc/Program.swift": "a person waits for the root of another process",
         "storage-rpc/Log.swift": "a line of the log has the time, whatever a harness does to the clock",
-        "HTTPClient/Transfer.swift": "libcurl measures real time",
-        "HTTPClient/TransferLoop.swift": "libcurl measures real time",
-        "HTTPClient/TransferThread.swift": "libcurl measures real time",
+        "Wire/HTTPClient/Transfer.swift": "libcurl measures real time",
+        "Wire/HTTPClient/TransferLoop.swift": "libcurl measures real time",
+        "Wire/HTTPClient/TransferThread.swift": "libcurl measures real time",
     ]
 
     @Test func `Only the named files read a clock of the system`() throws {
@@ -53,7 +77,7 @@ import Testing
 
     @Test func `Only Platform imports Glibc and CSystem`() throws {
         let files = try sources(containing: /import (?:\w+ )?(?:Glibc|CSystem)\b/)
-        #expect(!files.isEmpty && files.allSatisfy { $0.hasPrefix("Platform/") }, "\(files)")
+        #expect(!files.isEmpty && files.allSatisfy { $0.hasPrefix("System/Platform/") }, "\(files)")
     }
 
     @Test func `Each marker of unchecked code has a comment that states why it is sound`() throws {

@@ -11,11 +11,14 @@ import Testing
 
     @Test func `Every test and program that a promise names exists`() throws {
         let page = try #require(page)
+        let tests = try #require(FileManager.default.enumerator(atPath: Self.package.appending(path: "Tests").path))
+        let paths = tests.compactMap { ($0 as? String).map { "/" + $0 } }
         var file: String?
         var names = 0
         for match in page.matches(of: /`([A-Za-z]+Tests\/[A-Za-z]+)`|`(Tests\/[A-Za-z]+\/run)`|"([^"]+)"/) {
             if let suite = match.1 {
-                file = try String(contentsOf: Self.package.appending(path: "Tests/\(suite).swift"), encoding: .utf8)
+                let path = try #require(paths.first { $0.hasSuffix("/\(suite).swift") }, "\(suite)")
+                file = try String(contentsOf: Self.package.appending(path: "Tests/\(path)"), encoding: .utf8)
             } else if let program = match.2 {
                 #expect(FileManager.default.isExecutableFile(atPath: Self.package.appending(path: program).path))
             } else if let name = match.3, name != "name" {

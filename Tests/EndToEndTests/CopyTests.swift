@@ -266,7 +266,7 @@ import Testing
 
     @Test func `Random commands do what help copying says`() async {
         let program =
-            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/Commands/run"
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/CommandWalk/run"
         let walk = await sh("PYTHONDONTWRITEBYTECODE=1 python3 \(program) --binary $S --steps 120")
         #expect(walk.status == 0, "\(walk.text)")
     }

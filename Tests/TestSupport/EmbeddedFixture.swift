@@ -1,3 +1,4 @@
+import CTestProcess
 import Database
 import Dispatch
 import EmbeddedEngine
@@ -5,6 +6,7 @@ import Foundation
 import Platform
 import Roots
 import Storage
+import Synchronization
 import TaskStore
 import Testing
 
@@ -15,21 +17,23 @@ package final class Scratch: Sendable {
     package init() throws {
         var template = Array("/tmp/backends-tests-XXXXXX".utf8CString)
         path = try #require(mkdtemp(&template).map { String(cString: $0) })
+        Self.all.add(path)
     }
 
     deinit {
-        // SQLite may remove files of its own at the same time; what is gone already is no failure.
-        while FileManager.default.fileExists(atPath: path) {
-            do {
-                try FileManager.default.removeItem(atPath: path)
-            } catch CocoaError.fileNoSuchFile {
-                continue
-            } catch {
-                Issue.record(error)
-                break
+        // An engine that ends may still make or remove files of its own.
+        do {
+            try blockUntil {
+                try? FileManager.default.removeItem(atPath: path)
+                return !FileManager.default.fileExists(atPath: path)
             }
+        } catch {
+            Issue.record(error)
         }
+        Self.all.remove(path)
     }
+
+    private static let all = LeftScratches()
 
     /// Writes a file, and returns its path.
     package func file(_ name: String, _ bytes: [UInt8]) throws -> String {
@@ -39,6 +43,23 @@ package final class Scratch: Sendable {
         try #require(fclose(file) == 0)
         return path
     }
+}
+
+/// The scratch directories that exist. Those that outlive the tests are named with their tests, and fail the run.
+private final class LeftScratches: Sendable {
+    private let tests = Mutex<[String: String]>([:])
+
+    init() {
+        whenTestsEnd { [unowned self] in
+            for _ in 0..<1000 where !isEmpty { blockThread(milliseconds: 5) }
+            tests.withLock { $0 }.forEach { testprocess_fail("A directory outlived the tests: \($0) of \($1)") }
+        }
+    }
+
+    private var isEmpty: Bool { tests.withLock { $0.isEmpty } }
+
+    func add(_ path: String) { tests.withLock { $0[path] = Test.current?.name ?? "no test" } }
+    func remove(_ path: String) { tests.withLock { _ = $0.removeValue(forKey: path) } }
 }
 
 /// An engine under test, with access to its stored bytes.

@@ -85,7 +85,7 @@ import Transfers
         var rule = Rule(name, effect)
         rule.filter.operations = operations
         (rule.at, rule.times) = (at, times)
-        harness.arm(rule) { self.events.append($0) }
+        harness.arm(rule) { [weak self] in self?.events.append($0) }
     }
 
     /// Starts an upload in chunks of 256 KiB.

@@ -44,7 +44,8 @@ import Transfers
         for type in ConformanceTests.places {
             let place = try await type.init()
             let transfers = Transfers(backend: place.backend, time: .system)
-            let file = try Scratch().file("source", [1])
+            let scratch = try Scratch()
+            let file = try scratch.file("source", [1])
             for sized in Sized.all {
                 let tooMuch = sized.make(8193)
                 let errors = [

@@ -54,7 +54,8 @@ import Testing
     }
 
     @Test func `The newest record of a task is kept, and an end is not overwritten`() async throws {
-        let taskStore = DatabaseTaskStore(try StorageRoot(try Scratch().path + "/root"), place: "p")
+        let scratch = try Scratch()
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
         var record = try TaskRecord.sample()
         try await taskStore.keep(record, isUrgent: true)
         record.progress.completedUnitCount = 50
@@ -70,7 +71,8 @@ import Testing
     }
 
     @Test func `Tasks of another endpoint are listed with that endpoint and keep it`() async throws {
-        let root = try StorageRoot(try Scratch().path + "/root")
+        let scratch = try Scratch()
+        let root = try StorageRoot(scratch.path + "/root")
         let one = DatabaseTaskStore(root, place: "http://me:secret@one:80?key=secret")
         let other = DatabaseTaskStore(root, place: "http://other")
         var record = try TaskRecord.sample()
@@ -134,7 +136,8 @@ import Testing
     }
 
     @Test func `Impossible progress in a record is clamped`() async throws {
-        let root = try StorageRoot(try Scratch().path + "/root")
+        let scratch = try Scratch()
+        let root = try StorageRoot(scratch.path + "/root")
         let taskStore = DatabaseTaskStore(root, place: "p")
         try await taskStore.keep(TaskRecord.sample(), isUrgent: true)
         for (completed, total) in [(Int64.max, Int64.min), (.min, .max), (-1, 5), (9, 5)] {

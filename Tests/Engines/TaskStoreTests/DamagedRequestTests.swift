@@ -19,7 +19,8 @@ import Testing
 
     private func records(of request: TaskRequest, number: Int64 = 1) async throws -> [Result<TaskRecord, StorageError>]
     {
-        let taskStore = DatabaseTaskStore(try StorageRoot(try Scratch().path + "/root"), place: "p")
+        let scratch = try Scratch()
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
         var record = try TaskRecord.sample()
         (record.number, record.stage) = (number, .unfinished(request, nil))
         try await taskStore.keep(record, isUrgent: true)

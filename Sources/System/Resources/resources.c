@@ -4,10 +4,10 @@
     struct resource resource_##name(void) { return (struct resource){name, sizeof name}; }
 
 static const unsigned char contract[] = {
-#embed "../../protocol/openrpc.json"
+#embed "../../../protocol/openrpc.json"
 };
 static const unsigned char harness[] = {
-#embed "../../protocol/harness.json"
+#embed "../../../protocol/harness.json"
 };
 static const unsigned char media_types[] = {
 #embed "media-types.txt"
