@@ -22,7 +22,7 @@ import Testing
         var size = largest
         while size > 100 {
             let name = "\(names.count)"
-            let text = String(repeating: "x", count: size)
+            let text = repeated("x", size)
             let put = #"{"reference":"gs://b/\#(name)","text":"\#(text)","wait":true}"#
             let error = try client.refusal("reference/putData", put)
             if error == .null {

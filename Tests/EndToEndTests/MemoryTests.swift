@@ -30,7 +30,7 @@ import Testing
 
         var message: [UInt8] {
             let count = (MemoryTests.bytes - head.utf8.count - tail.utf8.count) / unit.utf8.count
-            return Array((head + String(repeating: unit, count: count) + tail + "\n").utf8)
+            return Array((head + repeated(unit, count) + tail + "\n").utf8)
         }
     }
 

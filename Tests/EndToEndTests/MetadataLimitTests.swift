@@ -15,7 +15,7 @@ import Testing
             try program.start()
             let reference: JSON = "gs://default-bucket/a"
             try program.call("reference/putData", ["reference": reference, "text": "x", "wait": true])
-            let large = String(repeating: "x", count: 4 << 20)
+            let large = repeated("x", 4 << 20)
             func refuse(_ method: String, _ members: JSON, _ param: String) throws {
                 var params: [JSON.Member] = [
                     .init(key: "reference", value: reference), .init(key: "metadata", value: members),

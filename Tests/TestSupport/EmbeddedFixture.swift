@@ -212,6 +212,20 @@ package func == (a: [UInt8], b: [UInt8]) -> Bool {
     }
 }
 
+package func == (a: [UInt8]?, b: [UInt8]?) -> Bool {
+    switch (a, b) {
+    case (let a?, let b?): (a as [UInt8]) == (b as [UInt8])
+    case (nil, nil): true
+    default: false
+    }
+}
+
+/// `text`, `count` times: fewer calls than `String(repeating:count:)` makes.
+package func repeated(_ text: String, _ count: Int) -> String {
+    let block = String(repeating: text, count: min(count, 4096))
+    return String(repeating: block, count: count / 4096) + String(repeating: text, count: count % 4096)
+}
+
 /// Pseudorandom bytes, different for each seed.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededGenerator(state: seed)

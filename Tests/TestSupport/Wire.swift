@@ -12,15 +12,16 @@ public final class Wire: Sendable {
 
     private let server: Mutex<Descriptor?>
 
-    /// A socket whose buffers are as small as the system allows, if asked for.
-    public init(isNarrow: Bool = false) {
+    /// A socket that takes at once from the service what it takes by default, as little as the system allows, or up to
+    /// 4 MiB.
+    public init(isNarrow: Bool = false, isWide: Bool = false) {
         var ends: [Int32] = [-1, -1]
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
         var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var size: Int32 = 4096
-        if isNarrow { setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &size, 4) }
+        var size: Int32 = isNarrow ? 4096 : 4 << 20
+        if isNarrow || isWide { setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &size, 4) }
         raw = ends[0]
         server = Mutex(Descriptor(owning: ends[1]))
     }

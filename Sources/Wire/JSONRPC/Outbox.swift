@@ -42,7 +42,7 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Offers about `limit` bytes to `write`, which returns how many the peer took: 0 when it has no room now.
+    /// Offers at most `limit` bytes to `write`, which returns how many the peer took: 0 when it has no room now.
     mutating func flush(atMost limit: Int = 1 << 60, _ write: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         isBlocked = false
         let most = taken &+ limit
@@ -52,7 +52,7 @@ struct Outbox: Sendable {
             let first = bytes.segments[0].count
             if sent < first {
                 let count = try bytes.segments[0].withUnsafeBytes {
-                    try write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
+                    try write(UnsafeRawBufferPointer(rebasing: $0[sent..<min(first, sent + most - taken)]))
                 }
                 if count == 0 { isBlocked = true; break }
                 taken += count

@@ -7,7 +7,7 @@ import Testing
 /// A client of a fixture.
 struct FixtureUser: Sendable {
     let fixture: StorageFixture
-    let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    let bytes = noise(600_000)
     private var client = HTTPClient(environment: HTTPEnvironment { _ in nil })
 
     init() throws { fixture = try StorageFixture() }

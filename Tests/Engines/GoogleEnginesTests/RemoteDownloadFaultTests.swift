@@ -10,7 +10,7 @@ import Testing
 /// Every fault between a server and a download, with every relevant size. The file has the object's bytes or is
 /// unchanged, the end is reported once, and no byte that is on the disk is requested again.
 @Suite(.watchdog(minutes: 10)) struct RemoteDownloadFaultTests {
-    static let sizes = [0, 1, (1 << 20) + 1, 10 << 20]
+    static let sizes = [0, 1, (1 << 20) + 1, 4 << 20]
     static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
     static let others = noise((2 << 20) + 7, seed: 99)
 

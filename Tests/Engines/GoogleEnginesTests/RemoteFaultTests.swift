@@ -13,7 +13,7 @@ import Testing
     static let places: [any RemoteFixture.Type] = [FirebaseFixture.self, GCSFixture.self]
     static let granule = 256 << 10
 
-    static let sizes = [0, 1, granule, granule + 1, 40 * granule]
+    static let sizes = [0, 1, granule, granule + 1, 12 * granule]
     static let bytes = Dictionary(uniqueKeysWithValues: sizes.map { ($0, noise($0, seed: UInt64($0))) })
 
     @Test(arguments: Trouble.all, sizes)

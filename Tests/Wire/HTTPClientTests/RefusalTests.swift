@@ -83,7 +83,7 @@ import Testing
         ("no_proxy", "CURLOPT_NOPROXY"),
     ])
     func `An option that libcurl refuses is an error that names it`(variable: String, option: String) async throws {
-        let tooLong = String(repeating: "x", count: 8_000_001)
+        let tooLong = repeated("x", 8_000_001)
         let client = HTTPClient(HTTPEnvironment { $0 == variable ? tooLong : nil })
         let error = try await failure(of: HTTPRequest("GET", "https://upstream.invalid/"), by: client)
         guard case .optionRefused(option, _) = error.kind else {

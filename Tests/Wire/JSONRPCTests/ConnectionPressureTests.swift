@@ -49,7 +49,7 @@ import Testing
         let wire = Wire()
         let (connection, _) = try desk.connect(
             wire, limits: .with { $0.messageBytes = ConnectionLimits().requestBytes * 2 })
-        let padding = String(repeating: " ", count: ConnectionLimits().requestBytes)
+        let padding = repeated(" ", ConnectionLimits().requestBytes)
         await wire.sendLine(wait("1") + padding)
         _ = try await desk.started.next()
         async let sent: Void = wire.sendLine(wait("2"))
